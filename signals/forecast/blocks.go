@@ -45,9 +45,9 @@ func (w *window) add(e float64) {
 }
 
 // dress returns a location with the spread of past errors: location + scale * quantile6(error, level). The errors are in units of the
-// scale. It returns false if there are fewer than least.
-func (w *window) dress(location, scale float64, least int) (q Quantiles, ok bool) {
-	if len(w.came) < least || math.IsNaN(location) || !(scale > 0) {
+// scale. It returns false if there are fewer than minErrors.
+func (w *window) dress(location, scale float64, minErrors int) (q Quantiles, ok bool) {
+	if len(w.came) < minErrors || math.IsNaN(location) || !(scale > 0) {
 		return q, false
 	}
 	for i, p := range Levels {
@@ -60,15 +60,15 @@ func (w *window) dress(location, scale float64, least int) (q Quantiles, ok bool
 // new square times 1 - lambda; the square is limited to clip times the variance before.
 type ewma struct {
 	lambda, clip float64
-	// least is the number of squares in the first variance.
-	least int
-	n     int
-	v     float64
+	// minSquares is the number of squares in the first variance.
+	minSquares int
+	n          int
+	v          float64
 }
 
 // sd is the standard deviation by the errors so far, NaN before there are enough.
 func (w *ewma) sd() float64 {
-	if w.n < w.least {
+	if w.n < w.minSquares {
 		return math.NaN()
 	}
 	return math.Sqrt(w.v)
@@ -79,7 +79,7 @@ func (w *ewma) add(e float64) {
 		return
 	}
 	square := float64(e * e)
-	if w.n++; w.n <= w.least {
+	if w.n++; w.n <= w.minSquares {
 		w.v += (square - w.v) / float64(w.n)
 		return
 	}
@@ -89,13 +89,13 @@ func (w *ewma) add(e float64) {
 // regression is a ridge regression on its rows: the sums of their columns, of the columns' products, and of both with the values. Adding
 // or dropping a row costs O(p^2) in its columns. Their means should not be far from zero compared with their spread.
 type regression struct {
-	n               int
-	columns, with   []float64 // the sums of the columns, and of the columns times the values
-	products        []float64 // the lower triangle, row by row
-	values          float64
-	penalty         float64
-	least, capacity int
-	rows            []regressionRow
+	n                 int
+	columns, with     []float64 // the sums of the columns, and of the columns times the values
+	products          []float64 // the lower triangle, row by row
+	values            float64
+	penalty           float64
+	minRows, capacity int
+	rows              []regressionRow
 }
 
 type regressionRow struct {
@@ -132,10 +132,10 @@ func (r *regression) count(x []float64, y, sign float64) {
 	}
 }
 
-// say returns the prediction for x: centred values on standardised columns, with the penalty times the number of rows on each square of a
-// coefficient. NaN if there are fewer than least rows.
-func (r *regression) say(x []float64) float64 {
-	if r.n < r.least {
+// predict returns the prediction for x: centred values on standardised columns, with the penalty times the number of rows on each square
+// of a coefficient. NaN if there are fewer than minRows rows.
+func (r *regression) predict(x []float64) float64 {
+	if r.n < r.minRows {
 		return math.NaN()
 	}
 	n, p := float64(r.n), len(x)

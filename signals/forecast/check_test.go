@@ -125,7 +125,7 @@ func TestMixturesAreThoseOfTwoOtherPrograms(t *testing.T) {
 
 func TestVolatilitiesAreThoseOfTwoOtherPrograms(t *testing.T) {
 	t.Parallel()
-	w := ewma{lambda: 0.94, clip: 16, least: 1, n: 1, v: 4}
+	w := ewma{lambda: 0.94, clip: 16, minSquares: 1, n: 1, v: 4}
 	for i, want := range []float64{2, 1.95448202857, 2.03243696089, 2.80152101545, 2.72719797595} {
 		w.add([]float64{2, -1, 3, -10, 1}[i])
 		near(t, "the deviation", w.sd(), want)

@@ -25,7 +25,7 @@ func (c *conformal) level(p float64) float64 {
 	at := slices.Sorted(slices.Values(c.thresholds))
 	x0, y0 := 0.0, 0.0
 	for i, x := range c.nodes {
-		y := min(max(at[i], leastProbability), mostProbability)
+		y := min(max(at[i], minProbability), maxProbability)
 		if p <= x {
 			return y0 + float64((p-x0)/(x-x0)*(y-y0))
 		}

@@ -14,9 +14,9 @@ const (
 	finals    series.ID = "nass.IA.CORN.YIELD.FINAL"
 	forecasts series.ID = "nass.IA.CORN.YIELD.FORECAST"
 
-	// cornYears is how many finals make the trend, and how far back errors are remembered; cornLeast how many errors make a spread.
-	cornYears = 25
-	cornLeast = 12
+	// cornYears is how many finals make the trend, and how far back errors are remembered; cornMinErrors how many errors a spread needs.
+	cornYears     = 25
+	cornMinErrors = 12
 )
 
 // cornYield forecasts the next figure that USDA prints of Iowa's corn yield: in August, September, October and November, and the final in
@@ -119,8 +119,8 @@ func cornSteps(prints []cornPrint, r Release) []step {
 		}
 		s := step{period: time.Date(p.year, p.month, 1, 0, 0, 0, 0, time.UTC), value: p.value}
 		var ok1, ok2 bool
-		s.naive1, ok1 = stage.before.dress(last, 1, cornLeast)
-		s.naive2, ok2 = stage.trend.dress(trend, 1, cornLeast)
+		s.naive1, ok1 = stage.before.dress(last, 1, cornMinErrors)
+		s.naive2, ok2 = stage.trend.dress(trend, 1, cornMinErrors)
 		if s.ok = ok1 && ok2; s.ok {
 			blend := halved(last, s.naive1, stage.before.came)
 			s.quantiles = correction.correct(blend)

@@ -21,7 +21,7 @@ const (
 func crackSpread() Target {
 	return Target{
 		Signal: "crack-spread-321", Figure: "spread", Name: "3:2:1 crack spread, New York Harbor, on the last priced day up to Monday",
-		Unit: "USD/bbl", Decimals: 3, Version: "spread-1", GradesNeeded: weeklyGrades, GivenUpAfter: patience,
+		Unit: "USD/bbl", Decimals: 3, Version: "spread-1", GradesNeeded: weeklyGrades, GivenUpAfter: gradeTimeout,
 		Inputs: []series.ID{crudeOil, petrol, diesel},
 		next: func(in series.Set, at time.Time) (Release, bool) {
 			p, ok := newest(spreads(in))
@@ -87,7 +87,7 @@ func spreads(in series.Set) []series.Point {
 
 const (
 	crackYear = 52
-	// crackFloor is the least spread, in USD/bbl, that errors may be measured in.
+	// crackFloor is the smallest spread, in USD/bbl, that errors may be measured in.
 	crackFloor = 3
 	// crackReach is how many days on both sides of a date make its season, of five years.
 	crackReach = 15
@@ -105,7 +105,7 @@ func crackWalk(daily []series.Point, last time.Time) walk {
 	}
 	n := int(last.Sub(first)/week) + 1
 	spread, moves := weeks{first: first, values: unknowns(n)}, unknowns(n)
-	daysMove := ewma{lambda: 0.94, clip: 25, least: 26}
+	daysMove := ewma{lambda: 0.94, clip: 25, minSquares: 26}
 	next := 0
 	for i := range n {
 		monday := spread.day(i)
@@ -140,7 +140,7 @@ func crackWalk(daily []series.Point, last time.Time) walk {
 		experts: []expert{
 			naive1, running(before, spread.values, 0.94, 26), {at: before, scale: moves}, {at: before, scale: floor}, {at: leaning, scale: moves},
 		},
-		naive1: naive1, naive2: plain(season), window: 260, least: 52,
+		naive1: naive1, naive2: plain(season), window: 260, minErrors: 52,
 	}
 }
 

@@ -29,13 +29,13 @@ var normalOf = func() (z Quantiles) {
 
 const (
 	// Probabilities beyond these are taken for these: past them the tails say nothing.
-	leastProbability = 0.0001
-	mostProbability  = 1 - leastProbability
+	minProbability = 0.0001
+	maxProbability = 1 - minProbability
 )
 
 // At is the quantile of any probability: linear between the levels, and beyond the outermost linear in the normal score.
 func (q Quantiles) At(p float64) float64 {
-	p = min(max(p, leastProbability), mostProbability)
+	p = min(max(p, minProbability), maxProbability)
 	i := sort.SearchFloat64s(Levels[:], p) // the first level that is not below p
 	last := len(Levels) - 1
 	x := Levels[:]
@@ -61,9 +61,9 @@ func (q Quantiles) PIT(y float64) float64 {
 	i := min(max(below, 1), last)
 	if q[i] == q[i-1] { // a tail without width
 		if y < q[0] {
-			return leastProbability
+			return minProbability
 		}
-		return mostProbability
+		return maxProbability
 	}
 	share := (y - q[i-1]) / (q[i] - q[i-1])
 	if math.IsInf(share, 0) {
@@ -71,7 +71,7 @@ func (q Quantiles) PIT(y float64) float64 {
 	}
 	if below == 0 || below > last {
 		z := normalOf[i-1] + float64(share*(normalOf[i]-normalOf[i-1]))
-		return min(max(distuv.UnitNormal.CDF(z), leastProbability), mostProbability)
+		return min(max(distuv.UnitNormal.CDF(z), minProbability), maxProbability)
 	}
 	return Levels[i-1] + float64(share*(Levels[i]-Levels[i-1]))
 }

@@ -14,7 +14,7 @@ const ships series.ID = "portwatch.chokepoint6.n_total"
 func hormuzTransits() Target {
 	return Target{
 		Signal: "hormuz-transit", Figure: "ships_week", Name: "Ships a day through the Strait of Hormuz, mean of the week from Monday to Sunday",
-		Unit: "ships/day", Decimals: 3, Version: "ships_week-1", GradesNeeded: weeklyGrades, GivenUpAfter: patience, Inputs: []series.ID{ships},
+		Unit: "ships/day", Decimals: 3, Version: "ships_week-1", GradesNeeded: weeklyGrades, GivenUpAfter: gradeTimeout, Inputs: []series.ID{ships},
 		next: func(in series.Set, _ time.Time) (Release, bool) {
 			all := sundays(in[ships], time.Time{})
 			p, ok := newest(all)
@@ -95,7 +95,7 @@ func shipWalk(daily []series.Point, last time.Time) walk {
 			rooted(before), naive1, rooted(smooth(roots, 0.5)), rooted(smoothWithBreaks(roots, 0.5)), rooted(recentDays(daily, mean)),
 		},
 		naive1: naive1, naive2: plain(mean.sameWeeks(4, 2, 5)),
-		window: 156, least: 26, floor: new(0.0),
+		window: 156, minErrors: 26, floor: new(0.0),
 		alone: func(i int) bool { return closed(mean, i) },
 	}
 }

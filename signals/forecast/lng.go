@@ -21,7 +21,7 @@ const (
 func lngMargin() Target {
 	return Target{
 		Signal: "lng-arbitrage", Figure: "margin_europe", Name: "Margin of US LNG in Europe, monthly mean prices", Unit: "USD/MMBtu",
-		Decimals: 4, Version: "margin_europe-1", Monthly: true, GradesNeeded: monthlyGrades, GivenUpAfter: patience,
+		Decimals: 4, Version: "margin_europe-1", Monthly: true, GradesNeeded: monthlyGrades, GivenUpAfter: gradeTimeout,
 		Inputs: []series.ID{europe, hub},
 		next: func(in series.Set, _ time.Time) (Release, bool) {
 			p, ok := newest(gasMonths(in).points())
@@ -90,9 +90,10 @@ func (g gas) points() []series.Point {
 }
 
 const (
-	// momentum is the share of the last relative change of the European price that continues; momentumMost is the max change for that.
-	momentum     = 0.25
-	momentumMost = 0.4
+	// momentum is the share of the last relative change of the European price that continues. Changes beyond momentumMaxChange count as
+	// that one.
+	momentum          = 0.25
+	momentumMaxChange = 0.4
 )
 
 // lngWalk has the margin of each month up to one: by the last one, and by a European price that continues its change a little. The errors
@@ -105,7 +106,7 @@ func lngWalk(g gas, last time.Time) walk {
 	prints := make([]firstPrint, n)
 	values, before, season := unknowns(n), unknowns(n), unknowns(n)
 	price, moved, goesOn, goesOnMoved := unknowns(n), unknowns(n), unknowns(n), unknowns(n)
-	change, miss := ewma{lambda: 0.85, clip: 16, least: 12}, ewma{lambda: 0.85, clip: 16, least: 12}
+	change, miss := ewma{lambda: 0.85, clip: 16, minSquares: 12}, ewma{lambda: 0.85, clip: 16, minSquares: 12}
 	expected := math.NaN() // the European price, by the part of its change that continues
 	for i := range n {
 		if i < len(g.europe) {
@@ -119,7 +120,7 @@ func lngWalk(g gas, last time.Time) walk {
 				change.add(ttf/g.europe[i-2] - 1)
 				miss.add(ttf/expected - 1)
 				step := math.Log(ttf / g.europe[i-2])
-				expected = ttf * math.Exp(momentum*min(max(step, -momentumMost), momentumMost))
+				expected = ttf * math.Exp(momentum*min(max(step, -momentumMaxChange), momentumMaxChange))
 			} else {
 				expected = ttf
 			}
@@ -144,6 +145,6 @@ func lngWalk(g gas, last time.Time) walk {
 		experts: []expert{
 			naive1, {at: before, scale: price}, {at: before, scale: moved}, {at: goesOn, scale: price}, {at: goesOn, scale: goesOnMoved},
 		},
-		naive1: naive1, naive2: plain(season), window: 60, least: 24,
+		naive1: naive1, naive2: plain(season), window: 60, minErrors: 24,
 	}
 }

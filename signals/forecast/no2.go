@@ -9,8 +9,8 @@ import (
 	"tidemark/signals"
 )
 
-// no2Least is how many months make a spread.
-const no2Least = 24
+// no2MinMonths is the number of months that a spread needs.
+const no2MinMonths = 24
 
 // no2Index forecasts the next month's index of nitrogen dioxide over industrial regions, as the first grids of TEMIS make it.
 func no2Index() Target {
@@ -52,10 +52,10 @@ func no2Steps(months []series.Point, last time.Time) []step {
 	var out []step
 	for _, p := range append(slices.Clip(months), series.Point{ObservedAt: last, Value: math.NaN()}) {
 		s := step{period: p.ObservedAt, value: p.Value}
-		logs, ok := anomalies.dress(0, 1, no2Least)
+		logs, ok := anomalies.dress(0, 1, no2MinMonths)
 		var ok1, ok2 bool
-		s.naive1, ok1 = fromLast.dress(before, 1, no2Least-1)
-		s.naive2, ok2 = from100.dress(100, 1, no2Least)
+		s.naive1, ok1 = fromLast.dress(before, 1, no2MinMonths-1)
+		s.naive2, ok2 = from100.dress(100, 1, no2MinMonths)
 		if s.ok = ok && ok1 && ok2; s.ok {
 			var q Quantiles
 			for i, x := range logs {

@@ -32,7 +32,7 @@ func distillateStocks() Target {
 func stocks(id series.ID, figure, name string, inputs []series.ID, others bool) Target {
 	return Target{
 		Signal: "eia-weekly-petroleum", Figure: figure, Name: name, Unit: "thousand barrels", Decimals: 1, Version: figure + "-1",
-		Change: true, GradesNeeded: weeklyGrades, GivenUpAfter: patience, Inputs: inputs,
+		Change: true, GradesNeeded: weeklyGrades, GivenUpAfter: gradeTimeout, Inputs: inputs,
 		next: func(in series.Set, _ time.Time) (Release, bool) {
 			p, ok := newest(in[id])
 			if !ok {
@@ -76,18 +76,18 @@ func stockWalk(in series.Set, id series.ID, last time.Time, others bool) walk {
 	}
 	experts := []expert{zero, naive2, running(season, change.values, 0.97, 26), plain(regress(rows, change.values, 0.02))}
 	if others {
-		experts = append(experts, plain(regress(standRows(in, stock, rows), change.values, 0.2)))
+		experts = append(experts, plain(regress(stockRows(in, stock, rows), change.values, 0.2)))
 	}
 	prints := make([]firstPrint, n)
 	for i := range prints {
 		prints[i] = firstPrint{period: change.day(i), value: change.values[i]}
 	}
-	return walk{prints: prints, experts: experts, naive1: zero, naive2: naive2, window: 260, least: 52}
+	return walk{prints: prints, experts: experts, naive1: zero, naive2: naive2, window: 260, minErrors: 52}
 }
 
-// standRows adds to each row the known levels: stocks against the same weeks of five years, last week's seasonal surprises of gasoline and
+// stockRows adds to each row the known levels: stocks against the same weeks of five years, last week's seasonal surprises of gasoline and
 // distillate, and the time of the year. It also adds the refineries' utilisation with its last two changes.
-func standRows(in series.Set, stock weeks, rows [][]float64) [][]float64 {
+func stockRows(in series.Set, stock weeks, rows [][]float64) [][]float64 {
 	n := len(rows)
 	unsaid := func(id series.ID) []float64 {
 		w := weekly(in[id], stock.first, n).changes()

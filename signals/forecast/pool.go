@@ -11,7 +11,7 @@ type pool struct {
 
 // expertRecord is the pool's record of an expert: the largest and the summed square of its instantaneous regrets, and the regret itself
 // with its correction of the second order.
-type expertRecord struct{ most, squares, regret float64 }
+type expertRecord struct{ maxAbs, squares, regret float64 }
 
 func newPool(levels []float64, experts int) *pool {
 	return &pool{levels: levels, weights: weights(levels), experts: make([]expertRecord, experts)}
@@ -19,20 +19,20 @@ func newPool(levels []float64, experts int) *pool {
 
 // rate is the expert's learning rate, 0 before it has differed from the mixture.
 func (e expertRecord) rate(experts int) float64 {
-	if e.most == 0 {
+	if e.maxAbs == 0 {
 		return 0
 	}
-	return min(1/(2*e.most), math.Sqrt(math.Log(float64(experts))/e.squares))
+	return min(1/(2*e.maxAbs), math.Sqrt(math.Log(float64(experts))/e.squares))
 }
 
 // shares are the weights of the present experts, which sum to 1; other experts have weight 0. An expert that has not yet differed from
 // the mixture has the average weight of the others.
 func (p *pool) shares(present []bool) []float64 {
-	logs, most := make([]float64, len(p.experts)), math.Inf(-1)
+	logs, largest := make([]float64, len(p.experts)), math.Inf(-1)
 	for i, e := range p.experts {
 		if rate := e.rate(len(p.experts)); present[i] && rate > 0 {
 			logs[i] = math.Log(rate) + float64(rate*e.regret)
-			most = max(most, logs[i])
+			largest = max(largest, logs[i])
 		}
 	}
 	out := make([]float64, len(p.experts))
@@ -41,11 +41,11 @@ func (p *pool) shares(present []bool) []float64 {
 	for i, e := range p.experts {
 		switch {
 		case !present[i]:
-		case e.most == 0:
+		case e.maxAbs == 0:
 			fresh++
 		default:
 			old++
-			out[i] = math.Exp(logs[i] - most)
+			out[i] = math.Exp(logs[i] - largest)
 			sum += out[i]
 		}
 	}
@@ -55,7 +55,7 @@ func (p *pool) shares(present []bool) []float64 {
 	}
 	sum += float64(average * float64(fresh))
 	for i, e := range p.experts {
-		if present[i] && e.most == 0 {
+		if present[i] && e.maxAbs == 0 {
 			out[i] = average
 		}
 		out[i] /= sum
@@ -93,7 +93,7 @@ func (p *pool) learn(quantiles [][]float64, present []bool, mix []float64, y flo
 		}
 		r *= 2
 		record := &p.experts[e]
-		record.most = max(record.most, math.Abs(r))
+		record.maxAbs = max(record.maxAbs, math.Abs(r))
 		record.squares += float64(r * r)
 		rate := record.rate(len(p.experts))
 		record.regret += float64(r * (1 - float64(rate*r)))

@@ -124,8 +124,8 @@ func inputsHash(in series.Set, ids []series.ID) string {
 
 var hashForm = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
-// mostDigits bounds the whole part of a figure: no public one has more.
-const mostDigits = 12
+// maxDigits bounds the whole part of a figure: no public one has more.
+const maxDigits = 12
 
 // takes reports whether a decimal has the form in which the figure is recorded.
 func (t Target) takes(d Decimal) bool {
@@ -133,7 +133,7 @@ func (t Target) takes(d Decimal) bool {
 		return false
 	}
 	whole, fraction, _ := strings.Cut(strings.TrimPrefix(string(d), "-"), ".")
-	return len(whole) <= mostDigits && len(fraction) == t.Decimals
+	return len(whole) <= maxDigits && len(fraction) == t.Decimals
 }
 
 // ParseRecord reads a forecast's line. It takes what Line writes, and nothing else.

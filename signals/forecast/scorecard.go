@@ -200,13 +200,13 @@ const (
 	LabelNoSkill = "no_skill"
 )
 
-// Label returns the label of the forecasts. It follows from the live record, oldest first and with at least least grades, or from the
+// Label returns the label of the forecasts. It follows from the live record, oldest first and with at least minGrades grades, or from the
 // forecasts made again for the time before.
-func Label(live, again []Graded, least int) string {
+func Label(live, again []Graded, minGrades int) string {
 	switch {
-	case len(live) >= least && NewScorecard(live).beatsBoth():
+	case len(live) >= minGrades && NewScorecard(live).beatsBoth():
 		return LabelSkill
-	case len(again) >= least && NewScorecard(again).beatsBoth():
+	case len(again) >= minGrades && NewScorecard(again).beatsBoth():
 		return LabelProvisional
 	}
 	return LabelNoSkill
@@ -223,16 +223,16 @@ func (s Scorecard) losesToOne() bool {
 }
 
 // Decayed reports whether the live record of a figure, oldest first, shows that its forecasts have become worse than a naive one. That is
-// so if the upper bound of a skill over the last least grades was below zero at several consecutive checks. Weekly figures are checked at
-// every fourth grade, six times; monthly ones at every grade, three times.
-func Decayed(live []Graded, least int, monthly bool) bool {
+// so if the upper bound of a skill over the last minGrades grades was below zero at several consecutive checks. Weekly figures are checked
+// at every fourth grade, six times; monthly ones at every grade, three times.
+func Decayed(live []Graded, minGrades int, monthly bool) bool {
 	checks, every := 6, 4
 	if monthly {
 		checks, every = 3, 1
 	}
 	for c := range checks {
 		end := len(live) - len(live)%every - c*every
-		if end < least || !NewScorecard(live[end-least:end]).losesToOne() {
+		if end < minGrades || !NewScorecard(live[end-minGrades:end]).losesToOne() {
 			return false
 		}
 	}

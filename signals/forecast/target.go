@@ -207,5 +207,5 @@ func days(n int) time.Duration { return time.Duration(n) * 24 * time.Hour }
 const (
 	weeklyGrades  = 104
 	monthlyGrades = 36
-	patience      = 30 * 24 * time.Hour
+	gradeTimeout  = 30 * 24 * time.Hour
 )

@@ -26,8 +26,8 @@ type walk struct {
 	experts []expert
 	// naive1 and naive2 are the forecasts to beat. Which of them are experts of the pool, too, the model says.
 	naive1, naive2 expert
-	// window is how many errors of an expert make its spread, least how few.
-	window, least int
+	// window is how many errors of an expert make its spread, minErrors how few.
+	window, minErrors int
 	// floor is the min value of the figure; nil if none exists.
 	floor *float64
 	// alone reports whether only the first expert forecasts a print. Nil: never.
@@ -46,34 +46,34 @@ type step struct {
 // run yields a step for each print.
 func (w walk) run() []step {
 	out := make([]step, len(w.prints))
-	voices := make([]*voice, len(w.experts))
+	tracked := make([]*trackedExpert, len(w.experts))
 	for i, e := range w.experts {
-		voices[i] = w.voice(e)
+		tracked[i] = w.track(e)
 	}
-	first, second := w.voice(w.naive1), w.voice(w.naive2)
-	mixture, correction := newPool(Levels[:], len(voices)), newConformal(conformalStep, conformalNodes)
+	first, second := w.track(w.naive1), w.track(w.naive2)
+	mixture, correction := newPool(Levels[:], len(tracked)), newConformal(conformalStep, conformalNodes)
 	for i, p := range w.prints {
 		s := step{period: p.period, value: p.value}
-		said, present := make([][]float64, len(voices)), make([]bool, len(voices))
-		for e := range voices {
-			q, ok := voices[e].say(i)
-			said[e], present[e] = q[:], ok && (e == 0 || w.alone == nil || !w.alone(i))
+		predicted, present := make([][]float64, len(tracked)), make([]bool, len(tracked))
+		for e := range tracked {
+			q, ok := tracked[e].predict(i)
+			predicted[e], present[e] = q[:], ok && (e == 0 || w.alone == nil || !w.alone(i))
 		}
 		var ok1, ok2 bool
-		s.naive1, ok1 = first.say(i)
-		s.naive2, ok2 = second.say(i)
+		s.naive1, ok1 = first.predict(i)
+		s.naive2, ok2 = second.predict(i)
 		if slices.Contains(present, true) {
-			mix := mixture.mix(said, mixture.shares(present))
+			mix := mixture.mix(predicted, mixture.shares(present))
 			pooled := Quantiles(mix).sorted()
 			s.quantiles = correction.correct(pooled).notBelow(w.floor)
 			s.ok = ok1 && ok2
 			if !math.IsNaN(p.value) {
-				mixture.learn(said, present, mix, p.value)
+				mixture.learn(predicted, present, mix, p.value)
 				correction.learn(func(level float64) bool { return p.value <= pooled.At(level) })
 			}
 		}
-		for e := range voices {
-			voices[e].learn(i, p.value)
+		for e := range tracked {
+			tracked[e].learn(i, p.value)
 		}
 		first.learn(i, p.value)
 		second.learn(i, p.value)
@@ -82,34 +82,34 @@ func (w walk) run() []step {
 	return out
 }
 
-// voice is an expert with the errors that it has made.
-type voice struct {
+// trackedExpert is an expert with the errors that it has made.
+type trackedExpert struct {
 	expert
-	errors window
-	least  int
-	floor  *float64
+	errors    window
+	minErrors int
+	floor     *float64
 }
 
-func (w walk) voice(e expert) *voice {
-	return &voice{expert: e, errors: window{capacity: w.window}, least: w.least, floor: w.floor}
+func (w walk) track(e expert) *trackedExpert {
+	return &trackedExpert{expert: e, errors: window{capacity: w.window}, minErrors: w.minErrors, floor: w.floor}
 }
 
-// say is the expert's distribution of the i-th print, and whether it has one.
-func (v *voice) say(i int) (Quantiles, bool) {
-	q, ok := v.errors.dress(v.at[i], v.scale[i], v.least)
-	if ok && v.squareRoot {
+// predict is the expert's distribution of the i-th print, and whether it has one.
+func (t *trackedExpert) predict(i int) (Quantiles, bool) {
+	q, ok := t.errors.dress(t.at[i], t.scale[i], t.minErrors)
+	if ok && t.squareRoot {
 		for j, x := range q {
 			q[j] = float64(max(x, 0) * max(x, 0))
 		}
 	}
-	return q.notBelow(v.floor), ok
+	return q.notBelow(t.floor), ok
 }
 
-func (v *voice) learn(i int, y float64) {
-	if v.squareRoot {
+func (t *trackedExpert) learn(i int, y float64) {
+	if t.squareRoot {
 		y = math.Sqrt(y)
 	}
-	v.errors.add((y - v.at[i]) / v.scale[i])
+	t.errors.add((y - t.at[i]) / t.scale[i])
 }
 
 // plain is an expert whose errors are counted in the figure's own unit.
@@ -122,13 +122,13 @@ func plain(at []float64) expert {
 }
 
 // running returns an expert whose errors are in units of their running deviation.
-func running(at, values []float64, lambda float64, least int) expert {
-	return expert{at: at, scale: deviations(at, values, lambda, least)}
+func running(at, values []float64, lambda float64, minSquares int) expert {
+	return expert{at: at, scale: deviations(at, values, lambda, minSquares)}
 }
 
 // deviations is for each print the running deviation of the errors before it.
-func deviations(at, values []float64, lambda float64, least int) []float64 {
-	w := ewma{lambda: lambda, clip: 16, least: least}
+func deviations(at, values []float64, lambda float64, minSquares int) []float64 {
+	w := ewma{lambda: lambda, clip: 16, minSquares: minSquares}
 	out := make([]float64, len(at))
 	for i := range at {
 		out[i] = w.sd()

@@ -62,9 +62,9 @@ func (w weeks) changes() weeks {
 	return out
 }
 
-// sameWeeks is for each week the mean of the values within reach weeks of the same date in each of the years before, where at least least
-// values are known.
-func (w weeks) sameWeeks(years, reach, least int) []float64 {
+// sameWeeks is for each week the mean of the values within reach weeks of the same date in each of the years before. It needs at least
+// minKnown known values.
+func (w weeks) sameWeeks(years, reach, minKnown int) []float64 {
 	out := unknowns(len(w.values))
 	for i := range out {
 		var sum float64
@@ -78,7 +78,7 @@ func (w weeks) sameWeeks(years, reach, least int) []float64 {
 				}
 			}
 		}
-		if n >= least {
+		if n >= minKnown {
 			out[i] = sum / float64(n)
 		}
 	}
@@ -127,20 +127,20 @@ func less(a, b []float64) []float64 {
 
 const (
 	// A regression looks at ten years of weeks, and needs three.
-	regressionWeeks = 520
-	regressionLeast = 156
+	regressionWeeks   = 520
+	regressionMinRows = 156
 )
 
 // regress says each value from its row by a ridge regression on those before it. A row with an unknown number says nothing and teaches
 // nothing.
 func regress(rows [][]float64, values []float64, penalty float64) []float64 {
 	out := unknowns(len(values))
-	fit := regression{penalty: penalty, least: regressionLeast, capacity: regressionWeeks}
+	fit := regression{penalty: penalty, minRows: regressionMinRows, capacity: regressionWeeks}
 	for i, row := range rows {
 		if !complete(row) {
 			continue
 		}
-		out[i] = fit.say(row)
+		out[i] = fit.predict(row)
 		if !math.IsNaN(values[i]) {
 			fit.learn(row, values[i])
 		}
