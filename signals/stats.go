@@ -233,8 +233,8 @@ func (s sorted) mad() float64 {
 }
 
 // trailingQuantiles returns for every point the empirical quantiles p and q of the values of earlier years and its own year: the points
-// with the same month and day. Unknown values are left out. The result is NaN if fewer than atLeast are known.
-func trailingQuantiles(points []series.Point, values []float64, years, atLeast int, p, q float64) (lower, upper []float64) {
+// with the same month and day. Unknown values are left out. The result is NaN if fewer than minKnown are known.
+func trailingQuantiles(points []series.Point, values []float64, years, minKnown int, p, q float64) (lower, upper []float64) {
 	lower, upper = make([]float64, len(points)), make([]float64, len(points))
 	var window sorted
 	oldest := 0
@@ -248,7 +248,7 @@ func trailingQuantiles(points []series.Point, values []float64, years, atLeast i
 			}
 		}
 		lower[i], upper[i] = math.NaN(), math.NaN()
-		if len(window) >= atLeast {
+		if len(window) >= minKnown {
 			lower[i], upper[i] = window.quantile(p), window.quantile(q)
 		}
 	}

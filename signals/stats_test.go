@@ -280,8 +280,8 @@ func TestTrailingQuantilesEqualADirectComputation(t *testing.T) {
 				values[i] = math.NaN()
 			}
 		}
-		const years, atLeast = 5, 30 // with two leap days among them, five years end on a Friday again
-		lower, upper := trailingQuantiles(points, values, years, atLeast, 0.05, 0.95)
+		const years, minKnown = 5, 30 // with two leap days among them, five years end on a Friday again
+		lower, upper := trailingQuantiles(points, values, years, minKnown, 0.05, 0.95)
 		unknown := 0
 		for i, p := range points {
 			var window []float64
@@ -293,7 +293,7 @@ func TestTrailingQuantilesEqualADirectComputation(t *testing.T) {
 			}
 			slices.Sort(window)
 			lo, hi := math.NaN(), math.NaN()
-			if len(window) >= atLeast {
+			if len(window) >= minKnown {
 				lo, hi = stat.Quantile(0.05, stat.Empirical, window, nil), stat.Quantile(0.95, stat.Empirical, window, nil)
 			} else {
 				unknown++

@@ -75,8 +75,8 @@ func calendar(id string, input series.ID, n int) (days []time.Time, level, step 
 	return days, 2.3, 0.04
 }
 
-// most is how many observations of an input a case may have. Half of the cases have few: they are quick, and have no baseline.
-func most(id string) int {
+// maxObservations is how many observations of an input a case may have. Half of the cases have few: they are quick, and have no baseline.
+func maxObservations(id string) int {
 	switch id {
 	case "crack-spread-321":
 		return 1800
@@ -100,7 +100,7 @@ type world struct {
 func makeWorld(rng *rand.Rand, d signals.Definition) world {
 	n := 4 + rng.IntN(20)
 	if rng.IntN(2) == 0 {
-		n = 20 + rng.IntN(most(d.ID))
+		n = 20 + rng.IntN(maxObservations(d.ID))
 	}
 	w := world{known: series.Set{}, all: series.Set{}}
 	fresh := rng.IntN(8)
