@@ -93,7 +93,7 @@ func (p Plan) LevelFor(e Endpoint) (Level, bool) {
 	switch {
 	case p != PlanFree:
 		return LevelFull, true
-	case e.Free:
+	case e.OnFreePlan:
 		return LevelFree, true
 	}
 	return 0, false
@@ -105,8 +105,8 @@ type Endpoint struct {
 	Path string
 	// Price is the cost of a response in the balance model.
 	Price Micros
-	// Free reports whether the Free plan can read the endpoint, at LevelFree.
-	Free bool
+	// OnFreePlan reports whether the Free plan can read the endpoint, at LevelFree.
+	OnFreePlan bool
 	// Fixed reports whether the interface fixes the price, so that an operator cannot set it.
 	Fixed bool
 }

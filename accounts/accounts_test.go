@@ -17,7 +17,7 @@ import (
 
 // priced are example endpoints.
 var priced = []accounts.Endpoint{
-	{Path: "/picks", Price: 5_000, Free: true, Fixed: true},
+	{Path: "/picks", Price: 5_000, OnFreePlan: true, Fixed: true},
 	{Path: "/research/{ticker}", Price: 10_000, Fixed: true},
 	{Path: "/events"},
 	{Path: "/digest/latest"},

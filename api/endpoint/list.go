@@ -14,7 +14,7 @@ type (
 
 // price returns an endpoint with a price that the interface fixes, in micro-dollars. free means that the Free plan has a view of it.
 func price(path string, micros accounts.Micros, free bool) accounts.Endpoint {
-	return accounts.Endpoint{Path: path, Price: micros, Free: free, Fixed: true}
+	return accounts.Endpoint{Path: path, Price: micros, OnFreePlan: free, Fixed: true}
 }
 
 // open returns an endpoint whose price the operator sets.
