@@ -78,7 +78,7 @@ func (p *Pages) home(_ context.Context, r request) (*view.Document, error) {
 	l := p.layout(r.site, "/")
 	l.Title = view.Product
 	l.Description = "Market signals from free public sources, each with its interval, its baseline and the data it rests on."
-	if s := mostUnusual(r.signals.Signals); s != nil {
+	if s := furthestSignal(r.signals.Signals); s != nil {
 		body.Lead = lead(s)
 		l.Description = body.Lead.Finding + ". " + l.Description
 		l.Scripts = []string{p.staticAddress("plot.js")}
@@ -89,17 +89,17 @@ func (p *Pages) home(_ context.Context, r request) (*view.Document, error) {
 	return p.document("home", l, time.Time{}), nil
 }
 
-// mostUnusual returns the live, fresh signal that is furthest from its baseline, in units of its usual spread. It returns nil if no such
+// furthestSignal returns the live, fresh signal furthest from its baseline, in units of its usual spread. It returns nil if no such
 // signal has a z-score.
-func mostUnusual(list []*view.Signal) (found *view.Signal) {
-	most := math.Inf(-1)
+func furthestSignal(list []*view.Signal) (found *view.Signal) {
+	furthest := math.Inf(-1)
 	for _, s := range list {
 		x := s.Snapshot
 		if x.ZScore == nil || x.Freshness.State != view.Fresh || findingOf(s.Definition, x).Distance == "" {
 			continue
 		}
-		if z := math.Abs(*x.ZScore); z > most {
-			found, most = s, z
+		if z := math.Abs(*x.ZScore); z > furthest {
+			found, furthest = s, z
 		}
 	}
 	return found

@@ -185,9 +185,9 @@ func plotHistory(d signals.Definition, s view.SignalSnapshot, points, now []view
 }
 
 // clipped truncates a text to a maximum number of letters.
-func clipped(text string, most int) string {
-	if letters := []rune(text); len(letters) > most {
-		return string(letters[:most-1]) + "…"
+func clipped(text string, maxLetters int) string {
+	if letters := []rune(text); len(letters) > maxLetters {
+		return string(letters[:maxLetters-1]) + "…"
 	}
 	return text
 }
@@ -256,9 +256,9 @@ func describe(d signals.Definition, s view.SignalSnapshot, points []view.History
 	if len(known) == 0 {
 		return "No value is known."
 	}
-	least, most, last := slices.MinFunc(known, compare), slices.MaxFunc(known, compare), known[len(known)-1]
+	lowest, highest, last := slices.MinFunc(known, compare), slices.MaxFunc(known, compare), known[len(known)-1]
 	return fmt.Sprintf("In %s. %d points. Lowest %s on %s, highest %s on %s, last %s on %s.", cmp.Or(d.FigureUnit(), s.Unit), len(known),
-		figure(d, least.Value), instant(least.ObservedAt), figure(d, most.Value), instant(most.ObservedAt), figure(d, last.Value), instant(last.ObservedAt))
+		figure(d, lowest.Value), instant(lowest.ObservedAt), figure(d, highest.Value), instant(highest.ObservedAt), figure(d, last.Value), instant(last.ObservedAt))
 }
 
 // backtestBody is a backtest with its plot.

@@ -53,9 +53,9 @@ type Date struct {
 	Label string
 }
 
-// Dates returns at most `most` labelled dates within an interval: days, Mondays, or first days of months, quarters or years. The label of 1
+// Dates returns at most maxDates labelled dates within an interval: days, Mondays, or first days of months, quarters or years. The label of 1
 // January is the year alone if the steps are months or longer. Of the other months the first one has its year.
-func Dates(from, to time.Time, most int) []Date {
+func Dates(from, to time.Time, maxDates int) []Date {
 	from, to = from.UTC(), to.UTC()
 	for _, step := range []struct{ years, months, days int }{
 		{0, 0, 1},
@@ -84,13 +84,13 @@ func Dates(from, to time.Time, most int) []Date {
 			at = at.AddDate(0, 0, -(int(at.Weekday())+6)%7)
 		}
 		var out []Date
-		for n := 0; !at.After(to) && len(out) <= most; n++ {
+		for n := 0; !at.After(to) && len(out) <= maxDates; n++ {
 			if !at.Before(from) {
 				out = append(out, Date{at, dateLabel(at, len(out) == 0, step.days > 0, step.years > 0)})
 			}
 			at = at.AddDate(step.years, step.months, step.days)
 		}
-		if len(out) <= most {
+		if len(out) <= maxDates {
 			return out
 		}
 	}
