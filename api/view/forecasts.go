@@ -153,9 +153,9 @@ func (v *View) forecastList(s *Signal) Forecasts {
 	return Forecasts{ID: s.Definition.ID, Data: []Forecast{}, Environment: s.Snapshot.Environment, Disclaimer: s.Snapshot.Disclaimer}
 }
 
-func (v *View) forecasts(ctx context.Context, s *Signal, before int64, most int) (list []postgres.Forecast, err error) {
+func (v *View) forecasts(ctx context.Context, s *Signal, before int64, limit int) (list []postgres.Forecast, err error) {
 	err = v.acquireQuery(ctx, func(ctx context.Context) error {
-		list, err = v.o.Store.Forecasts(ctx, s.Definition.ID, v.Now(), before, most)
+		list, err = v.o.Store.Forecasts(ctx, s.Definition.ID, v.Now(), before, limit)
 		return err
 	})
 	return list, err

@@ -56,15 +56,15 @@ func uncertainty(d signals.Definition, stored *postgres.Uncertainty) Uncertainty
 	}
 	r := stored.Record
 	u.Basis, u.Level, u.Record = signals.BasisMeasured, new(signals.Level), r
-	u.Text += fmt.Sprintf("Built to hold %.0f%%. Measured: it held %s.", u.LevelPct, held(r.All()))
+	u.Text += fmt.Sprintf("Built to hold %.0f%%. Measured: it held %s.", u.LevelPct, coverageText(r.All()))
 	if r.Last2Years.Cases > 0 {
-		u.Text += fmt.Sprintf(" In the last two years: %s.", held(r.Last2Years))
+		u.Text += fmt.Sprintf(" In the last two years: %s.", coverageText(r.Last2Years))
 	}
 	return u
 }
 
-// held writes a coverage with its bounds.
-func held(c postgres.Coverage) string {
+// coverageText writes a coverage with its bounds.
+func coverageText(c postgres.Coverage) string {
 	out := fmt.Sprintf("%d of %d", c.Hits, c.Cases)
 	if c.Share != nil && c.CI95 != nil {
 		out += fmt.Sprintf(" (%.1f%%, with 95%% between %.1f and %.1f)", 100**c.Share, 100*c.CI95[0], 100*c.CI95[1])
