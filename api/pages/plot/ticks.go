@@ -53,8 +53,8 @@ type Date struct {
 	Label string
 }
 
-// Dates returns at most maxDates labelled dates within an interval: days, Mondays, or first days of months, quarters or years. The label of 1
-// January is the year alone if the steps are months or longer. Of the other months the first one has its year.
+// Dates returns at most maxDates labelled dates within an interval: days, Mondays, or first days of months, quarters or years. The label of
+// 1 January is the year alone if the steps are months or longer. Of the other months the first one has its year.
 func Dates(from, to time.Time, maxDates int) []Date {
 	from, to = from.UTC(), to.UTC()
 	for _, step := range []struct{ years, months, days int }{
