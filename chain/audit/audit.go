@@ -73,7 +73,7 @@ type Report struct {
 	URL string `json:"url"`
 	// Environment is "live" or "demo", as the server says.
 	Environment string `json:"environment"`
-	// Clock tells whose clock counted: "reader", or "server" for a demonstration's own.
+	// Clock names the clock that counted: "reader", or "server" for a demonstration's own.
 	Clock string `json:"clock"`
 	// Length and Head are the recomputed values, up to the first wrong link.
 	Length int64  `json:"chain_length"`

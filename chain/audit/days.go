@@ -47,8 +47,8 @@ func (d *days) isSkipped(day time.Time) bool {
 // The newest day that is over may still be without a word: it has the next trading day to be recorded. A trading day before it, or
 // before the newest pick, has not.
 //
-// now is the time by the reader's clock or the server's. fault says why the server's clock cannot be read; it is empty if it can.
-func businessDays(w *verification, a *answer, now time.Time, whose, fault string) Check {
+// now is the time by the clock of clockOwner, "reader" or "server". fault says why the server's clock cannot be read; it is empty if it can.
+func businessDays(w *verification, a *answer, now time.Time, clockOwner, fault string) Check {
 	c := Check{Name: "business_days", Status: Mismatch}
 	if fault != "" {
 		c.Detail = fault
@@ -56,7 +56,7 @@ func businessDays(w *verification, a *answer, now time.Time, whose, fault string
 	}
 	clock := ""
 	switch {
-	case whose == "server":
+	case clockOwner == "server":
 		clock = ", by the demonstration's own clock"
 	case a.Environment == "demo":
 		clock = ", by your clock: it counts where you name what to trust or require"

@@ -71,21 +71,21 @@ func (c *Client) ChainID() uint64 { return c.id }
 // Check asks every node for its chain. A node of another chain is ErrWrongChain, even when others are right. ErrUnavailable means
 // that none answered.
 func (c *Client) Check(ctx context.Context) error {
-	var away, wrong []error
+	var failures, wrong []error
 	for _, n := range c.nodes {
 		err := n.check(ctx, c.id)
 		switch {
 		case errors.Is(err, ErrWrongChain):
 			wrong = append(wrong, err)
 		case err != nil:
-			away = append(away, fmt.Errorf("%s: %w", n.name, err))
+			failures = append(failures, fmt.Errorf("%s: %w", n.name, err))
 		}
 	}
 	switch {
 	case len(wrong) > 0:
 		return errors.Join(wrong...)
-	case len(away) == len(c.nodes):
-		return unavailable(away)
+	case len(failures) == len(c.nodes):
+		return unavailable(failures)
 	}
 	return nil
 }
@@ -114,7 +114,7 @@ func (c *Client) on(ctx context.Context, f func(context.Context, *node) error) e
 	c.mu.Lock()
 	first := c.first
 	c.mu.Unlock()
-	var away []error
+	var failures []error
 	for i := range c.nodes {
 		k := (first + i) % len(c.nodes)
 		n := c.nodes[k]
@@ -131,13 +131,13 @@ func (c *Client) on(ctx context.Context, f func(context.Context, *node) error) e
 			}
 			return err
 		}
-		away = append(away, fmt.Errorf("%s: %w", n.name, err))
+		failures = append(failures, fmt.Errorf("%s: %w", n.name, err))
 	}
-	return unavailable(away)
+	return unavailable(failures)
 }
 
-func unavailable(away []error) error {
-	return fmt.Errorf("%w: %w", ErrUnavailable, errors.Join(away...))
+func unavailable(failures []error) error {
+	return fmt.Errorf("%w: %w", ErrUnavailable, errors.Join(failures...))
 }
 
 // nodeError is the failure of one node to answer. Another one may.
