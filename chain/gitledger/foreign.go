@@ -331,15 +331,15 @@ func (c *copier) open(name string) (*os.File, error) {
 	return f, nil
 }
 
-func (c *copier) read(name string, most int64) ([]byte, error) {
+func (c *copier) read(name string, maxBytes int64) ([]byte, error) {
 	f, err := c.open(name)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = f.Close() }()
-	text, err := io.ReadAll(io.LimitReader(f, most+1))
-	if int64(len(text)) > most {
-		return nil, fmt.Errorf("%w: %s has more than %d bytes", errTooLarge, name, most)
+	text, err := io.ReadAll(io.LimitReader(f, maxBytes+1))
+	if int64(len(text)) > maxBytes {
+		return nil, fmt.Errorf("%w: %s has more than %d bytes", errTooLarge, name, maxBytes)
 	}
 	return text, err
 }

@@ -129,11 +129,11 @@ func (g git) gc(ctx context.Context) {
 	_, _ = g.run(ctx, nil, "-c", "gc.auto=400", "-c", "gc.autoDetach=false", "gc", "--auto", "--quiet")
 }
 
-// count counts the commits of head that are not in without, at most so many where most is not 0.
-func (g git) count(ctx context.Context, head, without string, most int) (int, error) {
+// count counts the commits of head that are not in without. It stops at limit; 0 means no limit.
+func (g git) count(ctx context.Context, head, without string, limit int) (int, error) {
 	args := []string{"rev-list", "--count", head}
-	if most > 0 {
-		args = append(args, "--max-count="+strconv.Itoa(most))
+	if limit > 0 {
+		args = append(args, "--max-count="+strconv.Itoa(limit))
 	}
 	if without != "" {
 		args = append(args, "^"+without)
