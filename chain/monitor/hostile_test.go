@@ -44,7 +44,7 @@ func TestAWitnessThatHangsHidesNoLie(t *testing.T) {
 	l.note = l.sign(l.tree)
 	l.mu.Unlock()
 	kinds, all := found(t, m)
-	if !slices.Contains(kinds, KindAway) || !slices.Contains(kinds, KindInconsistent) {
+	if !slices.Contains(kinds, KindUnavailable) || !slices.Contains(kinds, KindInconsistent) {
 		t.Errorf("the witness w0 hangs, and the log signs another root: %+v", all)
 	}
 }
@@ -90,7 +90,7 @@ func TestAServerCannotRaiseAlertsWithoutEnd(t *testing.T) {
 			lists(l)
 			found(t, m)
 			l.pass(grace + time.Second)
-			if kinds, all := found(t, m); !slices.Equal(kinds, []string{KindAway}) || len(m.state.Absent) > 0 {
+			if kinds, all := found(t, m); !slices.Equal(kinds, []string{KindUnavailable}) || len(m.state.Absent) > 0 {
 				t.Errorf("%+v, %d entries are kept", all, len(m.state.Absent))
 			}
 		})
@@ -173,7 +173,7 @@ func TestALogThatDripsHoldsARoundForMinutesAndIsNamed(t *testing.T) {
 				t.Fatalf("round %d went no further: %+v", rounds, all)
 			}
 			says := fmt.Sprintf("its answers took more than 5m0s together; the next round goes on. Of its %d leaves %d were read", l.tree.size, m.ahead.edge.Size)
-			if !slices.ContainsFunc(all, func(f Finding) bool { return f.Kind == KindAway && f.Warning && strings.Contains(f.Text, says) }) {
+			if !slices.ContainsFunc(all, func(f Finding) bool { return f.Kind == KindUnavailable && f.Warning && strings.Contains(f.Text, says) }) {
 				t.Fatalf("round %d does not say %q: %+v", rounds, says, all)
 			}
 		}
@@ -181,7 +181,7 @@ func TestALogThatDripsHoldsARoundForMinutesAndIsNamed(t *testing.T) {
 			t.Errorf("%d rounds sufficed for %d answers", rounds, slow.asked)
 		}
 		// Files that are read again drip, too.
-		if _, all := found(t, m); !slices.ContainsFunc(all, func(f Finding) bool { return f.Kind == KindAway && f.Subject == "files" }) {
+		if _, all := found(t, m); !slices.ContainsFunc(all, func(f Finding) bool { return f.Kind == KindUnavailable && f.Subject == "files" }) {
 			t.Errorf("files that cannot be read again are not told: %+v", all)
 		}
 		slow.each = time.Millisecond

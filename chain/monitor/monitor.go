@@ -39,15 +39,15 @@ const (
 	KindRecord = "record"
 	// KindStale: an older checkpoint is served than was seen before.
 	KindStale = "stale"
-	// KindAway: a server is unavailable.
-	KindAway = "away"
+	// KindUnavailable: a server is unavailable.
+	KindUnavailable = "away"
 	// KindState: the monitor's memory is short.
 	KindState = "state"
 )
 
 // Kinds are all kinds of findings.
 var Kinds = []string{
-	KindInconsistent, KindSplit, KindRule, KindTampered, KindStopped, KindMissing, KindRecord, KindStale, KindAway, KindState,
+	KindInconsistent, KindSplit, KindRule, KindTampered, KindStopped, KindMissing, KindRecord, KindStale, KindUnavailable, KindState,
 }
 
 // Finding is an observation that the operator must check.
@@ -229,7 +229,7 @@ func (r *round) look() error {
 	prefix := trimmed(r.o.Log.URL)
 	note, err := r.get(r.ctx, prefix+"/checkpoint", maxNote)
 	if err != nil {
-		r.find(KindAway, "log", true, "The log %s cannot be read: %v.", r.state.Origin, err)
+		r.find(KindUnavailable, "log", true, "The log %s cannot be read: %v.", r.state.Origin, err)
 		r.silence(held, nil)
 		return nil
 	}
@@ -252,8 +252,8 @@ func (r *round) look() error {
 			return err
 		}
 		r.reread(f)
-		if f.away != nil {
-			r.find(KindAway, "files", true, "Not all files of the log %s that were due in this round could be read: %v.", r.state.Origin, f.away)
+		if f.unavailable != nil {
+			r.find(KindUnavailable, "files", true, "Not all files of the log %s that were due in this round could be read: %v.", r.state.Origin, f.unavailable)
 		}
 	}
 	r.silence(held, opened)
@@ -286,7 +286,7 @@ func (r *round) askWitnesses() (held []copied) {
 			continue // it has cosigned nothing yet, or does not serve its copy
 		}
 		if err != nil {
-			r.find(KindAway, w.Name(), true, "The witness %s cannot be asked: %v.", w.Name(), err)
+			r.find(KindUnavailable, w.Name(), true, "The witness %s cannot be asked: %v.", w.Name(), err)
 			continue
 		}
 		o, err := tlog.Open(note, r.o.Log, w.Cosigner)
@@ -324,7 +324,7 @@ func (r *round) follow(f *files, o *tlog.Opened) (whole bool, err error) {
 	for a.edge.Size < o.Size {
 		leaves, err := f.leaves(a.edge.Size, min(o.Size, a.edge.Size+chunk))
 		if err != nil {
-			if f.away != nil {
+			if f.unavailable != nil {
 				r.ahead = a
 			}
 			return false, r.unread(f, o, err)
@@ -368,12 +368,12 @@ const (
 
 // unread records why a checkpoint could not be followed: the log signed another history, or its files do not match the tree.
 func (r *round) unread(f *files, o *tlog.Opened, why error) error {
-	if f.away != nil {
+	if f.unavailable != nil {
 		read := r.state.Size
 		if r.ahead != nil {
 			read = r.ahead.edge.Size
 		}
-		r.find(KindAway, "log", true, "The log %s cannot be read: %v. Of its %d leaves %d were read.", r.state.Origin, f.away, o.Size, read)
+		r.find(KindUnavailable, "log", true, "The log %s cannot be read: %v. Of its %d leaves %d were read.", r.state.Origin, f.unavailable, o.Size, read)
 		return nil
 	}
 	proof, err := tlog.ProveConsistency(o.Size, o.Root, f, r.state.Size)
@@ -411,7 +411,7 @@ func (r *round) compare(f *files, o *tlog.Opened, held []copied) error {
 		}
 		proof, err := tlog.ProveConsistency(o.Size, o.Root, f, w.opened.Size)
 		if err != nil {
-			if f.away == nil {
+			if f.unavailable == nil {
 				r.find(KindTampered, "tree", false, "The files of %s are not those of the tree that it signed: %v.", r.state.Origin, err)
 			}
 			continue
@@ -438,7 +438,7 @@ func (r *round) reread(f *files) {
 			err = tlog.CheckLeaves(r.state.Size, r.state.Root, f, from, hashesOf(leaves))
 		}
 		if err != nil {
-			if f.away == nil {
+			if f.unavailable == nil {
 				r.find(KindTampered, "tree", false, "The files of %s from leaf %d on are not those of the tree that it signed: %v.", r.state.Origin, from, err)
 			}
 			return // the same files are read first the next time

@@ -41,11 +41,11 @@ func (r *round) server() {
 	ctx, stop := r.part("its answers")
 	defer stop()
 	if err := r.picks(ctx, base, absent); err != nil {
-		r.find(KindAway, "server", true, "The server %s cannot be compared with the log: %v.", base, err)
+		r.find(KindUnavailable, "server", true, "The server %s cannot be compared with the log: %v.", base, err)
 		return
 	}
 	if err := r.forecasts(ctx, base, absent); err != nil {
-		r.find(KindAway, "server", true, "The server %s cannot be compared with the log: %v.", base, err)
+		r.find(KindUnavailable, "server", true, "The server %s cannot be compared with the log: %v.", base, err)
 		return
 	}
 	known := r.state.Absent
@@ -168,7 +168,7 @@ func (r *round) audit() {
 		stop()
 		r.auditFound = nil
 		if err != nil {
-			r.auditFound = append(r.auditFound, Finding{Kind: KindAway, Subject: "record", Warning: true, Text: "The public record cannot be checked: " + err.Error() + "."})
+			r.auditFound = append(r.auditFound, Finding{Kind: KindUnavailable, Subject: "record", Warning: true, Text: "The public record cannot be checked: " + err.Error() + "."})
 		} else {
 			r.audited = r.now
 		}

@@ -20,13 +20,13 @@ const (
 	maxAnswer = 8 << 20
 )
 
-// awayError reports that a server was unavailable. It proves nothing.
-type awayError struct{ error }
+// unavailableError reports that a server was unavailable. It proves nothing.
+type unavailableError struct{ error }
 
-func (e awayError) Unwrap() error { return e.error }
+func (e unavailableError) Unwrap() error { return e.error }
 
-func isAway(err error) bool {
-	_, ok := errors.AsType[awayError](err)
+func isUnavailable(err error) bool {
+	_, ok := errors.AsType[unavailableError](err)
 	return ok
 }
 
@@ -40,39 +40,39 @@ func newClient(transport http.RoundTripper) *http.Client {
 
 // get reads a small response, which must be complete in time, so that a hanging server delays no others. An intermediary must not answer
 // for the server.
-func (m *Monitor) get(ctx context.Context, url string, most int) ([]byte, error) {
+func (m *Monitor) get(ctx context.Context, url string, maxBytes int) ([]byte, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, m.o.AnswerTimeout, fmt.Errorf("%s has not answered after %s", url, m.o.AnswerTimeout))
 	defer cancel()
-	body, err := m.read(ctx, url, most)
+	body, err := m.read(ctx, url, maxBytes)
 	if cause := context.Cause(ctx); err != nil && cause != nil {
-		return nil, awayError{cause}
+		return nil, unavailableError{cause}
 	}
 	return body, err
 }
 
-func (m *Monitor) read(ctx context.Context, url string, most int) ([]byte, error) {
+func (m *Monitor) read(ctx context.Context, url string, maxBytes int) ([]byte, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
-		return nil, awayError{err}
+		return nil, unavailableError{err}
 	}
 	req.Header.Set("Cache-Control", "no-cache")
 	resp, err := m.client.Do(req)
 	if err != nil {
-		return nil, awayError{err}
+		return nil, unavailableError{err}
 	}
 	defer func() { _ = resp.Body.Close() }()
 	if resp.StatusCode == http.StatusNotFound {
 		return nil, fmt.Errorf("%s: %w", url, errMissing)
 	}
 	if resp.StatusCode != http.StatusOK {
-		return nil, awayError{fmt.Errorf("%s answers %s", url, resp.Status)}
+		return nil, unavailableError{fmt.Errorf("%s answers %s", url, resp.Status)}
 	}
-	body, err := io.ReadAll(io.LimitReader(resp.Body, int64(most)+1))
+	body, err := io.ReadAll(io.LimitReader(resp.Body, int64(maxBytes)+1))
 	if err != nil {
-		return nil, awayError{err}
+		return nil, unavailableError{err}
 	}
-	if len(body) > most {
-		return nil, fmt.Errorf("%s: the answer is longer than %d bytes", url, most)
+	if len(body) > maxBytes {
+		return nil, fmt.Errorf("%s: the answer is longer than %d bytes", url, maxBytes)
 	}
 	return body, nil
 }
@@ -80,15 +80,15 @@ func (m *Monitor) read(ctx context.Context, url string, most int) ([]byte, error
 // files reads a log's files for one round, each once.
 type files struct {
 	ctx    context.Context //nolint:containedctx // a reader of tiles takes none, and this one lives for a round
-	get    func(ctx context.Context, url string, most int) ([]byte, error)
+	get    func(ctx context.Context, url string, maxBytes int) ([]byte, error)
 	prefix string
 	// size is the tree's: a tile is as wide in it as it can be.
 	size int64
 
 	mu   sync.Mutex
 	kept map[tlog.Tile][]byte
-	// away is the first failure that proves nothing.
-	away error
+	// unavailable is the first failure that proves nothing.
+	unavailable error
 }
 
 // Tiles implements tlog.TileStore.
@@ -104,19 +104,19 @@ func (f *files) Tiles(tiles []tlog.Tile) ([][]byte, error) {
 }
 
 // read reads a tile or a bundle. A log need not have each width of a partial tile: then the wider one has its beginning.
-func (f *files) read(t tlog.Tile, most int) ([]byte, error) {
+func (f *files) read(t tlog.Tile, maxBytes int) ([]byte, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if body, ok := f.kept[t]; ok {
 		return body, nil
 	}
-	body, err := f.get(f.ctx, f.prefix+"/"+t.Path(), most)
+	body, err := f.get(f.ctx, f.prefix+"/"+t.Path(), maxBytes)
 	if wider := f.widest(t); errors.Is(err, errMissing) && !t.Entries && wider.Width > t.Width {
-		body, err = f.get(f.ctx, f.prefix+"/"+wider.Path(), most)
+		body, err = f.get(f.ctx, f.prefix+"/"+wider.Path(), maxBytes)
 	}
 	if err != nil {
-		if isAway(err) && f.away == nil {
-			f.away = err
+		if isUnavailable(err) && f.unavailable == nil {
+			f.unavailable = err
 		}
 		return nil, err
 	}
