@@ -13,8 +13,8 @@ import (
 	"tidemark/workers"
 )
 
-// newDesk returns the options for top-ups by transfer, nil if the service accepts none.
-func (p *program) newDesk() (*api.ClaimsOptions, error) {
+// newClaimsOptions returns the options for top-ups by transfer, nil if the service accepts none.
+func (p *program) newClaimsOptions() (*api.ClaimsOptions, error) {
 	if p.settings.X402PayTo == "" {
 		return nil, nil
 	}
@@ -26,10 +26,10 @@ func (p *program) newDesk() (*api.ClaimsOptions, error) {
 }
 
 // info returns the service's description of itself.
-func (p *program) info(tariff accounts.Tariff, desk *api.ClaimsOptions) view.InfoOptions {
+func (p *program) info(tariff accounts.Tariff, claims *api.ClaimsOptions) view.InfoOptions {
 	o := view.InfoOptions{Version: version, Commit: commit(), Tariff: tariff}
-	if desk != nil {
-		s := desk.Seller
+	if claims != nil {
+		s := claims.Seller
 		o.PayTo, o.Token, o.TokenAddress, o.Network = s.PayTo, s.Asset.Symbol, s.Asset.Address, s.Network.CAIP2()
 	}
 	return o

@@ -357,8 +357,8 @@ func (w *contended) dueLater(ctx context.Context) error {
 	return nil
 }
 
-// hurry makes runs due that wait for their next attempt. The world's clock does not move meanwhile.
-func (w *contended) hurry(ctx context.Context) error {
+// makeDue makes runs due that wait for their next attempt. The world's clock does not move meanwhile.
+func (w *contended) makeDue(ctx context.Context) error {
 	for ctx.Err() == nil {
 		_, err := w.db.Exec(ctx, `
 			update runs r set next_try_at = null
@@ -417,7 +417,7 @@ func (w *contended) live(ctx context.Context, within time.Duration, after func(c
 	}
 	role("api", func(ctx context.Context) error { return w.apiRole(ctx, on) })
 	if w.quick {
-		role("hurry", w.hurry)
+		role("due runs", w.makeDue)
 	}
 	for _, f := range beside {
 		f()

@@ -59,10 +59,10 @@ func (c scorecardCommand) Run(ctx context.Context, p *program) error {
 
 const (
 	forecastTimeout = 30 * time.Second
-	// mostForecasts and mostForecastBytes limit the data that a server may send: forecasts of all figures for a hundred years, and the size
+	// maxForecasts and maxForecastBytes limit the data that a server may send: forecasts of all figures for a hundred years, and the size
 	// of a page.
-	mostForecasts     = 100_000
-	mostForecastBytes = 32 << 20
+	maxForecasts     = 100_000
+	maxForecastBytes = 32 << 20
 	forecastPage      = "500"
 )
 
@@ -101,12 +101,12 @@ func (f forecastReader) get(ctx context.Context, path string, into any) error {
 	if resp.StatusCode != http.StatusOK {
 		return fmt.Errorf("%s answers %s", path, resp.Status)
 	}
-	body, err := io.ReadAll(io.LimitReader(resp.Body, mostForecastBytes+1))
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxForecastBytes+1))
 	switch {
 	case err != nil:
 		return err
-	case len(body) > mostForecastBytes:
-		return fmt.Errorf("%s answers with more than %d bytes", path, mostForecastBytes)
+	case len(body) > maxForecastBytes:
+		return fmt.Errorf("%s answers with more than %d bytes", path, maxForecastBytes)
 	}
 	if err := json.Unmarshal(body, into); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
@@ -138,8 +138,8 @@ func (f forecastReader) everything(ctx context.Context) (list []view.Forecast, s
 			if err := f.get(ctx, path+"/forecasts"+query, &page); err != nil {
 				return nil, nil, err
 			}
-			if list = append(list, page.Data...); len(list) > mostForecasts {
-				return nil, nil, fmt.Errorf("it lists more than %d forecasts", mostForecasts)
+			if list = append(list, page.Data...); len(list) > maxForecasts {
+				return nil, nil, fmt.Errorf("it lists more than %d forecasts", maxForecasts)
 			}
 			query = ""
 			if next := page.Pagination.NextCursor; next != nil && len(page.Data) > 0 {

@@ -92,7 +92,7 @@ func (p *program) serveAPI(ctx context.Context, db *postgres.DB, on listeners, w
 		return err
 	}
 	defer func() { _ = keys.Limiter.Close() }()
-	claims, err := p.newDesk()
+	claims, err := p.newClaimsOptions()
 	if err != nil {
 		return err
 	}

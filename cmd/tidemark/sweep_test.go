@@ -75,8 +75,8 @@ type sweep struct {
 	t       *testing.T
 	servers *contendedServers
 	dice    *rand.Rand
-	// calm is the world without errors, and sums are the checksums of its rows.
-	calm *contended
+	// faultless is the world without errors, and sums are the checksums of its rows.
+	faultless *contended
 	sums contention.Sums
 	seen map[string]contention.Seen
 
@@ -102,13 +102,13 @@ func (s *sweep) world(shots []contention.Shot) (w *contended, broke error) {
 func (s *sweep) begin() {
 	s.t.Helper()
 	var err error
-	if s.calm, err = s.world(nil); err != nil {
+	if s.faultless, err = s.world(nil); err != nil {
 		s.t.Fatalf("the world breaks without an error: %v", err)
 	}
-	if s.sums, err = contention.Sum(s.t.Context(), s.calm.db); err != nil {
+	if s.sums, err = contention.Sum(s.t.Context(), s.faultless.db); err != nil {
 		s.t.Fatal(err)
 	}
-	s.seen = s.calm.tap.Statements()
+	s.seen = s.faultless.tap.Statements()
 	var empty []string
 	for _, name := range slices.Sorted(maps.Keys(s.sums)) {
 		if strings.HasPrefix(s.sums[name], "0 rows") {
@@ -184,7 +184,7 @@ func (s *sweep) judge(group []contention.Shot) (fired []contention.Shot, broke e
 	if err != nil {
 		return fired, err
 	}
-	different, err := contention.Differences(s.t.Context(), s.calm.db, w.db, s.sums, sums)
+	different, err := contention.Differences(s.t.Context(), s.faultless.db, w.db, s.sums, sums)
 	if err != nil {
 		return fired, err
 	}
