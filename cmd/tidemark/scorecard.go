@@ -63,7 +63,7 @@ const (
 	// of a page.
 	maxForecasts     = 100_000
 	maxForecastBytes = 32 << 20
-	forecastPage      = "500"
+	forecastPage     = "500"
 )
 
 // judge reads everything and recomputes it. It reads the lists before the scorecards, and the record may grow in between. So after a

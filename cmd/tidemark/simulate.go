@@ -30,8 +30,8 @@ type simulateCommand struct {
 	Parallel int       `default:"1" help:"How many of them run at once."`
 	Follow   bool      `help:"Print every line of the trace."`
 	// A run for measurements.
-	Calm   bool `help:"Nothing goes wrong, and only the end is checked: lines say what a day costs as the record grows. For one seed."`
-	Record int  `help:"With --calm: the record begins with so many picks that are made up, of the days before the second day. The first is none of trading."`
+	FaultFree bool `name:"calm" help:"Nothing goes wrong, and only the end is checked: lines say what a day costs as the record grows. For one seed."`
+	Record    int  `help:"With --calm: the record begins with so many picks that are made up, of the days before the second day. The first is none of trading."`
 	// The default is enough for a pick on most days, because no company is picked again within sixty days. A day's work grows with the
 	// number of companies, but the possible faults do not.
 	Companies int `default:"40" help:"How many companies are followed. The synthetic market has some 65, and as many more as that takes."`
@@ -50,10 +50,10 @@ func (c simulateCommand) Run(ctx context.Context, p *program) error {
 	if days < 1 || c.Seeds < 1 || c.Parallel < 1 || c.Companies < 1 {
 		return usageError{errors.New("--to is after --from, and --seeds, --parallel and --companies are 1 at least")}
 	}
-	if c.Record > 0 && !c.Calm {
+	if c.Record > 0 && !c.FaultFree {
 		return usageError{errors.New("--record is for --calm: what was made up does not stand up to every check")}
 	}
-	if c.Calm && c.Seeds > 1 {
+	if c.FaultFree && c.Seeds > 1 {
 		return usageError{errors.New("--calm measures one seed: what several spend cannot be told apart")}
 	}
 	log := slog.New(slog.DiscardHandler)
@@ -72,13 +72,13 @@ func (c simulateCommand) Run(ctx context.Context, p *program) error {
 	if c.Record > 0 {
 		measured = growth{p: p, last: c.To.AddDate(0, 0, -1), days: 7}
 	}
-	if c.Calm {
+	if c.FaultFree {
 		_, _ = fmt.Fprintf(p.stdout, "What one of the last %d days cost, on average, with %d companies at most:\n\n"+
 			"| picks | CPU of the program | of Postgres | of git | statements | rows read | elapsed | memory of the program |\n"+
 			"| --- | --- | --- | --- | --- | --- | --- | --- |\n",
 			measured.days, c.Companies)
 	}
-	progress := progress{p: p, began: began, total: days * c.Seeds, silent: c.Calm}
+	progress := progress{p: p, began: began, total: days * c.Seeds, silent: c.FaultFree}
 	var mu sync.Mutex
 	var broken []error
 	g, ctx := errgroup.WithContext(ctx)
@@ -87,13 +87,13 @@ func (c simulateCommand) Run(ctx context.Context, p *program) error {
 		seed := c.Seed + uint64(n) //nolint:gosec // it is not negative
 		g.Go(func() error {
 			o := simulate.Options{
-				Server: server, From: c.From, To: c.To, Seed: seed, Record: c.Record, Companies: marketOf(c.Companies), Build: p.simulated(log, c.Companies), Day: progress.day, Calm: c.Calm, Log: log,
+				Server: server, From: c.From, To: c.To, Seed: seed, Record: c.Record, Companies: marketOf(c.Companies), Build: p.simulated(log, c.Companies), Day: progress.day, FaultFree: c.FaultFree, Log: log,
 				Command: fmt.Sprintf("tidemark simulate --from %s --to %s --seed %d", c.From.Format(time.DateOnly), c.To.Format(time.DateOnly), seed),
 			}
 			if c.Follow {
 				o.Trace = p.stdout
 			}
-			if c.Calm {
+			if c.FaultFree {
 				o.Costs = measured.day
 			}
 			r, err := simulate.Run(ctx, o)

@@ -49,7 +49,7 @@ func TestASeedDecidesEverythingThatHappensInASimulation(t *testing.T) {
 	// A calm run has no faults, and reports the cost so far for each day.
 	var costs []simulate.Cost
 	r, err := simulate.Run(t.Context(), simulate.Options{
-		Server: server, Build: p.simulated(log, 40), Seed: 1, Calm: true, Costs: func(_ time.Time, c simulate.Cost) { costs = append(costs, c) },
+		Server: server, Build: p.simulated(log, 40), Seed: 1, FaultFree: true, Costs: func(_ time.Time, c simulate.Cost) { costs = append(costs, c) },
 		From: time.Date(2020, 1, 6, 0, 0, 0, 0, time.UTC), To: time.Date(2020, 1, 8, 0, 0, 0, 0, time.UTC),
 	})
 	if err != nil {

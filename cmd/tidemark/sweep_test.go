@@ -77,8 +77,8 @@ type sweep struct {
 	dice    *rand.Rand
 	// faultless is the world without errors, and sums are the checksums of its rows.
 	faultless *contended
-	sums contention.Sums
-	seen map[string]contention.Seen
+	sums      contention.Sums
+	seen      map[string]contention.Seen
 
 	worlds, tried, unseen int
 	broke                 []string

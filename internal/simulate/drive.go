@@ -200,7 +200,7 @@ func (r *run) startOfDay(ctx context.Context, day time.Time) error {
 			return err
 		}
 	}
-	if r.Calm {
+	if r.FaultFree {
 		return r.tidy(ctx, day)
 	}
 	r.rates = rates{killed: .03, cut: .01, frozen: .01, tick: .01, lost: .02, repeated: .05}
@@ -237,7 +237,7 @@ func (r *run) endOfDay(ctx context.Context, day time.Time, last bool) error {
 		}
 		r.Costs(day, c)
 	}
-	if r.Calm && !last {
+	if r.FaultFree && !last {
 		if r.Day != nil {
 			r.Day(day)
 		}
@@ -249,7 +249,7 @@ func (r *run) endOfDay(ctx context.Context, day time.Time, last bool) error {
 	}
 	if broken != nil {
 		return &Failure{
-			Seed: r.Seed, Day: day, Invariant: broken.name, Seen: broken.seen, Faults: r.trace.faults, Command: r.Command,
+			Seed: r.Seed, Day: day, Invariant: broken.name, Observed: broken.seen, Faults: r.trace.faults, Command: r.Command,
 		}
 	}
 	if r.Day != nil {

@@ -63,9 +63,9 @@ type Options struct {
 	Command string
 	// Day is called after each simulated day. It may be nil.
 	Day func(day time.Time)
-	// Calm means a run without faults and without operators. The invariants are checked only after its last day, so that only the cost of
-	// the days remains.
-	Calm bool
+	// FaultFree means a run without faults and without operators. The invariants are checked only after its last day, so that only the cost
+	// of the days remains.
+	FaultFree bool
 	// Record is the length of a fictitious record (MakeUpRecord), which the world has from the second day on. The first day must not be a
 	// trading day then.
 	Record int
@@ -92,8 +92,8 @@ type Result struct {
 type Failure struct {
 	Seed uint64
 	Day  time.Time
-	// Invariant is its name, Seen describes the violation.
-	Invariant, Seen string
+	// Invariant is its name, Observed describes the violation.
+	Invariant, Observed string
 	// Faults are the last faults before it, the newest last.
 	Faults  []string
 	Command string
@@ -102,7 +102,7 @@ type Failure struct {
 // Error returns all fields on several lines.
 func (f *Failure) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "seed %d, %s: %s\n  seen: %s", f.Seed, f.Day.Format(time.DateOnly), f.Invariant, f.Seen)
+	fmt.Fprintf(&b, "seed %d, %s: %s\n  seen: %s", f.Seed, f.Day.Format(time.DateOnly), f.Invariant, f.Observed)
 	for _, line := range f.Faults {
 		b.WriteString("\n  fault: " + line)
 	}
