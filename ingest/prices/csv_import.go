@@ -94,17 +94,17 @@ func (d CSVImport) file(ctx context.Context, name, address string, runID int64) 
 }
 
 // read reads a file of at most some bytes. A longer one is refused whole.
-func (d CSVImport) read(name string, most int64) (body []byte, err error) {
+func (d CSVImport) read(name string, maxBytes int64) (body []byte, err error) {
 	file, err := d.Folder.Open(name)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
-	if body, err = io.ReadAll(io.LimitReader(file, most+1)); err != nil {
+	if body, err = io.ReadAll(io.LimitReader(file, maxBytes+1)); err != nil {
 		return nil, err
 	}
-	if int64(len(body)) > most {
-		return nil, fmt.Errorf("more than %d bytes", most)
+	if int64(len(body)) > maxBytes {
+		return nil, fmt.Errorf("more than %d bytes", maxBytes)
 	}
 	return body, nil
 }

@@ -24,16 +24,16 @@ import (
 	"tidemark/picks"
 )
 
-// stand is a sandbox with a clock that the test sets.
-type stand struct {
+// sandboxFixture is a sandbox with a clock that the test sets.
+type sandboxFixture struct {
 	mux    *http.ServeMux
 	market *synth.Market
 	now    time.Time
 }
 
-func newFixture(t testing.TB, seed uint64, now string) *stand {
+func newFixture(t testing.TB, seed uint64, now string) *sandboxFixture {
 	t.Helper()
-	s := &stand{mux: http.NewServeMux()}
+	s := &sandboxFixture{mux: http.NewServeMux()}
 	s.set(t, now)
 	w := synth.World{Seed: seed, Now: func() time.Time { return s.now }}
 	s.market = w.Market()
@@ -41,7 +41,7 @@ func newFixture(t testing.TB, seed uint64, now string) *stand {
 	return s
 }
 
-func (s *stand) set(t testing.TB, now string) {
+func (s *sandboxFixture) set(t testing.TB, now string) {
 	t.Helper()
 	at, err := time.Parse(time.RFC3339, now)
 	if err != nil {
@@ -51,7 +51,7 @@ func (s *stand) set(t testing.TB, now string) {
 }
 
 // shares are the shares that have a ticker now.
-func (s *stand) shares() []prices.Share {
+func (s *sandboxFixture) shares() []prices.Share {
 	list := []prices.Share{prices.Benchmark()}
 	for _, c := range s.market.Companies {
 		if ticker := c.Ticker(s.now.Truncate(24 * time.Hour)); ticker != "" {
@@ -61,7 +61,7 @@ func (s *stand) shares() []prices.Share {
 	return list
 }
 
-func (s *stand) get(t testing.TB, r ingest.Request) *httptest.ResponseRecorder {
+func (s *sandboxFixture) get(t testing.TB, r ingest.Request) *httptest.ResponseRecorder {
 	t.Helper()
 	w := httptest.NewRecorder()
 	s.mux.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, r.URL, http.NoBody))
@@ -69,7 +69,7 @@ func (s *stand) get(t testing.TB, r ingest.Request) *httptest.ResponseRecorder {
 }
 
 // history asks for one share.
-func (s *stand) history(t testing.TB, share prices.Share, w series.Window) (picks.History, error) {
+func (s *sandboxFixture) history(t testing.TB, share prices.Share, w series.Window) (picks.History, error) {
 	t.Helper()
 	src := prices.Yahoo([]prices.Share{share})
 	requests, err := src.Request(w)
