@@ -90,7 +90,7 @@ func (w World) Series(p Process) *Series {
 	keep := 1 - p.Reversion
 	var walk float64
 	next := p.Calendar.First
-	return &Series{shown: func(points []Point) []Point { return w.spoil(points, p.Decimals) }, grow: func(points []Point, t time.Time) []Point {
+	return &Series{shown: func(points []Point) []Point { return w.applyFaults(points, p.Decimals) }, grow: func(points []Point, t time.Time) []Point {
 		for ; !next.After(t); next = p.Calendar.Next(next) {
 			shock := p.Volatility * noise.Normal(next)
 			if len(points) == 0 {

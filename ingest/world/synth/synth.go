@@ -34,8 +34,8 @@ type World struct {
 // revisedFigures is the number of figures that a revision changes: too few to look like a mistake.
 const revisedFigures = 6
 
-// spoil applies the world's faults to drawn points.
-func (w World) spoil(points []Point, decimals int) []Point {
+// applyFaults applies the world's faults to drawn points.
+func (w World) applyFaults(points []Point, decimals int) []Point {
 	if w.Shrunk.IsZero() && w.Revised.IsZero() {
 		return points
 	}
