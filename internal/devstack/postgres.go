@@ -117,7 +117,7 @@ func (o PostgresOptions) start(ctx context.Context, h *stateDir) (*Server, error
 		path:    filepath.Join(bin.dir, "postgres"),
 		version: bin.version,
 		stop:    syscall.SIGINT,
-		hurry:   syscall.SIGQUIT,
+		stopNow: syscall.SIGQUIT,
 		pidFile: "postmaster.pid",
 		command: func(ctx context.Context, port int) *exec.Cmd {
 			return exec.CommandContext(ctx, filepath.Join(bin.dir, "postgres"), o.arguments(h.data(), port)...)

@@ -39,8 +39,8 @@ type kind struct {
 	version string
 	// command builds the command line for a port.
 	command func(ctx context.Context, port int) *exec.Cmd
-	// stop requests an orderly shutdown, hurry (if set) an immediate one.
-	stop, hurry syscall.Signal
+	// stop requests an orderly shutdown, stopNow (if set) an immediate one.
+	stop, stopNow syscall.Signal
 	// pidFile is the file in the data folder that prevents a second start, or an empty string.
 	pidFile string
 	// answer returns nil once the server works, and errRefused if it never will.
@@ -141,8 +141,8 @@ func (s *Server) halt(ctx context.Context) error {
 	if ended(ctx, p, stopTimeout) {
 		return nil
 	}
-	if s.hurry != 0 {
-		p.signal(s.hurry)
+	if s.stopNow != 0 {
+		p.signal(s.stopNow)
 		if ended(ctx, p, killTimeout) {
 			return nil
 		}
