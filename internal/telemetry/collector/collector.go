@@ -57,10 +57,10 @@ func New(t testing.TB) *Collector {
 }
 
 // SetDown makes the collector reject all exports, with a status that clients do not retry, or accept them again.
-func (c *Collector) SetDown(away bool) {
+func (c *Collector) SetDown(down bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.unavailable = away
+	c.unavailable = down
 }
 
 // Spans returns the spans received so far.
