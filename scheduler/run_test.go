@@ -13,34 +13,34 @@ import (
 	"tidemark/scheduler"
 )
 
-// calm is a store without work, whose first answers are a test's.
-type calm struct {
+// idleStore is a store without work, whose first answers are a test's.
+type idleStore struct {
 	scheduler.Store
 
 	asked atomic.Int64
 	first []func(context.Context) error
 }
 
-func (c *calm) SaveSchedules(context.Context, []task.Schedule) error { return nil }
+func (c *idleStore) SaveSchedules(context.Context, []task.Schedule) error { return nil }
 
-func (c *calm) Schedules(ctx context.Context) ([]task.Schedule, error) {
+func (c *idleStore) Schedules(ctx context.Context) ([]task.Schedule, error) {
 	if n := c.asked.Add(1); int(n) <= len(c.first) {
 		return nil, c.first[n-1](ctx)
 	}
 	return nil, nil
 }
 
-func (c *calm) HandOut(context.Context, int) ([]task.Task, error) { return nil, nil }
+func (c *idleStore) HandOut(context.Context, int) ([]task.Task, error) { return nil, nil }
 
-func (c *calm) UnstartedRuns(context.Context, time.Duration) ([]task.Task, error) { return nil, nil }
+func (c *idleStore) UnstartedRuns(context.Context, time.Duration) ([]task.Task, error) { return nil, nil }
 
-func (c *calm) Reclaim(context.Context, time.Duration) ([]task.Task, error) { return nil, nil }
+func (c *idleStore) Reclaim(context.Context, time.Duration) ([]task.Task, error) { return nil, nil }
 
 // TestASchedulerGoesOn makes the store hang, panic and fail, once each; the clock of the test advances automatically.
 func TestASchedulerGoesOn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		store := &calm{first: []func(context.Context) error{
+		store := &idleStore{first: []func(context.Context) error{
 			func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }, // a socket whose peer has disappeared
 			func(context.Context) error { panic("a fault of the program") },
 			func(context.Context) error { return errors.New("deadlock detected (SQLSTATE 40P01)") },

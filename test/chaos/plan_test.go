@@ -55,8 +55,8 @@ func (s span) draw(r *rand.Rand) time.Duration {
 const (
 	// maxPause is the longest time between two faults, if the window is long enough.
 	maxPause = 5 * time.Second
-	// calm is the time without faults at the end; rest is the shortest time between two faults of one victim.
-	calm, rest = time.Second, time.Second
+	// quietEnd is the time without faults at the end; minGap is the shortest time between two faults of one victim.
+	quietEnd, minGap = time.Second, time.Second
 	// minWindow is the shortest time in which each kind of fault has a place.
 	minWindow = 30 * time.Second
 )
@@ -80,7 +80,7 @@ func lasting(what string, redis span) span {
 func newPlan(seed uint64, window time.Duration, redis span) []fault {
 	r := rand.New(rand.NewPCG(seed, seed))
 	// With pauses of this length all kinds have begun, and last for a while, before the window is over, although one Redis suffers twice.
-	longest := min(maxPause, (window-calm-2*(redis.max+rest))/time.Duration(len(kinds)+1))
+	longest := min(maxPause, (window-quietEnd-2*(redis.max+minGap))/time.Duration(len(kinds)+1))
 	pause := span{longest / 3, longest}
 	free := map[string]time.Duration{} // from when on something may be done to a victim
 	var plan []fault
@@ -95,13 +95,13 @@ func newPlan(seed uint64, window time.Duration, redis span) []fault {
 				at = max(at, free[name("Postgres", 0)])
 			}
 			takes := lasting(what, redis)
-			takes.max = min(takes.max, window-calm-at)
+			takes.max = min(takes.max, window-quietEnd-at)
 			if takes.max < takes.min {
 				return plan
 			}
 			f := fault{at: at, lasts: takes.draw(r), what: what, victim: victim, whom: whom}
 			plan = append(plan, f)
-			free[victim] = f.at + f.lasts + rest
+			free[victim] = f.at + f.lasts + minGap
 		}
 	}
 }
