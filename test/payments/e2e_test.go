@@ -224,7 +224,7 @@ func TestStockClientsInTheSandbox(t *testing.T) {
 	if *npmFlag == "" {
 		t.Skip("needs the x402 project's packages: make e2e-payments")
 	}
-	m := openMarket(t)
+	m := openSettlements(t)
 	buyAll(t, m.chain.URL(), m.fixture, prices)
 	m.agree()
 }

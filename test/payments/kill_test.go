@@ -30,8 +30,8 @@ const (
 	settleAnswered = "after the facilitator says so"
 )
 
-// market is a seller on its own development chain, with a facilitator that reports each moment of a payment.
-type market struct {
+// settlements is a seller on its own development chain, with a facilitator that reports each moment of a payment.
+type settlements struct {
 	*fixture
 
 	chain *devchain.Chain
@@ -46,13 +46,13 @@ type market struct {
 }
 
 // follow sets what happens at the moments.
-func (m *market) follow(at func(moment string) bool) {
+func (m *settlements) follow(at func(moment string) bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.at = at
 }
 
-func (m *market) moment(name string) {
+func (m *settlements) moment(name string) {
 	m.mu.Lock()
 	at := m.at
 	m.mu.Unlock()
@@ -61,7 +61,7 @@ func (m *market) moment(name string) {
 	}
 }
 
-func openMarket(t *testing.T) *market {
+func openSettlements(t *testing.T) *settlements {
 	t.Helper()
 	c, err := devchain.Start(devchain.Options{})
 	if err != nil {
@@ -72,7 +72,7 @@ func openMarket(t *testing.T) *market {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &market{chain: c, fixture: &fixture{t: t, dsn: pgtest.New(t), payTo: devchain.Address(8).Hex()}}
+	m := &settlements{chain: c, fixture: &fixture{t: t, dsn: pgtest.New(t), payTo: devchain.Address(8).Hex()}}
 	between := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
@@ -107,7 +107,7 @@ func openMarket(t *testing.T) *market {
 	return m
 }
 
-func (m *market) balance() int64 {
+func (m *settlements) balance() int64 {
 	m.t.Helper()
 	n, err := m.chain.TokenBalance(m.payTo)
 	if err != nil {
@@ -117,7 +117,7 @@ func (m *market) balance() int64 {
 }
 
 // passLeases ends the wait for processes that are dead, as time does.
-func (m *market) passLeases() {
+func (m *settlements) passLeases() {
 	m.t.Helper()
 	c, err := pgx.Connect(m.t.Context(), m.dsn)
 	if err != nil {
@@ -130,7 +130,7 @@ func (m *market) passLeases() {
 }
 
 // reconcile runs the job for every payment, and returns them.
-func (m *market) reconcile() []postgres.X402Payment {
+func (m *settlements) reconcile() []postgres.X402Payment {
 	m.t.Helper()
 	list := m.payments()
 	for _, p := range list {
@@ -141,7 +141,7 @@ func (m *market) reconcile() []postgres.X402Payment {
 	return m.payments()
 }
 
-func (m *market) payments() []postgres.X402Payment {
+func (m *settlements) payments() []postgres.X402Payment {
 	m.t.Helper()
 	list, err := m.db.X402Payments(m.t.Context(), postgres.X402Filter{Limit: 1000})
 	if err != nil {
@@ -151,7 +151,7 @@ func (m *market) payments() []postgres.X402Payment {
 }
 
 // agree checks that the ledger and the chain tell of the same money, and that the ledger tells of each settlement once.
-func (m *market) agree() (settled int64) {
+func (m *settlements) agree() (settled int64) {
 	m.t.Helper()
 	ledger, err := m.db.X402Changes(m.t.Context(), 0)
 	if err != nil {
@@ -180,7 +180,7 @@ func TestKillBetweenAnyTwoSteps(t *testing.T) {
 	for _, moment := range []string{verifyAsked, verifyAnswered, settleAsked, settleDone, settleAnswered} {
 		t.Run(moment, func(t *testing.T) {
 			t.Parallel()
-			m := openMarket(t)
+			m := openSettlements(t)
 			const path, price = "/picks", 5000
 			paid := payment(t, m.chain, 1+len(moment)%2, m.payTo, price, 1)
 			var once sync.Once
@@ -245,7 +245,7 @@ func TestKillBetweenAnyTwoSteps(t *testing.T) {
 // The same payment 200 times at once, over all addresses and in both headers, on a real chain.
 func TestOnePaymentBuysOneAnswerOnTheChain(t *testing.T) {
 	t.Parallel()
-	m := openMarket(t)
+	m := openSettlements(t)
 	headers := [2][2]string{payment(t, m.chain, 1, m.payTo, 5000, 7), payment(t, m.chain, 2, m.payTo, 5000, 7)}
 	var paths []string
 	for path := range prices {
@@ -275,7 +275,7 @@ func TestOnePaymentBuysOneAnswerOnTheChain(t *testing.T) {
 // Every address, in both versions, for exactly its price.
 func TestEveryAddressIsPaidWithItsPrice(t *testing.T) {
 	t.Parallel()
-	m := openMarket(t)
+	m := openSettlements(t)
 	want, nonce := int64(0), byte(0)
 	for version := 1; version <= 2; version++ {
 		for path, price := range prices {
