@@ -49,7 +49,7 @@ func lessSectorMean(scores []Score, k int) {
 }
 
 // standardise makes z-scores, within the sector if it has enough members, else within the universe.
-func standardise(scores []Score, k, leastPeers int) {
+func standardise(scores []Score, k, minPeers int) {
 	clipped := func(m Metric) float64 { return m.Clipped }
 	all := known(scores, k, clipped, nil)
 	for i := range scores {
@@ -58,7 +58,7 @@ func standardise(scores []Score, k, leastPeers int) {
 			continue
 		}
 		peers := known(scores, k, clipped, &scores[i].Sector)
-		bySector := len(peers) >= leastPeers
+		bySector := len(peers) >= minPeers
 		if !bySector {
 			peers = all
 		}
