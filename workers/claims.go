@@ -64,7 +64,7 @@ func (c Claims) Run(ctx context.Context, t task.Task) error {
 // it, and the transaction is checked again.
 func (c Claims) look(ctx context.Context, txHash string, claims []postgres.Claim, granted []postgres.Transfer) (next postgres.ClaimsDecision, why, err error) {
 	now := c.Now()
-	in := caseOf{Granted: granted, Terms: c.Terms, NeedProof: c.NeedProof, Gives: c.Gives, Now: now}
+	in := claimsCase{Granted: granted, Terms: c.Terms, NeedProof: c.NeedProof, Gives: c.Gives, Now: now}
 	if c.Chain == nil {
 		why = errors.New("claims cannot be checked: BASE_RPC_URL is not set")
 		return c.undecided(txHash, claims, time.Time{}), why, nil
@@ -81,13 +81,13 @@ func (c Claims) look(ctx context.Context, txHash string, claims []postgres.Claim
 	if in.Holders, err = c.holders(ctx, in.Claimants); err != nil {
 		return next, nil, err
 	}
-	next = judge(in)
+	next = in.decide()
 	next.ChainID, next.TxHash = c.ChainID, txHash
 	return next, nil, nil
 }
 
 // claimants finds for each claim that is open or provisional which transfers it may be about, and whether their senders have signed.
-func (c Claims) claimants(ctx context.Context, claims []postgres.Claim, in caseOf) (list []candidate, why, err error) {
+func (c Claims) claimants(ctx context.Context, claims []postgres.Claim, in claimsCase) (list []candidate, why, err error) {
 	for _, claim := range claims {
 		one := candidate{Claim: claim, Proven: map[[20]byte]bool{}}
 		open := one.open(in.Now)

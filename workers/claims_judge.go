@@ -11,8 +11,8 @@ import (
 	"tidemark/internal/postgres"
 )
 
-// caseOf is all that the verdict on a transaction's claims follows from.
-type caseOf struct {
+// claimsCase is all that the verdict on a transaction's claims follows from.
+type claimsCase struct {
 	Evidence base.Evidence
 	Terms    base.Terms
 	// Claimants are in the order in which they came first.
@@ -44,7 +44,7 @@ func (c candidate) open(now time.Time) bool {
 }
 
 // may reports whether a transfer may be this claimant's. reserved reports whether its amount reserves it for another key.
-func (in caseOf) may(c candidate, x base.Transfer) (ok, reserved bool) {
+func (in claimsCase) may(c candidate, x base.Transfer) (ok, reserved bool) {
 	if holder, held := in.Holders[accounts.Micros(x.Micro)]; held && holder != c.KeyID {
 		return false, true
 	}
@@ -54,9 +54,9 @@ func (in caseOf) may(c candidate, x base.Transfer) (ok, reserved bool) {
 	return true, false
 }
 
-// judge decides the claims. The right to a transfer belongs to the first of these keys: the key that held its amount; the key named in its
+// decide decides the claims. The right to a transfer belongs to the first of these keys: the key that held its amount; the key named in its
 // sender's signature, until seven days after it was granted to another; the key that claimed its transaction first.
-func judge(in caseOf) postgres.ClaimsDecision {
+func (in claimsCase) decide() postgres.ClaimsDecision {
 	var d postgres.ClaimsDecision
 	held, lost := in.review(&d)
 	for _, x := range in.transfers() {
@@ -93,7 +93,7 @@ func movable(g postgres.Transfer, now time.Time) bool {
 }
 
 // grantedAt returns the time of the first grant that a signature may move; the zero time if none exists.
-func (in caseOf) grantedAt() (first time.Time) {
+func (in claimsCase) grantedAt() (first time.Time) {
 	for _, g := range in.Granted {
 		if movable(g, in.Now) && (first.IsZero() || g.GrantedAt.Before(first)) {
 			first = g.GrantedAt
@@ -104,7 +104,7 @@ func (in caseOf) grantedAt() (first time.Time) {
 
 // review looks at what was granted provisionally once more. It returns what is held after that by log index, and why claims lost
 // something.
-func (in caseOf) review(d *postgres.ClaimsDecision) (held map[int32]postgres.Transfer, lost map[int64]accounts.Reason) {
+func (in claimsCase) review(d *postgres.ClaimsDecision) (held map[int32]postgres.Transfer, lost map[int64]accounts.Reason) {
 	held, lost = map[int32]postgres.Transfer{}, map[int64]accounts.Reason{}
 	for _, g := range in.Granted {
 		if g.State == postgres.ClaimProvisional {
@@ -127,7 +127,7 @@ func (in caseOf) review(d *postgres.ClaimsDecision) (held map[int32]postgres.Tra
 }
 
 // transfers returns the transfers that can be granted to any claimant, in the order of the chain.
-func (in caseOf) transfers() []base.Transfer {
+func (in claimsCase) transfers() []base.Transfer {
 	var list []base.Transfer
 	seen := map[uint]bool{}
 	for _, c := range in.Claimants {
@@ -142,7 +142,7 @@ func (in caseOf) transfers() []base.Transfer {
 }
 
 // best returns the claimant with the best right to a transfer.
-func (in caseOf) best(x base.Transfer) (best candidate, found bool) {
+func (in claimsCase) best(x base.Transfer) (best candidate, found bool) {
 	for _, c := range in.Claimants {
 		ok := false
 		for _, mine := range c.Found {
@@ -158,7 +158,7 @@ func (in caseOf) best(x base.Transfer) (best candidate, found bool) {
 	return best, found
 }
 
-func (in caseOf) grant(c candidate, x base.Transfer) postgres.Transfer {
+func (in claimsCase) grant(c candidate, x base.Transfer) postgres.Transfer {
 	g := postgres.Transfer{
 		ClaimID: c.ID, KeyID: c.KeyID, TxHash: x.TxHash, LogIndex: int32(x.LogIndex), Sender: strings.ToLower(x.From.Hex()),
 		Amount: accounts.Micros(x.Micro), BlockNumber: int64(x.BlockNumber), BlockHash: x.BlockHash.Hex(), BlockTime: x.BlockTime,
@@ -171,7 +171,7 @@ func (in caseOf) grant(c candidate, x base.Transfer) postgres.Transfer {
 }
 
 // verdict returns the outcome for a claim after all grants.
-func (in caseOf) verdict(c candidate, held map[int32]postgres.Transfer, lost accounts.Reason) postgres.ClaimVerdict {
+func (in claimsCase) verdict(c candidate, held map[int32]postgres.Transfer, lost accounts.Reason) postgres.ClaimVerdict {
 	v := postgres.ClaimVerdict{Of: c.Claim, State: postgres.ClaimConfirmed}
 	has := false
 	for _, g := range held {
@@ -213,7 +213,7 @@ func (in caseOf) verdict(c candidate, held map[int32]postgres.Transfer, lost acc
 }
 
 // reason is why a claim has nothing: the first that holds, in the order in which a transfer is checked.
-func (in caseOf) reason(c candidate, held map[int32]postgres.Transfer) accounts.Reason {
+func (in claimsCase) reason(c candidate, held map[int32]postgres.Transfer) accounts.Reason {
 	for _, one := range []struct {
 		fault  error
 		reason accounts.Reason
@@ -248,7 +248,7 @@ func (in caseOf) reason(c candidate, held map[int32]postgres.Transfer) accounts.
 }
 
 // again is when a claim is looked at once more: often while its claimant may wait, and less and less often after that.
-func (in caseOf) again(c candidate, v postgres.ClaimVerdict) time.Time {
+func (in claimsCase) again(c candidate, v postgres.ClaimVerdict) time.Time {
 	const soonest = 2 * time.Second
 	latest, share := time.Minute, time.Duration(8)
 	switch {

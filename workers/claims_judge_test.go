@@ -77,7 +77,8 @@ func TestWhoHasTheRightToATransfer(t *testing.T) {
 		},
 		{"demanded, and not there", []candidate{claim(1), claim(2, wallet)}, nil, true, map[int32]int64{3: 2}, map[int64]accounts.Reason{1: accounts.ReasonNoProof}},
 	} {
-		d := judge(caseOf{Claimants: row.claimants, Holders: row.holders, NeedProof: row.needProof, Gives: postgres.GivesBalance, Now: now})
+		in := claimsCase{Claimants: row.claimants, Holders: row.holders, NeedProof: row.needProof, Gives: postgres.GivesBalance, Now: now}
+		d := in.decide()
 		granted, reasons := map[int32]int64{}, map[int64]accounts.Reason{}
 		for _, g := range d.Grants {
 			if _, twice := granted[g.LogIndex]; twice {
