@@ -131,7 +131,7 @@ func (e Equities) admit(ctx context.Context, t task.Task, answers []ingest.Fetch
 	if len(missing) > 0 {
 		shown := missing[:min(len(missing), 10)]
 		if err := e.DB.AddFindings(ctx, t.Fence, []postgres.Finding{{
-			Check: "universe", Severity: string(quality.Warn), Seen: fmt.Sprintf("no company of %d in the list, such as %q", len(missing), shown),
+			Check: "universe", Severity: string(quality.Warn), Observed: fmt.Sprintf("no company of %d in the list, such as %q", len(missing), shown),
 			Expected: "tickers and CIKs of UNIVERSE that the SEC lists",
 		}}); err != nil {
 			return err

@@ -211,7 +211,7 @@ func (p *pricing) judge(troubles []error) error {
 	for _, err := range troubles {
 		if errors.Is(err, ingest.Refused) || errors.Is(err, ingest.Layout) || errors.Is(err, ingest.WrongType) || errors.Is(err, ingest.TooLarge) {
 			p.findings = append(p.findings, postgres.Finding{
-				Check: "share", Severity: string(quality.Warn), From: p.day, To: p.day, Seen: err.Error(), Expected: "the bars of the share",
+				Check: "share", Severity: string(quality.Warn), From: p.day, To: p.day, Observed: err.Error(), Expected: "the bars of the share",
 			})
 			continue
 		}

@@ -82,7 +82,7 @@ func (p *pricing) compare(second equity.Bar) {
 		return
 	}
 	p.findings = append(p.findings, postgres.Finding{
-		Check: "second_close", Severity: string(quality.Warn), From: p.day, To: p.day, Seen: p.ticker(second.CIK) + ": " + doubt,
+		Check: "second_close", Severity: string(quality.Warn), From: p.day, To: p.day, Observed: p.ticker(second.CIK) + ": " + doubt,
 		Expected: fmt.Sprintf("closes within %.1f %% of each other", 100*tolerance),
 	})
 }

@@ -46,7 +46,7 @@ func TestACloseThatASecondSourceDisputesIsNotPickedAt(t *testing.T) {
 		t.Fatal(err)
 	}
 	found, err := x.db.Findings(t.Context(), attempt.RunID)
-	if err != nil || len(found) != 1 || !strings.HasPrefix(found[0].Seen, "SMDSYN: the close of the day is in doubt") {
+	if err != nil || len(found) != 1 || !strings.HasPrefix(found[0].Observed, "SMDSYN: the close of the day is in doubt") {
 		t.Errorf("the run says %+v (%v), want what is in doubt", found, err)
 	}
 	if err := x.db.Succeed(t.Context(), attempt.Fence); err != nil {

@@ -374,7 +374,7 @@ func TestPricesThatAreMissing(t *testing.T) {
 		t.Fatal(err)
 	}
 	found, err := x.db.Findings(t.Context(), attempt.RunID)
-	if err != nil || len(found) != 1 || !strings.Contains(found[0].Seen, "SMDSYN") {
+	if err != nil || len(found) != 1 || !strings.Contains(found[0].Observed, "SMDSYN") {
 		t.Errorf("the run says %+v (%v), want why one share has no bar", found, err)
 	}
 	if b, _ := x.candidate(siltstone, "2026-03-03").History.BarAt(calendar.DayOf(x.clock.Now())); b.Date.Format(time.DateOnly) != "2026-03-02" {

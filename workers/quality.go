@@ -121,7 +121,7 @@ func (i Ingest) recall(ctx context.Context, c *inspection) error {
 		if was.Decision == postgres.QuarantineRejected {
 			u.state, u.findings = rejected, []postgres.Finding{{
 				Check: "rejected", Severity: string(quality.Warn),
-				Seen:     fmt.Sprintf("the answer that %s rejected as quarantine %d: %s", *was.DecidedBy, was.ID, *was.Reason),
+				Observed: fmt.Sprintf("the answer that %s rejected as quarantine %d: %s", *was.DecidedBy, was.ID, *was.Reason),
 				Expected: "another one",
 			}}
 		}
@@ -159,7 +159,7 @@ func (i Ingest) missed(ctx context.Context, c *inspection, silent []series.ID) e
 		for _, r := range known[id].Readings {
 			c.whole = append(c.whole, postgres.Finding{
 				Check: quality.RowCount, Severity: string(quality.Warn), Series: string(id), From: r.ObservedAt.UTC(), To: r.ObservedAt.UTC(),
-				Seen: "no observation at all", Expected: "those that are known, the newest of " + r.ObservedAt.UTC().Format(time.DateOnly),
+				Observed: "no observation at all", Expected: "those that are known, the newest of " + r.ObservedAt.UTC().Format(time.DateOnly),
 			})
 		}
 	}
@@ -240,7 +240,7 @@ func (c *inspection) hold(shrunk *postgres.ShrunkError) bool {
 		u.state = held
 		u.findings = append(u.findings, postgres.Finding{
 			Check: quality.RowCount, Severity: string(quality.Error), Series: string(shrunk.Series),
-			Seen:     fmt.Sprintf("%d of %d known observations are not there", shrunk.Missing, shrunk.Known),
+			Observed: fmt.Sprintf("%d of %d known observations are not there", shrunk.Missing, shrunk.Known),
 			Expected: "all that is known, but for a few that were withdrawn",
 		})
 		return true
@@ -371,7 +371,7 @@ func kept(list []quality.Finding) []postgres.Finding {
 	out := make([]postgres.Finding, len(list))
 	for n, f := range list {
 		out[n] = postgres.Finding{
-			Check: f.Check, Severity: string(f.Severity), Series: string(f.Series), From: f.From, To: f.To, Seen: f.Seen, Expected: f.Expected,
+			Check: f.Check, Severity: string(f.Severity), Series: string(f.Series), From: f.From, To: f.To, Observed: f.Observed, Expected: f.Expected,
 		}
 	}
 	return out

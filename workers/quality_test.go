@@ -162,7 +162,7 @@ func TestWhatIsHeldSaysWhatToAcceptItDoes(t *testing.T) {
 	}
 	q := r.quarantine()[0]
 	said := q.Findings[len(q.Findings)-1]
-	if said.Check != workers.CheckAccept || said.Seen != "to accept it adds 1403 rows: 2 new, 1 revised, 1400 withdrawn" || said.Series != "test.a" {
+	if said.Check != workers.CheckAccept || said.Observed != "to accept it adds 1403 rows: 2 new, 1 revised, 1400 withdrawn" || said.Series != "test.a" {
 		t.Errorf("it is said: %+v", said)
 	}
 	if said.From.Format(time.DateOnly) != all[0][:10] || said.To.Format(time.DateOnly) != "2026-03-03" {

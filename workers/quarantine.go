@@ -64,7 +64,7 @@ func (i Ingest) effect(ctx context.Context, src ingest.Source, u *unit) ([]postg
 	out := make([]postgres.Finding, len(list))
 	for n, e := range list {
 		out[n] = postgres.Finding{
-			Check: CheckAccept, Severity: string(quality.Warn), Series: string(e.Series), From: e.From, To: e.To, Seen: "to accept it " + TellEffect(e),
+			Check: CheckAccept, Severity: string(quality.Warn), Series: string(e.Series), From: e.From, To: e.To, Observed: "to accept it " + TellEffect(e),
 			Expected: "what you decide",
 		}
 	}
@@ -92,7 +92,7 @@ func heldError(id int64, u *unit) error {
 		more = fmt.Sprintf(" (and %d more)", n-1)
 	}
 	return fmt.Errorf("%s: nothing of the answer is stored, it is in quarantine %d: check %s of %s: %s, expected %s%s: see `tidemark quarantine show %d`, then accept or reject it",
-		last.URL, id, f.Check, f.Series, f.Seen, f.Expected, more, id)
+		last.URL, id, f.Check, f.Series, f.Observed, f.Expected, more, id)
 }
 
 // Accept stores a response that is in quarantine, or was rejected, because an operator confirms it. It is parsed again from the archive,

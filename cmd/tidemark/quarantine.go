@@ -136,7 +136,7 @@ func (p *program) writeFindings(list []postgres.Finding) error {
 	w := tabwriter.NewWriter(p.stdout, 0, 4, 2, ' ', 0)
 	_, _ = fmt.Fprintln(w, "\nCHECK\tSEVERITY\tSERIES\tFROM\tTO\tSEEN\tEXPECTED")
 	for _, f := range list {
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", f.Check, f.Severity, dash(f.Series), date(f.From), date(f.To), f.Seen, f.Expected)
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", f.Check, f.Severity, dash(f.Series), date(f.From), date(f.To), f.Observed, f.Expected)
 	}
 	return w.Flush()
 }

@@ -51,7 +51,7 @@ func (l *ledger) quarantine(price float64) int64 {
 		Source: "eia-petroleum-spot", Digest: digest, CreatedAt: l.clockAt.Add(-time.Hour),
 		Findings: []postgres.Finding{{
 			Check: "unit", Severity: "error", Series: "eia.RWTC", From: page.Readings[0].ObservedAt, To: page.Readings[len(page.Readings)-1].ObservedAt,
-			Seen: "20 of 20 known values are about 42 times what they were", Expected: "the values that are known",
+			Observed: "20 of 20 known values are about 42 times what they were", Expected: "the values that are known",
 		}},
 	}, []int64{fetch})
 	if err != nil {
@@ -128,7 +128,7 @@ func TestARunShowsWhatTheChecksSaid(t *testing.T) {
 		t.Fatal(ok, err)
 	}
 	if err := l.db.AddFindings(t.Context(), f, []postgres.Finding{{
-		Check: "jump", Severity: "warn", Series: "eia.RWTC", From: l.clockAt, To: l.clockAt, Seen: "-36.98", Expected: "changes like those before",
+		Check: "jump", Severity: "warn", Series: "eia.RWTC", From: l.clockAt, To: l.clockAt, Observed: "-36.98", Expected: "changes like those before",
 	}}); err != nil {
 		t.Fatal(err)
 	}

@@ -126,5 +126,5 @@ func (a Traded) gaps(said []equity.Bar, newest time.Time) []Finding {
 }
 
 func (a Traded) finding(check string, s Severity, from, to time.Time, seen, expected string) Finding {
-	return Finding{Check: check, Severity: s, Series: series.ID("equity." + a.CIK.String() + ".close"), From: from, To: to, Seen: seen, Expected: expected}
+	return Finding{Check: check, Severity: s, Series: series.ID("equity." + a.CIK.String() + ".close"), From: from, To: to, Observed: seen, Expected: expected}
 }

@@ -85,7 +85,7 @@ func TestBarsThatCannotBeTrueAreNotStored(t *testing.T) {
 			}
 			var said []string
 			for _, f := range found {
-				said = append(said, string(f.Severity)+" "+f.Check+" "+f.Seen)
+				said = append(said, string(f.Severity)+" "+f.Check+" "+f.Observed)
 				if f.Series != "equity.0000000007.close" {
 					t.Errorf("a finding about %q", f.Series)
 				}

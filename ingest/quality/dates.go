@@ -141,7 +141,7 @@ func Late(info series.Info, readings []series.Reading, at time.Time) []Finding {
 	}
 	return []Finding{{
 		Check: Freshness, Severity: Warn, Series: info.ID, From: newest.UTC(), To: newest.UTC(),
-		Seen: "the newest observation is of " + day(newest), Expected: "a newer one by " + day(due),
+		Observed: "the newest observation is of " + day(newest), Expected: "a newer one by " + day(due),
 	}}
 }
 

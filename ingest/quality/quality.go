@@ -40,8 +40,8 @@ type Finding struct {
 	Series   series.ID
 	// From and To bound the observation times it is about.
 	From, To time.Time
-	// Seen and Expected are for people: numbers with their units, dates, counts.
-	Seen, Expected string
+	// Observed and Expected are for people: numbers with their units, dates, counts.
+	Observed, Expected string
 }
 
 // Known is the known history of a series before an answer.

@@ -338,11 +338,11 @@ func TestCheck(t *testing.T) {
 			if d := cmp.Diff(c.want, brief(got)); d != "" {
 				t.Fatalf("(-want +got):\n%s\n%+v", d, got)
 			}
-			if len(got) > 0 && !strings.Contains(got[0].Seen, c.seen) {
-				t.Errorf("it was seen that %q, want it to say %q", got[0].Seen, c.seen)
+			if len(got) > 0 && !strings.Contains(got[0].Observed, c.seen) {
+				t.Errorf("it was seen that %q, want it to say %q", got[0].Observed, c.seen)
 			}
 			for _, f := range got {
-				if f.Series != "test.a" || f.Seen == "" || f.Expected == "" {
+				if f.Series != "test.a" || f.Observed == "" || f.Expected == "" {
 					t.Errorf("a finding that says too little: %+v", f)
 				}
 			}

@@ -22,7 +22,7 @@ type Finding struct {
 	// From and To limit the observation times of the finding; zero means no limit.
 	From     time.Time `json:"from,omitzero"`
 	To       time.Time `json:"to,omitzero"`
-	Seen     string    `json:"seen"`
+	Observed string    `json:"seen"`
 	Expected string    `json:"expected"`
 }
 
