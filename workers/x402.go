@@ -68,7 +68,7 @@ func (x X402) confirm(ctx context.Context, t task.Task, p postgres.X402Payment) 
 	if x.Chain == nil {
 		return nil
 	}
-	f, err := x.Seen(ctx, p)
+	f, err := x.Authorization(ctx, p)
 	now := x.Now()
 	switch {
 	case err != nil:
@@ -106,7 +106,7 @@ func (x X402) Look(ctx context.Context, p postgres.X402Payment) (postgres.X402Re
 	var seen x402.ChainStatus
 	var tx string
 	if x.Chain != nil {
-		f, err := x.Seen(ctx, p)
+		f, err := x.Authorization(ctx, p)
 		if err != nil {
 			return stay, err
 		}
@@ -122,8 +122,8 @@ func (x X402) Look(ctx context.Context, p postgres.X402Payment) (postgres.X402Re
 	return postgres.X402Resolution{Of: p, State: next.State, TxHash: tx, Reason: next.Reason, Again: next.Again}, nil
 }
 
-// Seen asks the chain for a payment's authorization.
-func (x X402) Seen(ctx context.Context, p postgres.X402Payment) (base.AuthorizationStatus, error) {
+// Authorization asks the chain for a payment's authorization.
+func (x X402) Authorization(ctx context.Context, p postgres.X402Payment) (base.AuthorizationStatus, error) {
 	if uint64(p.ChainID) != x.Chain.ChainID() {
 		return base.AuthorizationStatus{}, fmt.Errorf("payment %d is on chain %d, and BASE_RPC_URL serves %d", p.ID, p.ChainID, x.Chain.ChainID())
 	}

@@ -93,7 +93,7 @@ func (c paymentsReconcile) Run(ctx context.Context, p *program) error {
 		switch x.State {
 		case postgres.X402Reserved: // no settlement was requested
 		case postgres.X402Settled:
-			seen, err := job.Seen(ctx, x)
+			seen, err := job.Authorization(ctx, x)
 			if err != nil {
 				return err
 			}
