@@ -246,7 +246,9 @@ func (s *x402Payment) deliver(ctx context.Context, transaction string) error {
 
 // release ends the lease of the payment.
 func (s *x402Payment) release(ctx context.Context, delivered bool) error {
-	_, err := soon(ctx, func(ctx context.Context) (bool, error) { return delivered, s.o.Store.LeaveX402(ctx, s.hold, delivered) })
+	_, err := soon(ctx, func(ctx context.Context) (bool, error) {
+		return delivered, s.o.Store.EndX402Lease(ctx, s.hold, delivered)
+	})
 	return err
 }
 

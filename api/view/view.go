@@ -38,7 +38,7 @@ const (
 // Store is the data source of the view. *postgres.DB implements it.
 type Store interface {
 	// Serve returns the data of a signal to serve at an instant. Of its history it returns only what is new since seen.
-	Serve(ctx context.Context, signal string, now time.Time, seen int64) (postgres.Served, error)
+	Serve(ctx context.Context, signal string, now time.Time, newest int64) (postgres.Served, error)
 	// SnapshotAsOf returns the newest snapshot of a signal for an instant at or before asOf. The error is postgres.ErrNotFound if the
 	// signal has no such snapshot.
 	SnapshotAsOf(ctx context.Context, signal string, asOf time.Time) (postgres.Snapshot, error)
@@ -110,9 +110,9 @@ type cachedSignal struct {
 	bodies []postgres.Body
 	// ahead is the instant of a stored snapshot whose time is still in the future, or zero.
 	ahead time.Time
-	// history is as of the snapshot, and was read up to seen.
-	history  *History
-	loadedAt int64
+	// history is as of the snapshot, and was read up to the row with the number newest.
+	history *History
+	newest  int64
 }
 
 // New returns an empty view. Run loads it. New reports all faults of its options at once.
@@ -214,15 +214,15 @@ func (v *View) Run(ctx context.Context) error {
 func (v *View) read(ctx context.Context, id string, now time.Time, before cachedSignal) (cachedSignal, error) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
-	s, err := v.o.Store.Serve(ctx, id, now, before.loadedAt)
-	if err == nil && before.snapshot != nil && (s.Snapshot == nil || s.Snapshot.At.Before(before.snapshot.At) || s.Seen < before.loadedAt) {
+	s, err := v.o.Store.Serve(ctx, id, now, before.newest)
+	if err == nil && before.snapshot != nil && (s.Snapshot == nil || s.Snapshot.At.Before(before.snapshot.At) || s.Newest < before.newest) {
 		before = cachedSignal{} // time or the database went back: the old data are useless
 		s, err = v.o.Store.Serve(ctx, id, now, 0)
 	}
 	if err != nil {
 		return cachedSignal{}, err
 	}
-	h := cachedSignal{snapshot: s.Snapshot, bodies: before.bodies, ahead: s.Ahead, history: before.history, loadedAt: s.Seen}
+	h := cachedSignal{snapshot: s.Snapshot, bodies: before.bodies, ahead: s.Ahead, history: before.history, newest: s.Newest}
 	if s.Snapshot != nil && !reflect.DeepEqual(before.snapshot, s.Snapshot) {
 		d := v.o.Definitions[slices.IndexFunc(v.o.Definitions, func(d signals.Definition) bool { return d.ID == id })]
 		if h.bodies, err = v.o.Store.BodiesAsOf(ctx, d.Inputs, s.Snapshot.At); err != nil {

@@ -77,7 +77,7 @@ type keysShow struct {
 // Run prints a key with its balance entries and its plans.
 func (c keysShow) Run(ctx context.Context, p *program) error {
 	return p.withKey(ctx, c.Key, func(db *postgres.DB, k postgres.KeyRow) error {
-		lines, err := db.Ledger(ctx, k.ID, int(c.Limit))
+		lines, err := db.BalanceEntries(ctx, k.ID, int(c.Limit))
 		if err != nil {
 			return err
 		}

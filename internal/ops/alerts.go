@@ -70,7 +70,7 @@ func Conditions(s State, l Limits) (list []postgres.Alert) {
 			failed[name] = true
 			add(postgres.AlertError, "job-failed", name,
 				"Attempt %d of %d of the run of %s for %s has failed, and that is not expected to pass by itself: %s. It is tried again. See `tidemark runs %d`.",
-				t.Failures, t.Most, name, instant(t.Slot), line(&t.Error), t.Run)
+				t.Failures, t.MaxAttempts, name, instant(t.Slot), line(&t.Error), t.Run)
 		}
 	}
 	for _, r := range s.Late {
@@ -198,12 +198,12 @@ func (a *Alerter) Round(ctx context.Context) error {
 		a.began = state.Now
 	}
 	state.Began = a.began
-	calm := a.ResolveDelay
-	if calm == 0 {
-		calm = time.Minute
+	delay := a.ResolveDelay
+	if delay == 0 {
+		delay = time.Minute
 	}
 	names := slices.Sorted(maps.Keys(a.Channels))
-	raised, resolved, err := a.Observer.DB.SaveAlerts(ctx, Conditions(state, a.Limits), calm, names)
+	raised, resolved, err := a.Observer.DB.SaveAlerts(ctx, Conditions(state, a.Limits), delay, names)
 	if err != nil {
 		return err
 	}

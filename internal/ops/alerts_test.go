@@ -193,7 +193,7 @@ func TestConditions(t *testing.T) {
 		}}, []string{"warning signal-stale a"}},
 		"a failed pick": {ops.State{Jobs: []postgres.JobStatus{{Job: "pick", Subject: "daily", Failed: &failed}}}, []string{"error job-failed pick daily"}},
 		"a first attempt that is of no use to repeat": {ops.State{Troubled: []postgres.Troubled{
-			{Job: "ingest", Subject: "a", Lasting: true, Failures: 1, Most: 8}, {Job: "ingest", Subject: "b", Failures: 3, Most: 8},
+			{Job: "ingest", Subject: "a", Lasting: true, Failures: 1, MaxAttempts: 8}, {Job: "ingest", Subject: "b", Failures: 3, MaxAttempts: 8},
 		}}, []string{"error job-failed ingest a"}},
 		"a run that is late": {ops.State{Now: at, Late: []postgres.Late{
 			{Job: "ingest", Subject: "a", Since: at.Add(-time.Hour), Usual: new(time.Minute), Error: new("no answer")},

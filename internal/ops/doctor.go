@@ -83,9 +83,9 @@ func ServerExams(c postgres.Checkup) []Exam {
 	said := func(name string, f []Finding) Exam {
 		return Exam{name, func(context.Context) []Finding { return f }}
 	}
-	database := One(Healthy, "", "Postgres %s, schema %d, %d MB, %d of %d connections in use", c.Version, c.Schema, c.Size>>20, c.Connections, c.Most)
-	if 10*c.Connections > 9*c.Most {
-		database = One(Warning, "raise max_connections, or run fewer processes", "%d of %d connections in use", c.Connections, c.Most)
+	database := One(Healthy, "", "Postgres %s, schema %d, %d MB, %d of %d connections in use", c.Version, c.Schema, c.Size>>20, c.Connections, c.MaxConnections)
+	if 10*c.Connections > 9*c.MaxConnections {
+		database = One(Warning, "raise max_connections, or run fewer processes", "%d of %d connections in use", c.Connections, c.MaxConnections)
 	}
 	clock := One(Healthy, "", "this machine and the database agree")
 	if c.Ahead.Abs() > clockSlack {

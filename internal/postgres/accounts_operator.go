@@ -69,15 +69,15 @@ type BalanceEntry struct {
 	Reason   *string
 }
 
-// Ledger lists the newest balance entries of a key, newest first.
-func (db *DB) Ledger(ctx context.Context, key int64, limit int) ([]BalanceEntry, error) {
+// BalanceEntries lists the newest balance entries of a key, newest first.
+func (db *DB) BalanceEntries(ctx context.Context, key int64, limit int) ([]BalanceEntry, error) {
 	rows, err := db.reads.Query(ctx, `
 		select at, kind, amount, (sum(amount) over (order by id))::bigint as balance, endpoint, ref, by, reason
 		from ledger where key_id = @key order by id desc limit @limit`, // primary key
 		pgx.NamedArgs{"key": key, "limit": limit})
 	list, err := collect[BalanceEntry](rows, err)
 	if err != nil {
-		return nil, fmt.Errorf("read a ledger: %w", err)
+		return nil, fmt.Errorf("read the balance entries: %w", err)
 	}
 	return list, nil
 }

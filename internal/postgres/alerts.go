@@ -44,7 +44,7 @@ const seeSQL = `
 
 const resolveSQL = `
 	update alerts a set resolved_at = clock_timestamp()
-	where a.resolved_at is null and a.seen_at < clock_timestamp() - @calm::interval
+	where a.resolved_at is null and a.seen_at < clock_timestamp() - @resolve_delay::interval
 		and not exists (select from unnest(@kinds::text[], @subjects::text[]) as t (kind, subject) where t.kind = a.kind and t.subject = a.subject)
 	returning ` + alertColumns
 
@@ -54,10 +54,10 @@ const messagesSQL = `
 	on conflict do nothing`
 
 // SaveAlerts makes the open alerts match the list now. It raises new alerts, and resolves alerts that were not in the list for the time
-// calm. For each raised or resolved alert it schedules a message to every channel. It returns the alerts that this call raised and
+// resolveDelay. For each raised or resolved alert it schedules a message to every channel. It returns the alerts that this call raised and
 // resolved. If several processes see the same change, only one of them gets it.
-func (db *DB) SaveAlerts(ctx context.Context, now []Alert, calm time.Duration, channels []string) (raised, resolved []Alert, err error) {
-	args := pgx.NamedArgs{"calm": calm}
+func (db *DB) SaveAlerts(ctx context.Context, now []Alert, resolveDelay time.Duration, channels []string) (raised, resolved []Alert, err error) {
+	args := pgx.NamedArgs{"resolve_delay": resolveDelay}
 	var kinds, subjects, severities, texts []string
 	for _, a := range now {
 		kinds, subjects, severities, texts = append(kinds, a.Kind), append(subjects, a.Subject), append(severities, a.Severity), append(texts, a.Text)

@@ -17,9 +17,9 @@ type Checkup struct {
 	// Writable lists tables that the API's role could change directly. Unguarded lists append-only tables without a working guard. Both are
 	// empty if all is as the migrations made it.
 	Writable, Unguarded []string
-	// Size is the size of the database in bytes. Connections are the server's connections in use, and Most is its limit.
-	Size              int64
-	Connections, Most int
+	// Size is the size of the database in bytes. Connections are the server's connections in use, and MaxConnections is its limit.
+	Size                        int64
+	Connections, MaxConnections int
 	// Replica means that the server is read-only.
 	Replica bool
 }
@@ -30,7 +30,7 @@ const checkupSQL = `
 	select current_setting('server_version') as version, (select version_id from schema_version) as schema,
 		clock_timestamp() as clock, pg_database_size(current_database()) as size,
 		(select sum(numbackends) from pg_stat_database)::int as connections,
-		current_setting('max_connections')::int as most, pg_is_in_recovery() as replica,
+		current_setting('max_connections')::int as max_connections, pg_is_in_recovery() as replica,
 		array(
 			select c.relname::text from pg_class c
 			where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p', 'v')
@@ -56,7 +56,7 @@ func (db *DB) Checkup(ctx context.Context, now func() time.Time) (c Checkup, err
 	var clock time.Time
 	before := now()
 	err = db.reads.QueryRow(ctx, checkupSQL, pgx.NamedArgs{"tables": AppendOnly}).Scan(
-		&c.Version, &c.Schema, &clock, &c.Size, &c.Connections, &c.Most, &c.Replica, &c.Writable, &c.Unguarded)
+		&c.Version, &c.Schema, &clock, &c.Size, &c.Connections, &c.MaxConnections, &c.Replica, &c.Writable, &c.Unguarded)
 	if err != nil {
 		return c, fmt.Errorf("look at the database: %w", asUnavailable(err))
 	}

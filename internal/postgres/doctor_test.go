@@ -20,7 +20,7 @@ func TestACheckupFindsLostGuardsAndGrants(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(c.Writable) != 0 || len(c.Unguarded) != 0 || c.Schema < 14 || c.Size == 0 || c.Most == 0 || c.Connections == 0 || c.Connections > c.Most || c.Ahead.Abs() > time.Minute || c.Replica {
+	if len(c.Writable) != 0 || len(c.Unguarded) != 0 || c.Schema < 14 || c.Size == 0 || c.MaxConnections == 0 || c.Connections == 0 || c.Connections > c.MaxConnections || c.Ahead.Abs() > time.Minute || c.Replica {
 		t.Errorf("as the migrations made it: %+v", c)
 	}
 	// Every table whose rows can never be deleted is in the list.

@@ -66,12 +66,12 @@ const newestKnownSQL = `
 		) k
 		where value is not null
 	) k
-	where place <= @most
+	where place <= @limit
 	order by series, observed_at desc` // primary key
 
-// NewestKnown returns the newest observations up to a time, at most most of each series, as known at an instant.
-func (db *DB) NewestKnown(ctx context.Context, ids []series.ID, asOf, until time.Time, most int) ([]KnownObservation, error) {
-	rows, err := db.reads.Query(ctx, newestKnownSQL, pgx.NamedArgs{"series": ids, "as_of": asOf, "until": until, "most": most})
+// NewestKnown returns the newest observations up to a time, at most limit of each series, as known at an instant.
+func (db *DB) NewestKnown(ctx context.Context, ids []series.ID, asOf, until time.Time, limit int) ([]KnownObservation, error) {
+	rows, err := db.reads.Query(ctx, newestKnownSQL, pgx.NamedArgs{"series": ids, "as_of": asOf, "until": until, "limit": limit})
 	list, err := collect[KnownObservation](rows, err)
 	if err != nil {
 		return nil, fmt.Errorf("read the newest observations: %w", err)

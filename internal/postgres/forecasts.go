@@ -200,12 +200,12 @@ const forecastsSQL = `
 	left join log_entries lg on lg.log = h.log and lg.key = 'grade:' || g.seq and lg.idx < h.size
 	where f.signal = @signal and f.issued_at <= @as_of and (@before::bigint = 0 or f.seq < @before::bigint)
 	order by f.seq desc
-	limit nullif(@most, 0)` // index forecasts_of; unique (log, key)
+	limit nullif(@limit, 0)` // index forecasts_of; unique (log, key)
 
 // Forecasts returns a signal's forecasts as known at an instant, newest first. If before is not 0, it returns only forecasts with a smaller
-// number in the chain. most limits the result; 0 means no limit.
-func (db *DB) Forecasts(ctx context.Context, signal string, asOf time.Time, before int64, most int) ([]Forecast, error) {
-	rows, err := db.reads.Query(ctx, forecastsSQL, pgx.NamedArgs{"signal": signal, "as_of": asOf, "before": before, "most": most})
+// number in the chain. limit bounds the result; 0 means no limit.
+func (db *DB) Forecasts(ctx context.Context, signal string, asOf time.Time, before int64, limit int) ([]Forecast, error) {
+	rows, err := db.reads.Query(ctx, forecastsSQL, pgx.NamedArgs{"signal": signal, "as_of": asOf, "before": before, "limit": limit})
 	if err != nil {
 		return nil, fmt.Errorf("read the forecasts of %s: %w", signal, asUnavailable(err))
 	}

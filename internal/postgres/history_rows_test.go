@@ -119,9 +119,9 @@ func TestNumbersKeepTheirBits(t *testing.T) {
 func TestServeReadsOnlyWhatIsNew(t *testing.T) {
 	t.Parallel()
 	db, _ := open(t, postgres.RoleWorker)
-	serve := func(now time.Time, seen int64) postgres.Served {
+	serve := func(now time.Time, newest int64) postgres.Served {
 		t.Helper()
-		s, err := db.Serve(t.Context(), "s", now, seen)
+		s, err := db.Serve(t.Context(), "s", now, newest)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -138,7 +138,7 @@ func TestServeReadsOnlyWhatIsNew(t *testing.T) {
 		}
 		return strings.Join(out, " ")
 	}
-	if s := serve(noon(30), 0); s.Snapshot != nil || s.Seen != 0 || len(s.Changed) > 0 {
+	if s := serve(noon(30), 0); s.Snapshot != nil || s.Newest != 0 || len(s.Changed) > 0 {
 		t.Errorf("of nothing: %+v", s)
 	}
 	say(t, db, noon(10), "1=1 2=2 3=3")
@@ -146,21 +146,21 @@ func TestServeReadsOnlyWhatIsNew(t *testing.T) {
 	if got := text(first); got != "1=1 2=2 3=3" || !first.Snapshot.At.Equal(noon(10)) {
 		t.Errorf("the first reading: %q of %v", got, first.Snapshot.At)
 	}
-	if again := serve(noon(30), first.Seen); len(again.Changed) > 0 || again.Seen != first.Seen {
+	if again := serve(noon(30), first.Newest); len(again.Changed) > 0 || again.Newest != first.Newest {
 		t.Errorf("nothing is new: %q", text(again))
 	}
 	say(t, db, noon(11), "1=1 2=2.5 4=4")
-	second := serve(noon(30), first.Seen)
+	second := serve(noon(30), first.Newest)
 	if got := text(second); got != "2=2.5 -3 4=4" {
 		t.Errorf("the next reading: %q", got)
 	}
 	say(t, db, noon(15), "1=1 2=2.5 4=5") // ahead of its time
 	say(t, db, noon(12), "1=1 2=2.5 4=4 5=5")
-	third := serve(noon(13), second.Seen)
+	third := serve(noon(13), second.Newest)
 	if got := text(third); got != "4=4 5=5" || !third.Ahead.Equal(noon(15)) || !third.Snapshot.At.Equal(noon(12)) {
 		t.Errorf("with one ahead: %q of %v, ahead %v", got, third.Snapshot.At, third.Ahead)
 	}
-	if got := text(serve(noon(15), third.Seen)); got != "4=5 -5" {
+	if got := text(serve(noon(15), third.Newest)); got != "4=5 -5" {
 		t.Errorf("when its time has come: %q", got)
 	}
 }

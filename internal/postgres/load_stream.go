@@ -122,8 +122,8 @@ type earlyCopy struct {
 // errKnown means that stored data exists to compare with, so StoreLoads must do the work.
 var errKnown = errors.New("something is known already")
 
-// patience limits one copy, including the wait for another transaction's rows of the same key.
-const patience = "5s"
+// earlyCopyTimeout limits one copy, including the wait for another transaction's rows of the same key.
+const earlyCopyTimeout = "5s"
 
 func (db *DB) beginAhead(ctx context.Context) (*earlyCopy, error) {
 	conn, err := pgx.ConnectConfig(ctx, db.pool.Config().ConnConfig)
@@ -136,7 +136,7 @@ func (db *DB) beginAhead(ctx context.Context) (*earlyCopy, error) {
 		return nil, err
 	}
 	a := &earlyCopy{conn: conn, tx: tx, group: loadGroup{extents: map[series.ID]*extent{}}}
-	if _, err := tx.Exec(ctx, `set local statement_timeout = '`+patience+`'`); err != nil {
+	if _, err := tx.Exec(ctx, `set local statement_timeout = '`+earlyCopyTimeout+`'`); err != nil {
 		a.end(ctx)
 		return nil, err
 	}

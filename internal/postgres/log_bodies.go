@@ -37,12 +37,12 @@ const knownBodiesSQL = `
 	left join log_heads h on h.log = 'sources'
 	left join log_entries e on e.log = h.log and e.key = 'body:' || f.id and e.idx < h.size
 	order by f.fetched_at desc, f.id desc
-	limit @most` // primary keys, unique (log, key)
+	limit @limit` // primary keys, unique (log, key)
 
-// KnownBodies returns the bodies of a source that held the newest values for a UTC day, as known at an instant, newest first. most limits
+// KnownBodies returns the bodies of a source that held the newest values for a UTC day, as known at an instant, newest first. limit bounds
 // their number.
-func (db *DB) KnownBodies(ctx context.Context, source string, day, asOf time.Time, most int) ([]KnownBody, error) {
-	rows, err := db.reads.Query(ctx, knownBodiesSQL, pgx.NamedArgs{"source": source, "from": day, "to": day.AddDate(0, 0, 1), "as_of": asOf, "most": most})
+func (db *DB) KnownBodies(ctx context.Context, source string, day, asOf time.Time, limit int) ([]KnownBody, error) {
+	rows, err := db.reads.Query(ctx, knownBodiesSQL, pgx.NamedArgs{"source": source, "from": day, "to": day.AddDate(0, 0, 1), "as_of": asOf, "limit": limit})
 	if err != nil {
 		return nil, fmt.Errorf("read the bodies of %s: %w", source, asUnavailable(err))
 	}

@@ -98,14 +98,14 @@ type Troubled struct {
 	// Wait is the time until the next attempt, zero while it runs. Never means that no run of the job has succeeded yet.
 	Wait  time.Duration
 	Never bool
-	// Slot is the slot of the run, Most its maximum number of attempts. Lasting means that the error is not expected to be transient.
-	Slot    time.Time
-	Most    int
-	Lasting bool
+	// Slot is the slot of the run, MaxAttempts its maximum number of attempts. Lasting means that the error is not expected to be transient.
+	Slot        time.Time
+	MaxAttempts int
+	Lasting     bool
 }
 
 const troubledSQL = `
-	select distinct on (job, subject) job, subject, id as run, failures, error, slot, max_attempts as most, lasting,
+	select distinct on (job, subject) job, subject, id as run, failures, error, slot, max_attempts, lasting,
 		greatest(coalesce(next_try_at - clock_timestamp(), interval '0'), interval '0') as wait,
 		not exists (select from runs s where (s.job, s.subject, s.status) = (r.job, r.subject, 'succeeded')) as never
 	from runs r

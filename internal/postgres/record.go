@@ -198,11 +198,11 @@ func (db *DB) AnnouncedAfter(ctx context.Context, seq int64) ([]Pick, error) {
 	return list, nil
 }
 
-// NewestAnnounced returns the newest announced picks with a number smaller than below, by seq. most limits their number.
-func (db *DB) NewestAnnounced(ctx context.Context, below int64, most int) ([]Pick, error) {
+// NewestAnnounced returns the newest announced picks with a number smaller than below, by seq. limit bounds their number.
+func (db *DB) NewestAnnounced(ctx context.Context, below int64, limit int) ([]Pick, error) {
 	rows, err := db.reads.Query(ctx, `
-		select `+pickColumns+`, p.announced_at from announced_picks p where seq < @below order by seq desc limit @most`,
-		pgx.NamedArgs{"below": below, "most": most}) // primary key
+		select `+pickColumns+`, p.announced_at from announced_picks p where seq < @below order by seq desc limit @limit`,
+		pgx.NamedArgs{"below": below, "limit": limit}) // primary key
 	list, err := collect[Pick](rows, err)
 	if err != nil {
 		return nil, fmt.Errorf("read the newest picks: %w", asUnavailable(err))
@@ -229,20 +229,20 @@ func (db *DB) FirstAnnounced(ctx context.Context, ids []equity.CIK) (map[equity.
 }
 
 const recordedSQL = `
-	select ` + pickColumns + `, a.announced_at from picks p left join announcements a using (seq) order by seq desc limit @most` // primary keys
+	select ` + pickColumns + `, a.announced_at from picks p left join announcements a using (seq) order by seq desc limit @limit` // primary keys
 
 // RecordedPicks returns all picks by seq, including a pick that is not announced yet. The API's role has no right to read them.
 func (db *DB) RecordedPicks(ctx context.Context) ([]Pick, error) {
 	return db.recorded(ctx, nil)
 }
 
-// NewestRecorded is RecordedPicks limited to the newest most picks.
-func (db *DB) NewestRecorded(ctx context.Context, most int) ([]Pick, error) {
-	return db.recorded(ctx, &most)
+// NewestRecorded is RecordedPicks limited to the newest picks, at most limit.
+func (db *DB) NewestRecorded(ctx context.Context, limit int) ([]Pick, error) {
+	return db.recorded(ctx, &limit)
 }
 
-func (db *DB) recorded(ctx context.Context, most *int) ([]Pick, error) {
-	rows, err := db.reads.Query(ctx, recordedSQL, pgx.NamedArgs{"most": most})
+func (db *DB) recorded(ctx context.Context, limit *int) ([]Pick, error) {
+	rows, err := db.reads.Query(ctx, recordedSQL, pgx.NamedArgs{"limit": limit})
 	list, err := collect[Pick](rows, err)
 	if err != nil {
 		return nil, fmt.Errorf("read the recorded picks: %w", err)

@@ -126,8 +126,8 @@ func (r *Replicated) ask(ctx context.Context, begun func() bool, question func(*
 }
 
 // Serve calls DB.Serve on the primary. From then on, a replica must have replayed what it saw.
-func (r *Replicated) Serve(ctx context.Context, signal string, now time.Time, seen int64) (Served, error) {
-	s, err := r.DB.Serve(ctx, signal, now, seen)
+func (r *Replicated) Serve(ctx context.Context, signal string, now time.Time, newest int64) (Served, error) {
+	s, err := r.DB.Serve(ctx, signal, now, newest)
 	if err != nil {
 		return s, err
 	}

@@ -17,16 +17,16 @@ type Served struct {
 	Ahead time.Time
 	// Changed are the points of the history as of the snapshot that changed, in ascending ObservedAt. Removed points are marked as gone.
 	Changed []Point
-	// Seen is passed to the next call, which then reads only later history.
-	Seen int64
+	// Newest is the number of the newest row read. It is passed to the next call, which then reads only later history.
+	Newest int64
 }
 
 // Serve reads the data to serve for a signal at an instant of the world's time. It reads the history that was added since an earlier call,
-// with a snapshot at or before this one, returned seen. If seen is 0, it reads the whole history.
-func (db *DB) Serve(ctx context.Context, signal string, now time.Time, seen int64) (s Served, err error) {
+// with a snapshot at or before this one, returned newest. If newest is 0, it reads the whole history.
+func (db *DB) Serve(ctx context.Context, signal string, now time.Time, newest int64) (s Served, err error) {
 	// It changes nothing, so it may run twice.
 	err = db.pool.again(ctx, always, func() error {
-		s, err = db.serve(ctx, signal, now, seen)
+		s, err = db.serve(ctx, signal, now, newest)
 		return err
 	})
 	if err != nil {
@@ -35,12 +35,12 @@ func (db *DB) Serve(ctx context.Context, signal string, now time.Time, seen int6
 	return s, nil
 }
 
-func (db *DB) serve(ctx context.Context, signal string, now time.Time, seen int64) (Served, error) {
+func (db *DB) serve(ctx context.Context, signal string, now time.Time, newest int64) (Served, error) {
 	var s Served
 	var ahead *time.Time
 	var last *int64
 	// Each point became known at the instant of a snapshot: the points that are known now were known at the newest snapshot.
-	changed, args := HistoryQuery{Signal: signal, AsOf: now, gone: true, since: seen}.statement(pointColumns)
+	changed, args := HistoryQuery{Signal: signal, AsOf: now, gone: true, since: newest}.statement(pointColumns)
 	var batch pgx.Batch
 	batch.Queue(`
 		select (select at from snapshots where signal = @signal and at > @now order by at desc limit 1),
@@ -73,7 +73,7 @@ func (db *DB) serve(ctx context.Context, signal string, now time.Time, seen int6
 		s.Ahead = *ahead
 	}
 	if s.Snapshot != nil && last != nil {
-		s.Seen = *last
+		s.Newest = *last
 	}
 	return s, nil
 }

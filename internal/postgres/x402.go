@@ -129,8 +129,8 @@ func (db *DB) UnsettledX402(ctx context.Context, h X402Lease, u X402Unsettled) (
 		pgx.NamedArgs{"state": u.State, "tx_hash": u.TxHash, "reason": u.Reason, "denied": u.Denied})
 }
 
-// LeaveX402 ends the caller's hold of a payment. delivered means that it was delivered; otherwise a later request can receive the delivery.
-func (db *DB) LeaveX402(ctx context.Context, h X402Lease, delivered bool) error {
+// EndX402Lease ends the caller's hold of a payment. delivered means that it was delivered; otherwise a later request can receive the delivery.
+func (db *DB) EndX402Lease(ctx context.Context, h X402Lease, delivered bool) error {
 	_, err := db.x402Hold(ctx, h, `select x402_leave(@id, @attempt, @delivered)`, pgx.NamedArgs{"delivered": delivered})
 	return err
 }

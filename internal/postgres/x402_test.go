@@ -157,7 +157,7 @@ func TestX402LeftBehind(t *testing.T) {
 			t.Errorf("%+v, %v", s, err)
 		}
 		x.reserve(x402Payment(1), postgres.X402Busy) // it is being delivered
-		if err := x.api.LeaveX402(ctx, again, true); err != nil {
+		if err := x.api.EndX402Lease(ctx, again, true); err != nil {
 			t.Fatal(err)
 		}
 		x.reserve(x402Payment(1), postgres.X402Used)
@@ -172,13 +172,13 @@ func TestX402LeftBehind(t *testing.T) {
 		x.expire()
 		again := x.reserve(x402Payment(1), postgres.X402Redeliver)
 		x.reserve(x402Payment(1), postgres.X402Busy)
-		if err := x.api.LeaveX402(ctx, hold, true); err != nil { // a caller that does not hold it any more
+		if err := x.api.EndX402Lease(ctx, hold, true); err != nil { // a caller that does not hold it any more
 			t.Fatal(err)
 		}
 		if x.payment().DeliveredAt != nil {
 			t.Error("delivered by one who holds it no longer")
 		}
-		if err := x.api.LeaveX402(ctx, again, true); err != nil {
+		if err := x.api.EndX402Lease(ctx, again, true); err != nil {
 			t.Fatal(err)
 		}
 		x.reserve(x402Payment(1), postgres.X402Used)

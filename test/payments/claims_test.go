@@ -183,7 +183,7 @@ func TestAReorganisationTakesAGrantBack(t *testing.T) {
 
 	kinds := func() (list []string) {
 		t.Helper()
-		lines, err := c.worker.Ledger(t.Context(), us.id, 10)
+		lines, err := c.worker.BalanceEntries(t.Context(), us.id, 10)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -301,7 +301,7 @@ func TestTheSendersSignature(t *testing.T) {
 // says counts what a key's ledger says.
 func (c *paymentServer) says(who customer, reason string, want int) {
 	c.t.Helper()
-	lines, err := c.worker.Ledger(c.t.Context(), who.id, 50)
+	lines, err := c.worker.BalanceEntries(c.t.Context(), who.id, 50)
 	if err != nil {
 		c.t.Fatal(err)
 	}

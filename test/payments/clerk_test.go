@@ -110,7 +110,7 @@ func TestAWorkerThatIsKilledBetweenVerdictAndGrant(t *testing.T) {
 		return us.claims(tx).status == 200
 	})
 	us.has("granted", "5.20")
-	lines, err := c.worker.Ledger(t.Context(), us.id, 10)
+	lines, err := c.worker.BalanceEntries(t.Context(), us.id, 10)
 	if err != nil || len(lines) != 2 {
 		t.Errorf("%v, %v", lines, err)
 	}
