@@ -244,7 +244,7 @@ func (m *picksFixture) operators(queue string, metrics *telemetry.Metrics, log *
 	}
 	waiting := ops.NewQueue(at)
 	defer func() { _ = waiting.Close() }()
-	server := httptest.NewServer(ops.New(ops.Options{Role: "worker", Metrics: metrics, Log: log, Board: &ops.Board{
+	server := httptest.NewServer(ops.New(ops.Options{Role: "worker", Metrics: metrics, Log: log, StatusPages: &ops.StatusPages{
 		Observer: &ops.Observer{DB: m.db, Now: time.Now, PickDue: pickClock}, Next: func(task.Schedule, time.Time) time.Time { return time.Time{} }, Queue: waiting,
 	}}).Handler())
 	defer server.Close()

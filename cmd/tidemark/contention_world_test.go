@@ -333,7 +333,7 @@ func (w *contended) apiRole(ctx context.Context, on net.Listener) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return r.followClock(ctx, db) })
 	g.Go(func() error {
-		return p.serveAPI(ctx, db, listeners{"ADDR": on}, world.Name, r.now, nil, func(ready []ops.Check, degraded func() []string) opsListener {
+		return p.serveAPI(ctx, db, listeners{"ADDR": on}, world.Name, r.now, nil, func(ready []ops.Readiness, degraded func() []string) opsListener {
 			return opsListener{role: "api", ready: ready, degraded: degraded}
 		})
 	})

@@ -35,20 +35,20 @@ var errUnhealthy = errors.New("something is bad, see above")
 
 // Run checks everything that an installation needs, and prints a line for each check with the repair. It changes nothing.
 func (c doctorCommand) Run(ctx context.Context, p *program) error {
-	exams := []ops.Exam{{Name: "settings", Look: p.checkSettings}}
+	checks := []ops.Check{{Name: "settings", Run: p.checkSettings}}
 	db, err := p.openDB(ctx, postgres.RoleWorker)
 	if err != nil {
-		exams = append(exams, ops.Exam{Name: "database", Look: func(context.Context) []ops.Finding {
-			return ops.One(ops.Bad, "check "+p.databaseSetting(postgres.RoleWorker)+", start Postgres, run `tidemark migrate`", "%v", err)
+		checks = append(checks, ops.Check{Name: "database", Run: func(context.Context) []ops.Finding {
+			return ops.Result(ops.Bad, "check "+p.databaseSetting(postgres.RoleWorker)+", start Postgres, run `tidemark migrate`", "%v", err)
 		}})
 	} else {
 		defer db.Close()
-		exams = append(exams, p.databaseExams(ctx, db)...)
+		checks = append(checks, p.databaseChecks(ctx, db)...)
 	}
-	exams = append(exams,
-		ops.Exam{Name: "redis", Look: p.checkRedis},
-		ops.Exam{Name: "archive", Look: func(ctx context.Context) []ops.Finding { return p.checkArchive(ctx, db) }},
-		ops.Exam{Name: "disk", Look: p.lookAtDisks})
+	checks = append(checks,
+		ops.Check{Name: "redis", Run: p.checkRedis},
+		ops.Check{Name: "archive", Run: func(ctx context.Context) []ops.Finding { return p.checkArchive(ctx, db) }},
+		ops.Check{Name: "disk", Run: p.checkDisks})
 	var findings []object
 	show := func(f ops.Finding) error {
 		findings = append(findings, one("name", f.Name, "outcome", f.Outcome, "text", f.Text, "repair", unset(f.Repair)))
@@ -57,7 +57,7 @@ func (c doctorCommand) Run(ctx context.Context, p *program) error {
 	if !c.JSON {
 		show = func(f ops.Finding) error { return ops.Print(p.stdout, f) }
 	}
-	healthy, err := ops.Examine(ctx, exams, show)
+	healthy, err := ops.RunChecks(ctx, checks, show)
 	if err == nil && c.JSON {
 		err = writeJSON(p.stdout, findings)
 	}
@@ -67,34 +67,34 @@ func (c doctorCommand) Run(ctx context.Context, p *program) error {
 	return err
 }
 
-// databaseExams returns the checks that need the database. The server's own data are read once.
-func (p *program) databaseExams(ctx context.Context, db *postgres.DB) []ops.Exam {
-	sick := func(name string, err error) ops.Exam {
-		return ops.Exam{Name: name, Look: func(context.Context) []ops.Finding {
-			return ops.One(ops.Bad, "check "+p.databaseSetting(postgres.RoleWorker)+" and the server's log", "%v", err)
+// databaseChecks returns the checks that need the database. The server's own data are read once.
+func (p *program) databaseChecks(ctx context.Context, db *postgres.DB) []ops.Check {
+	failed := func(name string, err error) ops.Check {
+		return ops.Check{Name: name, Run: func(context.Context) []ops.Finding {
+			return ops.Result(ops.Bad, "check "+p.databaseSetting(postgres.RoleWorker)+" and the server's log", "%v", err)
 		}}
 	}
 	c, err := db.Checkup(ctx, p.now)
 	if err != nil {
-		return []ops.Exam{sick("database", err)}
+		return []ops.Check{failed("database", err)}
 	}
-	exams := append(ops.ServerExams(c), ops.Exam{Name: "replica", Look: func(ctx context.Context) []ops.Finding {
+	checks := append(ops.ServerChecks(c), ops.Check{Name: "replica", Run: func(ctx context.Context) []ops.Finding {
 		return p.checkReplica(ctx, db, c)
-	}}, ops.Exam{Name: "api role", Look: p.checkAPIRole}, ops.Exam{Name: "worker role", Look: func(ctx context.Context) []ops.Finding {
-		return p.lookAtWorkerRole(ctx, db)
-	}}, ops.Exam{Name: "schedule", Look: func(ctx context.Context) []ops.Finding {
+	}}, ops.Check{Name: "api role", Run: p.checkAPIRole}, ops.Check{Name: "worker role", Run: func(ctx context.Context) []ops.Finding {
+		return p.checkWorkerRole(ctx, db)
+	}}, ops.Check{Name: "schedule", Run: func(ctx context.Context) []ops.Finding {
 		return p.checkSchedule(ctx, db)
 	}})
-	state, err := p.observer(db).Look(ctx)
+	state, err := p.observer(db).Observe(ctx)
 	if err != nil {
-		return append(exams, sick("state", err))
+		return append(checks, failed("state", err))
 	}
-	return append(exams, ops.StateExams(state, ops.Limits{RunwayDays: p.settings.AlertRunwayDays})...)
+	return append(checks, ops.StateChecks(state, ops.Limits{RunwayDays: p.settings.AlertRunwayDays})...)
 }
 
 // checkSettings reports settings that are not set. Invalid settings have ended the program before.
 func (p *program) checkSettings(context.Context) []ops.Finding {
-	list := ops.One(ops.Healthy, "", "world %s, version %s", p.settings.World, codeVersion())
+	list := ops.Result(ops.Healthy, "", "world %s, version %s", p.settings.World, codeVersion())
 	for _, why := range p.missingEquitySettings() {
 		list = append(list, ops.Finding{Outcome: ops.Warning, Text: "there will be no picks: " + why})
 	}
@@ -111,22 +111,22 @@ func (p *program) checkSettings(context.Context) []ops.Finding {
 func (p *program) checkAPIRole(ctx context.Context) []ops.Finding {
 	db, err := p.openDB(ctx, postgres.RoleAPI)
 	if err != nil {
-		return ops.One(ops.Bad, "set DATABASE_API_URL to a URL with the user tidemark_api, then run `tidemark migrate`", "%v", err)
+		return ops.Result(ops.Bad, "set DATABASE_API_URL to a URL with the user tidemark_api, then run `tidemark migrate`", "%v", err)
 	}
 	defer db.Close()
-	return ops.One(ops.Healthy, "", "the API can connect, by a login that can do nothing more")
+	return ops.Result(ops.Healthy, "", "the API can connect, by a login that can do nothing more")
 }
 
-// lookAtWorkerRole checks whether the login of schedulers, workers and commands has more privileges than it needs.
-func (p *program) lookAtWorkerRole(ctx context.Context, db *postgres.DB) []ops.Finding {
+// checkWorkerRole checks whether the login of schedulers, workers and commands has more privileges than it needs.
+func (p *program) checkWorkerRole(ctx context.Context, db *postgres.DB) []ops.Finding {
 	e, err := db.Powers(ctx, postgres.RoleWorker)
 	switch {
 	case err != nil:
-		return ops.One(ops.Bad, "check "+p.databaseSetting(postgres.RoleWorker), "%v", err)
+		return ops.Result(ops.Bad, "check "+p.databaseSetting(postgres.RoleWorker), "%v", err)
 	case len(e.Powers) > 0:
-		return ops.One(ops.Warning, "set DATABASE_WORKER_URL to a URL with the user tidemark_worker, then run `tidemark migrate`", "%v", &e)
+		return ops.Result(ops.Warning, "set DATABASE_WORKER_URL to a URL with the user tidemark_worker, then run `tidemark migrate`", "%v", &e)
 	}
-	return ops.One(ops.Healthy, "", "%s can do nothing more", e.Login)
+	return ops.Result(ops.Healthy, "", "%s can do nothing more", e.Login)
 }
 
 // schedulerSlack is the maximum delay of recording a slot. After it, the schedulers count as not running.
@@ -136,18 +136,18 @@ const schedulerSlack = 2 * time.Minute
 func (p *program) checkSchedule(ctx context.Context, db *postgres.DB) []ops.Finding {
 	list, err := db.Schedules(ctx)
 	if err != nil {
-		return ops.One(ops.Bad, "check "+p.databaseSetting(postgres.RoleWorker), "%v", err)
+		return ops.Result(ops.Bad, "check "+p.databaseSetting(postgres.RoleWorker), "%v", err)
 	}
 	if len(list) == 0 {
-		return ops.One(ops.Bad, "start `tidemark scheduler`", "no scheduler has ever run")
+		return ops.Result(ops.Bad, "start `tidemark scheduler`", "no scheduler has ever run")
 	}
 	at, err := p.worldTime(ctx, db)
 	if err != nil {
-		return ops.One(ops.Bad, "start `tidemark scheduler`", "%v", err)
+		return ops.Result(ops.Bad, "start `tidemark scheduler`", "%v", err)
 	}
 	pauses, err := db.Pauses(ctx)
 	if err != nil {
-		return ops.One(ops.Bad, "check "+p.databaseSetting(postgres.RoleWorker), "%v", err)
+		return ops.Result(ops.Bad, "check "+p.databaseSetting(postgres.RoleWorker), "%v", err)
 	}
 	known := map[string]task.Schedule{}
 	for _, s := range list {
@@ -170,7 +170,7 @@ func (p *program) checkSchedule(ctx context.Context, db *postgres.DB) []ops.Find
 		}
 	}
 	if found == nil {
-		return ops.One(ops.Healthy, "", "%d schedules, recorded as they come", len(list))
+		return ops.Result(ops.Healthy, "", "%d schedules, recorded as they come", len(list))
 	}
 	return found
 }
@@ -178,34 +178,34 @@ func (p *program) checkSchedule(ctx context.Context, db *postgres.DB) []ops.Find
 func (p *program) checkRedis(ctx context.Context) []ops.Finding {
 	address := p.redisOfDatabase()
 	if address == "" {
-		return ops.One(ops.Bad, "set REDIS_URL", "REDIS_URL is not set, and no `tidemark up` of this world has run")
+		return ops.Result(ops.Bad, "set REDIS_URL", "REDIS_URL is not set, and no `tidemark up` of this world has run")
 	}
 	at, err := redisurl.Parse(address)
 	if err != nil {
-		return ops.One(ops.Bad, "set REDIS_URL", "%v", err)
+		return ops.Result(ops.Bad, "set REDIS_URL", "%v", err)
 	}
 	began := p.now()
 	if err := p.pingRedis(ctx, at); err != nil {
-		return ops.One(ops.Bad, "check REDIS_URL and start Redis; nothing is lost, runs wait in Postgres", "REDIS_URL: %v", err)
+		return ops.Result(ops.Bad, "check REDIS_URL and start Redis; nothing is lost, runs wait in Postgres", "REDIS_URL: %v", err)
 	}
-	return ops.One(ops.Healthy, "", "%s, answers in %s", at.Kind(), p.now().Sub(began).Round(100*time.Microsecond))
+	return ops.Result(ops.Healthy, "", "%s, answers in %s", at.Kind(), p.now().Sub(began).Round(100*time.Microsecond))
 }
 
 // checkArchive writes a fixed text to the archive, reads it again, and leaves it there: raw bytes are never deleted. db is nil if the
 // database is unavailable.
 func (p *program) checkArchive(ctx context.Context, db *postgres.DB) []ops.Finding {
 	if db == nil {
-		return ops.One(ops.NotSeen, "", "the database is away, which says what the archive should hold")
+		return ops.Result(ops.Skipped, "", "the database is away, which says what the archive should hold")
 	}
 	if p.settings.World != "live" && p.settings.ArchiveURL == "" {
 		newest, err := db.NewestBodies(ctx, 1)
 		if _, gone := os.Stat(p.archiveURL()); err == nil && len(newest) == 0 && errors.Is(gone, os.ErrNotExist) {
-			return ops.One(ops.NotSeen, "", "this world has archived nothing yet")
+			return ops.Result(ops.Skipped, "", "this world has archived nothing yet")
 		}
 	}
 	store, err := p.openArchive(ctx, db)
 	if err != nil {
-		return ops.One(ops.Bad, "set ARCHIVE_URL to the folder or bucket of the archive", "%v", err)
+		return ops.Result(ops.Bad, "set ARCHIVE_URL to the folder or bucket of the archive", "%v", err)
 	}
 	defer func() { _ = store.Close() }()
 	list := probe(ctx, store, "ARCHIVE_URL", "it can be written and read")
@@ -219,44 +219,44 @@ func probe(ctx context.Context, store *archive.Store, setting, healthy string) [
 	const text = "The doctor of Tidemark was here.\n"
 	sum, err := store.Put(ctx, []byte(text))
 	if errors.Is(err, syscall.ENOSPC) {
-		return ops.One(ops.Bad, "make room at "+setting, "the disk is full: %v", err)
+		return ops.Result(ops.Bad, "make room at "+setting, "the disk is full: %v", err)
 	}
 	if err != nil {
-		return ops.One(ops.Bad, "let this user write to the archive of "+setting, "%v", err)
+		return ops.Result(ops.Bad, "let this user write to the archive of "+setting, "%v", err)
 	}
 	if b, err := store.Get(ctx, sum); err != nil || string(b) != text {
-		return ops.One(ops.Bad, "check the storage of "+setting, "what was written cannot be read: %v", err)
+		return ops.Result(ops.Bad, "check the storage of "+setting, "what was written cannot be read: %v", err)
 	}
-	return ops.One(ops.Healthy, "", "%s", healthy)
+	return ops.Result(ops.Healthy, "", "%s", healthy)
 }
 
 // lowDisk is the minimum free space of a disk, in bytes.
 const lowDisk = 2 << 30
 
-// lookAtDisks checks the free space of STATE_DIR and of the folder of ARCHIVE_URL.
-func (p *program) lookAtDisks(context.Context) []ops.Finding {
-	list := lookAtDisk("STATE_DIR", p.settings.StateDir)
+// checkDisks checks the free space of STATE_DIR and of the folder of ARCHIVE_URL.
+func (p *program) checkDisks(context.Context) []ops.Finding {
+	list := checkDisk("STATE_DIR", p.settings.StateDir)
 	for _, a := range []address{{"ARCHIVE_URL", p.settings.ArchiveURL}, {"ARCHIVE_COLD_URL", p.settings.ColdURL}} {
 		if dir, bucket := strings.CutPrefix(a.addr, "file://"); a.addr != "" && (bucket || !strings.Contains(a.addr, "://")) {
-			list = append(list, lookAtDisk(a.setting, dir)...)
+			list = append(list, checkDisk(a.setting, dir)...)
 		}
 	}
 	return list
 }
 
-// lookAtDisk checks the free space of a folder that a setting names.
-func lookAtDisk(setting, dir string) []ops.Finding {
+// checkDisk checks the free space of a folder that a setting names.
+func checkDisk(setting, dir string) []ops.Finding {
 	if _, err := os.Stat(dir); err != nil {
-		return ops.One(ops.NotSeen, "", "%s %s is not there yet", setting, dir)
+		return ops.Result(ops.Skipped, "", "%s %s is not there yet", setting, dir)
 	}
 	free, err := freeBytes(dir)
 	switch {
 	case errors.Is(err, errors.ErrUnsupported):
-		return ops.One(ops.NotSeen, "", "this system does not say how much room there is")
+		return ops.Result(ops.Skipped, "", "this system does not say how much room there is")
 	case err != nil:
-		return ops.One(ops.Warning, "", "%v", err)
+		return ops.Result(ops.Warning, "", "%v", err)
 	case free < lowDisk:
-		return ops.One(ops.Bad, "make room at "+setting, "%d MB are left at %s", free>>20, dir)
+		return ops.Result(ops.Bad, "make room at "+setting, "%d MB are left at %s", free>>20, dir)
 	}
-	return ops.One(ops.Healthy, "", "%d GB are left at %s", free>>30, dir)
+	return ops.Result(ops.Healthy, "", "%d GB are left at %s", free>>30, dir)
 }

@@ -50,7 +50,7 @@ func (monitorCommand) Run(ctx context.Context, p *program) error {
 	g.Go(func() error { return w.run(ctx) })
 	g.Go(func() error {
 		return p.serveOps(ctx, on["OPS_ADDR"], p.manager(), nil, ops.Options{
-			Role: "monitor", Metrics: p.metrics, Ready: []ops.Check{{Name: "monitor", OK: w.ready.Load}},
+			Role: "monitor", Metrics: p.metrics, Ready: []ops.Readiness{{Name: "monitor", OK: w.ready.Load}},
 		})
 	})
 	return g.Wait()

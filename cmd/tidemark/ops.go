@@ -31,7 +31,7 @@ const pickSlack = 30 * time.Minute
 // opsListener is the data of a process's private listener.
 type opsListener struct {
 	role  string
-	ready []ops.Check
+	ready []ops.Readiness
 	needs []ops.Need
 	// degraded may be nil.
 	degraded func() []string
@@ -52,7 +52,7 @@ func (p *program) servePrivate(ctx context.Context, on listeners, v opsListener)
 		return nil
 	}
 	ops.WatchPools(p.metrics, v.pools)
-	var board *ops.Board
+	var status *ops.StatusPages
 	var monitor *ops.Monitor
 	if v.observer != nil {
 		v.observer.Watch(p.metrics)
@@ -65,10 +65,10 @@ func (p *program) servePrivate(ctx context.Context, on listeners, v opsListener)
 		queue.Watch(p.metrics)
 		monitor = ops.NewMonitor(at, ops.MonitorPath)
 		defer func() { err = errors.Join(err, monitor.Close()) }()
-		board = &ops.Board{Observer: v.observer, Next: nextSlot, Stylesheet: pages.Stylesheet(), Queue: queue, Acts: v.acts}
+		status = &ops.StatusPages{Observer: v.observer, Next: nextSlot, Stylesheet: pages.Stylesheet(), Queue: queue, Acts: v.acts}
 	}
 	return p.serveOps(ctx, l, manager, v.needs, ops.Options{
-		Role: v.role, Ready: v.ready, Degraded: v.degraded, Metrics: p.metrics, Board: board, Monitor: monitor,
+		Role: v.role, Ready: v.ready, Degraded: v.degraded, Metrics: p.metrics, StatusPages: status, Monitor: monitor,
 	})
 }
 

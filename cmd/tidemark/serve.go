@@ -66,7 +66,7 @@ func (p *program) listenPublic(ctx context.Context) (listeners, error) {
 // serveAPI serves the data of db until ctx ends. shown returns the private listener's data, given the API's conditions for readiness and a
 // function that names what is unavailable.
 func (p *program) serveAPI(ctx context.Context, db *postgres.DB, on listeners, world string, now func() time.Time, ready []api.Check,
-	shown func(ready []ops.Check, degraded func() []string) opsListener,
+	shown func(ready []ops.Readiness, degraded func() []string) opsListener,
 ) error {
 	log := p.log.With("role", "api")
 	store, closeStore, err := p.historyStore(ctx, db, log)
@@ -163,7 +163,7 @@ func (p *program) serveAPI(ctx context.Context, db *postgres.DB, on listeners, w
 		g.Go(func() error { return srv.ServeSignals(ctx, l) })
 	}
 	g.Go(func() error {
-		return p.servePrivate(ctx, on, shown([]ops.Check{{Name: "api", OK: srv.Ready}}, srv.Degraded))
+		return p.servePrivate(ctx, on, shown([]ops.Readiness{{Name: "api", OK: srv.Ready}}, srv.Degraded))
 	})
 	return g.Wait()
 }

@@ -160,7 +160,7 @@ func (p *program) runRoles(ctx context.Context, on listeners) error {
 	g.Go(func() error { return alerts.Run(ctx) })
 	g.Go(func() error {
 		return p.serveAPI(ctx, apiDB, on, w.name, w.now, []api.Check{{Name: "scheduler", OK: s.Ready}, {Name: "worker", OK: worker.Ready}},
-			func(ready []ops.Check, degraded func() []string) opsListener {
+			func(ready []ops.Readiness, degraded func() []string) opsListener {
 				g.Go(func() error { return person.ready(ctx, ready) })
 				return opsListener{
 					role: "up", ready: ready, degraded: degraded, observer: p.observer(db), acts: p.acts(db, store),

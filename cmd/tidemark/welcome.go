@@ -80,7 +80,7 @@ func (g *welcome) arrive() {
 
 // ready waits until all parts answer and a sandbox is in the present, and then prints the addresses. If the output is not a terminal, begin
 // has already printed them.
-func (g *welcome) ready(ctx context.Context, parts []ops.Check) error {
+func (g *welcome) ready(ctx context.Context, parts []ops.Readiness) error {
 	if g.p.terminal == nil {
 		return nil
 	}

@@ -108,7 +108,7 @@ func acting(t *testing.T, acts *ops.Acts) (*fixture, *browser) {
 		t.Fatal(err)
 	}
 	if _, err := s.db.Quarantine(t.Context(), task.Fence{}, postgres.Quarantined{
-		Source: "test", Digest: strings.Repeat("d", 64), CreatedAt: day("2026-03-01"), Findings: []postgres.Finding{{Check: "range", Severity: "error", Seen: "1", Expected: "2"}},
+		Source: "test", Digest: strings.Repeat("d", 64), CreatedAt: day("2026-03-01"), Findings: []postgres.Finding{{Check: "range", Severity: "error", Observed: "1", Expected: "2"}},
 	}, []int64{fetch}); err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +118,7 @@ func acting(t *testing.T, acts *ops.Acts) (*fixture, *browser) {
 			acts.Now = time.Now
 		}
 	}
-	at := serve(t, ops.Options{Role: "worker", Metrics: telemetry.NewMetrics("1", "c", time.Now), Board: &ops.Board{
+	at := serve(t, ops.Options{Role: "worker", Metrics: telemetry.NewMetrics("1", "c", time.Now), StatusPages: &ops.StatusPages{
 		Observer: s.observer, Next: func(task.Schedule, time.Time) time.Time { return day("2026-03-05") }, Acts: acts,
 	}})
 	return s, &browser{t: t, url: at, origin: at}

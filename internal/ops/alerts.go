@@ -26,7 +26,7 @@ type Limits struct {
 	Attested time.Duration
 }
 
-func (l Limits) filled() Limits {
+func (l Limits) withDefaults() Limits {
 	if l.RunwayDays == 0 {
 		l.RunwayDays = 14
 	}
@@ -45,7 +45,7 @@ const startTime = 45 * time.Second
 
 // Conditions lists the faults in a state. It depends on the state alone.
 func Conditions(s State, l Limits) (list []postgres.Alert) {
-	l = l.filled()
+	l = l.withDefaults()
 	add := func(severity, kind, subject, format string, args ...any) {
 		list = append(list, postgres.Alert{Kind: kind, Subject: subject, Severity: severity, Text: fmt.Sprintf(format, args...)})
 	}
@@ -169,7 +169,7 @@ func (a *Alerter) Run(ctx context.Context) error {
 	defer tick.Stop()
 	away := false
 	for {
-		switch err := a.Metrics.Guard(ctx, a.Log, "alerts", func() error { return a.Round(ctx) }); {
+		switch err := a.Metrics.Guard(ctx, a.Log, "alerts", func() error { return a.RunOnce(ctx) }); {
 		case err == nil:
 			away = false
 		case ctx.Err() == nil && !away:
@@ -184,13 +184,13 @@ func (a *Alerter) Run(ctx context.Context) error {
 	}
 }
 
-// Round checks once and sends the due messages. A sandbox that is still simulating its past raises no alerts.
-func (a *Alerter) Round(ctx context.Context) error {
+// RunOnce checks once and sends the due messages. A sandbox that is still simulating its past raises no alerts.
+func (a *Alerter) RunOnce(ctx context.Context) error {
 	past, err := a.Observer.DB.ClockBehind(ctx)
 	if err != nil || past {
 		return err
 	}
-	state, err := a.Observer.Look(ctx)
+	state, err := a.Observer.Observe(ctx)
 	if err != nil {
 		return err
 	}

@@ -140,7 +140,7 @@ func TestAnAlertIsToldOnceAndItsEndToo(t *testing.T) {
 					Observer: s.observer, Log: slog.New(slog.NewTextHandler(t.Output(), nil)), ResolveDelay: time.Nanosecond,
 					Channels: map[string]ops.Channel{"webhook": ops.Webhook{URL: srv.URL, Installation: "https://tide.example"}, "mail": letters},
 				}
-				if err := a.Round(t.Context()); err != nil {
+				if err := a.RunOnce(t.Context()); err != nil {
 					t.Error(err)
 				}
 			})

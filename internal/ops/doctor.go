@@ -14,42 +14,42 @@ import (
 	"tidemark/signals"
 )
 
-// The outcomes of an examination.
+// The outcomes of a check.
 const (
 	Healthy = "ok"
 	Warning = "warn"
 	Bad     = "bad"
-	NotSeen = "skip" // the examination could not be made
+	Skipped = "skip" // the check could not be made
 )
 
-// Finding is the result of an examination, in one line.
+// Finding is the result of a check, in one line.
 type Finding struct {
-	// Name says what was examined.
+	// Name says what was checked.
 	Name    string
 	Outcome string
 	// Text describes the state. Repair says what to do about it, empty if nothing needs to be done.
 	Text, Repair string
 }
 
-// Exam examines one thing.
-type Exam struct {
+// Check checks one thing.
+type Check struct {
 	Name string
-	Look func(ctx context.Context) []Finding
+	Run  func(ctx context.Context) []Finding
 }
 
-// examTimeout limits one examination.
-const examTimeout = 20 * time.Second
+// checkTimeout limits one check.
+const checkTimeout = 20 * time.Second
 
-// Examine makes the examinations in their order, passes on each finding, and reports whether no finding is bad.
-func Examine(ctx context.Context, exams []Exam, found func(Finding) error) (healthy bool, err error) {
+// RunChecks runs the checks in their order, passes on each finding, and reports whether no finding is bad.
+func RunChecks(ctx context.Context, checks []Check, found func(Finding) error) (healthy bool, err error) {
 	healthy = true
-	for _, e := range exams {
-		timed, stop := context.WithTimeout(ctx, examTimeout)
-		findings := e.Look(timed)
+	for _, c := range checks {
+		timed, stop := context.WithTimeout(ctx, checkTimeout)
+		findings := c.Run(timed)
 		stop()
 		for _, f := range findings {
 			if f.Name == "" {
-				f.Name = e.Name
+				f.Name = c.Name
 			}
 			f.Text = plain.Text(f.Text)
 			if err := found(f); err != nil {
@@ -70,70 +70,70 @@ func Print(w io.Writer, f Finding) error {
 	return err
 }
 
-// One returns a list of a single finding.
-func One(outcome, repair, format string, args ...any) []Finding {
+// Result returns a list of a single finding.
+func Result(outcome, repair, format string, args ...any) []Finding {
 	return []Finding{{Outcome: outcome, Text: fmt.Sprintf(format, args...), Repair: repair}}
 }
 
 // clockSlack is the maximum difference between the clocks of this machine and the database.
 const clockSlack = 2 * time.Second
 
-// ServerExams returns the examinations of a checkup of the database server.
-func ServerExams(c postgres.Checkup) []Exam {
-	said := func(name string, f []Finding) Exam {
-		return Exam{name, func(context.Context) []Finding { return f }}
+// ServerChecks returns the checks of a checkup of the database server.
+func ServerChecks(c postgres.Checkup) []Check {
+	said := func(name string, f []Finding) Check {
+		return Check{name, func(context.Context) []Finding { return f }}
 	}
-	database := One(Healthy, "", "Postgres %s, schema %d, %d MB, %d of %d connections in use", c.Version, c.Schema, c.Size>>20, c.Connections, c.MaxConnections)
+	database := Result(Healthy, "", "Postgres %s, schema %d, %d MB, %d of %d connections in use", c.Version, c.Schema, c.Size>>20, c.Connections, c.MaxConnections)
 	if 10*c.Connections > 9*c.MaxConnections {
-		database = One(Warning, "raise max_connections, or run fewer processes", "%d of %d connections in use", c.Connections, c.MaxConnections)
+		database = Result(Warning, "raise max_connections, or run fewer processes", "%d of %d connections in use", c.Connections, c.MaxConnections)
 	}
-	clock := One(Healthy, "", "this machine and the database agree")
+	clock := Result(Healthy, "", "this machine and the database agree")
 	if c.Ahead.Abs() > clockSlack {
-		clock = One(Bad, "synchronise both with NTP: slots and keys go by them", "the database's clock is %s from this machine's", c.Ahead.Round(time.Millisecond))
+		clock = Result(Bad, "synchronise both with NTP: slots and keys go by them", "the database's clock is %s from this machine's", c.Ahead.Round(time.Millisecond))
 	}
-	grants := One(Healthy, "", "the API's role can change nothing by itself")
+	grants := Result(Healthy, "", "the API's role can change nothing by itself")
 	if len(c.Writable) > 0 {
-		grants = One(Bad, fmt.Sprintf("revoke insert, update, delete, truncate on %s from tidemark_api", c.Writable[0]), "the API's role could change %v", c.Writable)
+		grants = Result(Bad, fmt.Sprintf("revoke insert, update, delete, truncate on %s from tidemark_api", c.Writable[0]), "the API's role could change %v", c.Writable)
 	}
-	guards := One(Healthy, "", "%d append-only tables are guarded", len(postgres.AppendOnly))
+	guards := Result(Healthy, "", "%d append-only tables are guarded", len(postgres.AppendOnly))
 	if len(c.Unguarded) > 0 {
-		guards = One(Bad, fmt.Sprintf("alter table %s enable trigger user, and find out who disabled it", c.Unguarded[0]), "rows of %v can be changed", c.Unguarded)
+		guards = Result(Bad, fmt.Sprintf("alter table %s enable trigger user, and find out who disabled it", c.Unguarded[0]), "rows of %v can be changed", c.Unguarded)
 	}
-	return []Exam{said("database", database), said("clock", clock), said("grants", grants), said("guards", guards)}
+	return []Check{said("database", database), said("clock", clock), said("grants", grants), said("guards", guards)}
 }
 
-// StateExams returns the examinations of a state: a line for each fault, or one line that all is well.
-func StateExams(s State, l Limits) []Exam {
+// StateChecks returns the checks of a state: a line for each fault, or one line that all is well.
+func StateChecks(s State, l Limits) []Check {
 	wrong := Conditions(s, l)
-	return []Exam{{"signals", func(context.Context) []Finding {
-		return signalFindings(s, told(wrong, []string{"signal-stale"}, ""))
+	return []Check{{"signals", func(context.Context) []Finding {
+		return signalFindings(s, conditionFindings(wrong, []string{"signal-stale"}, ""))
 	}}, {"sources", func(context.Context) []Finding {
 		return sourceFindings(s)
 	}}, {"hosts", func(context.Context) []Finding {
 		return hostFindings(s)
 	}}, {"work", func(context.Context) []Finding {
-		return told(wrong, []string{"job-failed", "job-late", "work-waits"}, fmt.Sprintf("%d runs due, %d queued, %d at work, no job failed last", s.Open.Due, s.Open.Queued, s.Open.Running))
+		return conditionFindings(wrong, []string{"job-failed", "job-late", "work-waits"}, fmt.Sprintf("%d runs due, %d queued, %d at work, no job failed last", s.Open.Due, s.Open.Queued, s.Open.Running))
 	}}, {"picks", func(context.Context) []Finding {
-		return told(wrong, []string{"pick-missing"}, "no day is missing")
+		return conditionFindings(wrong, []string{"pick-missing"}, "no day is missing")
 	}}, {"chain", func(context.Context) []Finding {
-		return told(wrong, []string{"chain-invalid"}, fmt.Sprintf("all %d announced links hold", s.Chain.Length))
+		return conditionFindings(wrong, []string{"chain-invalid"}, fmt.Sprintf("all %d announced links hold", s.Chain.Length))
 	}}, {"ledger", func(context.Context) []Finding {
 		if s.Ledger == nil {
-			return One(NotSeen, "", "its job has not run yet")
+			return Result(Skipped, "", "its job has not run yet")
 		}
-		return told(wrong, []string{"ledger"}, fmt.Sprintf("%s, %d entries wait", s.Ledger.Status, s.Record.Uncommitted))
+		return conditionFindings(wrong, []string{"ledger"}, fmt.Sprintf("%s, %d entries wait", s.Ledger.Status, s.Record.Uncommitted))
 	}}, {"attester", func(context.Context) []Finding {
 		switch a := s.Attester; {
 		case a == nil:
-			return One(NotSeen, "", "its job has not run yet")
+			return Result(Skipped, "", "its job has not run yet")
 		case a.Status == postgres.AttesterOff:
-			return One(Warning, "docs/witnesses.md says how to set it up", "%s", a.Note)
+			return Result(Warning, "docs/witnesses.md says how to set it up", "%s", a.Note)
 		default:
 			days := ""
 			if a.RunwayDays != nil {
 				days = fmt.Sprintf(", the balance pays for %d days", *a.RunwayDays)
 			}
-			return told(wrong, []string{"attester", "attester-gas", "attestation-late"}, fmt.Sprintf("%s, %d picks wait%s", a.Status, s.Record.Length-s.Record.Attested, days))
+			return conditionFindings(wrong, []string{"attester", "attester-gas", "attestation-late"}, fmt.Sprintf("%s, %d picks wait%s", a.Status, s.Record.Length-s.Record.Attested, days))
 		}
 	}}}
 }
@@ -149,7 +149,7 @@ func signalFindings(s State, stale []Finding) (list []Finding) {
 		list = append(list, stale...)
 	}
 	if list == nil {
-		return One(Healthy, "", "%d signals have a value, none is stale", len(s.Signals))
+		return Result(Healthy, "", "%d signals have a value, none is stale", len(s.Signals))
 	}
 	return list
 }
@@ -171,7 +171,7 @@ func sourceFindings(s State) (list []Finding) {
 		})
 	}
 	if list == nil {
-		return One(Healthy, "", "no job waits for another try after an error")
+		return Result(Healthy, "", "no job waits for another try after an error")
 	}
 	return list
 }
@@ -205,13 +205,13 @@ func hostFindings(s State) (list []Finding) {
 		list = append(list, Finding{Outcome: Warning, Text: fmt.Sprintf("%s asked to be left alone, and is asked again in %s", h.Host, telemetry.Duration(h.Wait.Round(time.Second)))})
 	}
 	if list == nil {
-		return One(Healthy, "", "no publisher has asked to be left alone")
+		return Result(Healthy, "", "no publisher has asked to be left alone")
 	}
 	return list
 }
 
-// told returns the conditions of some kinds as findings, or one finding that all is well. Their texts include the repair.
-func told(wrong []postgres.Alert, kinds []string, well string) (list []Finding) {
+// conditionFindings returns the conditions of some kinds as findings, or one finding that all is well. Their texts include the repair.
+func conditionFindings(wrong []postgres.Alert, kinds []string, well string) (list []Finding) {
 	for _, a := range wrong {
 		for _, k := range kinds {
 			if a.Kind == k {
@@ -224,7 +224,7 @@ func told(wrong []postgres.Alert, kinds []string, well string) (list []Finding) 
 		}
 	}
 	if list == nil {
-		return One(Healthy, "", "%s", well)
+		return Result(Healthy, "", "%s", well)
 	}
 	return list
 }

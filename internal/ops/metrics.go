@@ -42,7 +42,7 @@ func family(name, help string, labels ...string) *telemetry.Family {
 // Watch adds the installation's state to the metrics of a process.
 func (o *Observer) Watch(m *telemetry.Metrics) {
 	m.Watch(func(ctx context.Context) ([]telemetry.Reading, error) {
-		s, err := o.Look(ctx)
+		s, err := o.Observe(ctx)
 		if err != nil {
 			return nil, err
 		}

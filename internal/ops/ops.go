@@ -17,8 +17,8 @@ import (
 	"tidemark/internal/telemetry"
 )
 
-// Check is a condition that must be true before a process is ready.
-type Check struct {
+// Readiness is a condition that must be true before a process is ready.
+type Readiness struct {
 	Name string
 	// OK must return at once.
 	OK func() bool
@@ -29,14 +29,14 @@ type Options struct {
 	// Role is the role of the process: scheduler, worker, api or up.
 	Role string
 	// Ready must all be true before the process is ready.
-	Ready []Check
+	Ready []Readiness
 	// Needs tracks the services that the process works with. Nil means that it needs none.
 	Needs *Watch
 	// Degraded returns the names of unavailable services while the process still does its work. It may be nil.
 	Degraded func() []string
 	Metrics  *telemetry.Metrics
-	// Board is the data of the pages. Nil means no pages.
-	Board *Board
+	// StatusPages is the data of the pages. Nil means no pages.
+	StatusPages *StatusPages
 	// Hosts are names of this machine, in addition to its addresses, its own name, localhost, and names without a dot. Requests for other
 	// hosts are refused. This stops DNS rebinding, where a page of another site reads from here through an operator's browser.
 	Hosts []string
@@ -58,8 +58,8 @@ func New(o Options) *Server {
 	s.mux.HandleFunc("GET /readyz", s.readyz)
 	s.mux.Handle("GET /metrics", o.Metrics.Handler(o.Log))
 	s.mux.HandleFunc("GET "+ProfilesPath+"{name}", s.profile)
-	if o.Board != nil {
-		s.pages(*o.Board)
+	if o.StatusPages != nil {
+		s.pages(*o.StatusPages)
 	}
 	if o.Monitor != nil {
 		s.mux.Handle(MonitorPath+"/", o.Monitor)

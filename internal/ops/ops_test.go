@@ -121,7 +121,7 @@ func (s *fixture) exec(sql string) {
 
 func (s *fixture) look() ops.State {
 	s.t.Helper()
-	st, err := s.observer.Look(s.t.Context())
+	st, err := s.observer.Observe(s.t.Context())
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -170,7 +170,7 @@ func TestHealth(t *testing.T) {
 	t.Parallel()
 	var ready atomic.Bool
 	url := serve(t, ops.Options{
-		Role: "worker", Ready: []ops.Check{{Name: "worker", OK: ready.Load}}, Metrics: telemetry.NewMetrics("1", "c", time.Now),
+		Role: "worker", Ready: []ops.Readiness{{Name: "worker", OK: ready.Load}}, Metrics: telemetry.NewMetrics("1", "c", time.Now),
 		Degraded: func() []string { return []string{"postgres"} },
 	})
 	for _, want := range []struct {

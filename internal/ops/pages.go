@@ -30,8 +30,8 @@ var templates = template.Must(template.New("").Funcs(template.FuncMap{
 	"instant": instant, "ether": Ether, "age": age, "tone": tone, "line": line, "deref": func(b *bool) bool { return b != nil && *b },
 }).ParseFS(files, "templates/*.html"))
 
-// Board is the data of the operator's pages. Without it the private listener has no pages.
-type Board struct {
+// StatusPages is the data of the operator's pages. Without it the private listener has no pages.
+type StatusPages struct {
 	Observer *Observer
 	// Next returns the time of a schedule's next slot after an instant, or the zero time if it has no further slot.
 	Next func(s task.Schedule, after time.Time) time.Time
@@ -53,17 +53,17 @@ type table[T any] struct {
 }
 
 // listed returns a table for the requesting operator.
-func listed[T any](b Board, r *http.Request, rows []T) table[T] {
-	if b.Acts == nil {
+func listed[T any](p StatusPages, r *http.Request, rows []T) table[T] {
+	if p.Acts == nil {
 		return table[T]{Rows: rows}
 	}
-	return table[T]{Rows: rows, By: b.Acts.signedIn(r), Accepts: b.Acts.Accept != nil}
+	return table[T]{Rows: rows, By: p.Acts.signedIn(r), Accepts: p.Acts.Accept != nil}
 }
 
 // rows is the number of runs, quarantined answers and backfills that a page shows, newest first.
 const rows = 100
 
-func (s *Server) pages(b Board) {
+func (s *Server) pages(p StatusPages) {
 	page := func(pattern, name, title string, body func(ctx context.Context, r *http.Request) (any, error)) {
 		s.mux.HandleFunc("GET "+pattern, func(w http.ResponseWriter, r *http.Request) {
 			data, err := body(r.Context(), r)
@@ -80,7 +80,7 @@ func (s *Server) pages(b Board) {
 				Title, Path, Role, By string
 				Queue, Acts, Workers  bool
 				Body                  template.HTML
-			}{title, pattern, s.o.Role, listed[any](b, r, nil).By, s.o.Monitor != nil, b.Acts != nil, b.Queue != nil, render(inside, data)})
+			}{title, pattern, s.o.Role, listed[any](p, r, nil).By, s.o.Monitor != nil, p.Acts != nil, p.Queue != nil, render(inside, data)})
 			if err != nil {
 				panic(err) // the templates are part of the program
 			}
@@ -92,29 +92,29 @@ func (s *Server) pages(b Board) {
 		})
 	}
 	page("/{$}", "overview.html", "Overview", func(ctx context.Context, _ *http.Request) (any, error) {
-		return b.Observer.Look(ctx)
+		return p.Observer.Observe(ctx)
 	})
 	page("/schedule", "schedule.html", "Schedule", func(ctx context.Context, r *http.Request) (any, error) {
-		list, err := b.schedule(ctx)
-		return listed(b, r, list), err
+		list, err := p.schedule(ctx)
+		return listed(p, r, list), err
 	})
-	page("/runs", "runs.html", "Runs", b.runs)
-	page("/runs/{id}", "run.html", "Run", b.run)
+	page("/runs", "runs.html", "Runs", p.runs)
+	page("/runs/{id}", "run.html", "Run", p.run)
 	page("/quarantine", "quarantine.html", "Quarantine", func(ctx context.Context, r *http.Request) (any, error) {
-		list, err := b.Observer.DB.Quarantined(ctx, postgres.QuarantineFilter{Limit: rows})
-		return listed(b, r, list), err
+		list, err := p.Observer.DB.Quarantined(ctx, postgres.QuarantineFilter{Limit: rows})
+		return listed(p, r, list), err
 	})
 	page("/backfills", "backfills.html", "Backfills", func(ctx context.Context, r *http.Request) (any, error) {
-		list, err := b.backfills(ctx)
-		return listed(b, r, list), err
+		list, err := p.backfills(ctx)
+		return listed(p, r, list), err
 	})
-	if b.Queue != nil {
-		page("/workers", "workers.html", "Workers", func(ctx context.Context, _ *http.Request) (any, error) { return b.Queue.Workers(ctx, b.Observer.DB) })
+	if p.Queue != nil {
+		page("/workers", "workers.html", "Workers", func(ctx context.Context, _ *http.Request) (any, error) { return p.Queue.Workers(ctx, p.Observer.DB) })
 	}
-	page("/actions", "actions.html", "Actions", func(ctx context.Context, _ *http.Request) (any, error) { return b.Observer.DB.Actions(ctx, rows) })
-	if b.Acts != nil {
-		page("/session", "session.html", "Sign in", func(_ context.Context, r *http.Request) (any, error) { return listed[any](b, r, nil), nil })
-		s.serveActs(b.Acts)
+	page("/actions", "actions.html", "Actions", func(ctx context.Context, _ *http.Request) (any, error) { return p.Observer.DB.Actions(ctx, rows) })
+	if p.Acts != nil {
+		page("/session", "session.html", "Sign in", func(_ context.Context, r *http.Request) (any, error) { return listed[any](p, r, nil), nil })
+		s.serveActs(p.Acts)
 	}
 	s.mux.HandleFunc("GET /runbook", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/markdown; charset=utf-8")
@@ -123,7 +123,7 @@ func (s *Server) pages(b Board) {
 	s.mux.HandleFunc("GET /style.css", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/css; charset=utf-8")
 		w.Header().Set("Cache-Control", "max-age=300")
-		_, _ = w.Write(b.Stylesheet)
+		_, _ = w.Write(p.Stylesheet)
 	})
 }
 
@@ -146,20 +146,20 @@ type Slotted struct {
 	Pause postgres.Pause
 }
 
-func (b Board) schedule(ctx context.Context) ([]Slotted, error) {
-	list, err := b.Observer.DB.Schedules(ctx)
+func (p StatusPages) schedule(ctx context.Context) ([]Slotted, error) {
+	list, err := p.Observer.DB.Schedules(ctx)
 	if err != nil {
 		return nil, err
 	}
-	seen, err := b.Observer.DB.JobStatus(ctx)
+	seen, err := p.Observer.DB.JobStatus(ctx)
 	if err != nil {
 		return nil, err
 	}
-	pauses, err := b.Observer.DB.Pauses(ctx)
+	pauses, err := p.Observer.DB.Pauses(ctx)
 	if err != nil {
 		return nil, err
 	}
-	at, err := b.Observer.DB.Now(ctx)
+	at, err := p.Observer.DB.Now(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -169,12 +169,12 @@ func (b Board) schedule(ctx context.Context) ([]Slotted, error) {
 	}
 	out := make([]Slotted, 0, len(list))
 	for _, s := range list {
-		out = append(out, Slotted{Schedule: s, Next: b.Next(s, at), Seen: byName[s.Job+" "+s.Subject], Pause: pauses[[2]string{s.Job, s.Subject}]})
+		out = append(out, Slotted{Schedule: s, Next: p.Next(s, at), Seen: byName[s.Job+" "+s.Subject], Pause: pauses[[2]string{s.Job, s.Subject}]})
 	}
 	return out, nil
 }
 
-func (b Board) runs(ctx context.Context, r *http.Request) (any, error) {
+func (p StatusPages) runs(ctx context.Context, r *http.Request) (any, error) {
 	q := r.URL.Query()
 	f := postgres.RunFilter{Job: q.Get("job"), Subject: q.Get("subject"), Status: q.Get("status"), Limit: rows}
 	for name := range q {
@@ -188,9 +188,9 @@ func (b Board) runs(ctx context.Context, r *http.Request) (any, error) {
 	if jobs := slices.Sorted(maps.Keys(task.Policies)); f.Job != "" && !slices.Contains(jobs, f.Job) {
 		return nil, refusal{http.StatusBadRequest, fmt.Sprintf("The job %q is not known%s", f.Job, nearest.SuggestOr(f.Job, jobs...))}
 	}
-	list, err := b.Observer.DB.Runs(ctx, f)
+	list, err := p.Observer.DB.Runs(ctx, f)
 	if err == nil && len(list) == 0 && f.Subject != "" {
-		err = b.knownSubject(ctx, f)
+		err = p.knownSubject(ctx, f)
 	}
 	return struct {
 		Filter   postgres.RunFilter
@@ -200,8 +200,8 @@ func (b Board) runs(ctx context.Context, r *http.Request) (any, error) {
 }
 
 // knownSubject refuses a subject that has no runs.
-func (b Board) knownSubject(ctx context.Context, f postgres.RunFilter) error {
-	unknown, err := UnknownSubject(ctx, b.Observer.DB, f.Job, f.Subject)
+func (p StatusPages) knownSubject(ctx context.Context, f postgres.RunFilter) error {
+	unknown, err := UnknownSubject(ctx, p.Observer.DB, f.Job, f.Subject)
 	if err == nil && unknown != "" {
 		return refusal{http.StatusBadRequest, "The " + unknown}
 	}
@@ -232,7 +232,7 @@ func UnknownSubject(ctx context.Context, db *postgres.DB, job, subject string) (
 }
 
 // run returns one run with its attempts.
-func (b Board) run(ctx context.Context, r *http.Request) (any, error) {
+func (p StatusPages) run(ctx context.Context, r *http.Request) (any, error) {
 	var shown struct {
 		Run      postgres.Run
 		Attempts []postgres.Attempt
@@ -243,7 +243,7 @@ func (b Board) run(ctx context.Context, r *http.Request) (any, error) {
 	if err != nil || id <= 0 {
 		return nil, refusal{http.StatusNotFound, fmt.Sprintf("%q is not the number of a run.", r.PathValue("id"))}
 	}
-	list, err := b.Observer.DB.Runs(ctx, postgres.RunFilter{ID: id, Limit: 1})
+	list, err := p.Observer.DB.Runs(ctx, postgres.RunFilter{ID: id, Limit: 1})
 	if err != nil {
 		return nil, err
 	}
@@ -252,24 +252,24 @@ func (b Board) run(ctx context.Context, r *http.Request) (any, error) {
 	}
 	shown.Run = list[0]
 	if over := shown.Run.Status == "failed" || shown.Run.Status == "skipped"; over && shown.Run.Trigger != "backfill" {
-		shown.By = listed[any](b, r, nil).By
+		shown.By = listed[any](p, r, nil).By
 	}
-	shown.Attempts, err = b.Observer.DB.Attempts(ctx, id)
+	shown.Attempts, err = p.Observer.DB.Attempts(ctx, id)
 	return shown, err
 }
 
-func (b Board) backfills(ctx context.Context) ([]backfill.Progress, error) {
-	list, err := b.Observer.DB.Backfills(ctx, rows)
+func (p StatusPages) backfills(ctx context.Context) ([]backfill.Progress, error) {
+	list, err := p.Observer.DB.Backfills(ctx, rows)
 	if err != nil {
 		return nil, err
 	}
 	out := make([]backfill.Progress, 0, len(list))
 	for _, one := range list {
-		p, err := backfill.ProgressOf(ctx, b.Observer.DB, one.ID)
+		progress, err := backfill.ProgressOf(ctx, p.Observer.DB, one.ID)
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, p)
+		out = append(out, progress)
 	}
 	return out, nil
 }

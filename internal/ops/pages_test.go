@@ -40,7 +40,7 @@ func TestPagesShowWhatIsAndChangeNothing(t *testing.T) {
 	}
 	monitor := ops.NewMonitor(at, ops.MonitorPath)
 	t.Cleanup(func() { _ = monitor.Close() })
-	url := serve(t, ops.Options{Role: "scheduler", Metrics: telemetry.NewMetrics("1", "c", time.Now), Board: &ops.Board{
+	url := serve(t, ops.Options{Role: "scheduler", Metrics: telemetry.NewMetrics("1", "c", time.Now), StatusPages: &ops.StatusPages{
 		Observer: s.observer, Stylesheet: []byte("body{}"),
 		Next: func(task.Schedule, time.Time) time.Time { return day("2026-03-05") },
 	}, Monitor: monitor})

@@ -82,11 +82,11 @@ type Observer struct {
 // wholeEvery is the interval of verifications from the first link. In between, only new links are verified.
 const wholeEvery = 10 * time.Minute
 
-// hostShut is the shortest closure of a host to us that is reported. Shorter pauses are normal.
-const hostShut = time.Minute
+// hostBlocked is the shortest closure of a host to us that is reported. Shorter pauses are normal.
+const hostBlocked = time.Minute
 
-// Look reads the state of the installation.
-func (o *Observer) Look(ctx context.Context) (s State, err error) {
+// Observe reads the state of the installation.
+func (o *Observer) Observe(ctx context.Context) (s State, err error) {
 	s.Now = o.Now().UTC()
 	if s.At, err = o.DB.Now(ctx); err != nil {
 		return s, err
@@ -133,7 +133,7 @@ func (o *Observer) Look(ctx context.Context) (s State, err error) {
 	if s.Troubled, err = o.DB.Troubled(ctx); err != nil {
 		return s, err
 	}
-	s.Hosts, err = o.DB.HostStatus(ctx, hostShut)
+	s.Hosts, err = o.DB.HostStatus(ctx, hostBlocked)
 	return s, err
 }
 

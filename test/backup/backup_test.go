@@ -177,7 +177,7 @@ func TestAnInstallationComesBack(t *testing.T) {
 	refused(t, "ledger.git is there already", pgtest.Empty(t), elsewhere, "restore", folder)
 	back := open(t, empty)
 	observer := &ops.Observer{DB: back, Now: time.Now, PickDue: 22 * time.Hour}
-	if s, err := observer.Look(ctx); err != nil || s.Chain.Length != 3 || s.Chain.Fault != "" {
+	if s, err := observer.Observe(ctx); err != nil || s.Chain.Length != 3 || s.Chain.Fault != "" {
 		t.Errorf("the chain: %+v, %v", s.Chain, err)
 	}
 	if c, err := back.Checkup(ctx, time.Now); err != nil || len(c.Unguarded) != 0 || len(c.Writable) != 0 {
@@ -204,7 +204,7 @@ func TestAnInstallationComesBack(t *testing.T) {
 	if err := pick(back); err != nil {
 		t.Fatalf("the record does not go on: %v", err)
 	}
-	if s, err := observer.Look(ctx); err != nil || s.Chain.Length != 4 || s.Chain.Fault != "" {
+	if s, err := observer.Observe(ctx); err != nil || s.Chain.Length != 4 || s.Chain.Fault != "" {
 		t.Errorf("the chain goes on: %+v, %v", s.Chain, err)
 	}
 	// A damaged backup is refused before anything is written.

@@ -153,7 +153,7 @@ func TestAPointInTime(t *testing.T) {
 	t.Cleanup(func() { _ = restored.Kill() })
 	back := open(t, restored.URL())
 	observer := &ops.Observer{DB: back, Now: time.Now, PickDue: 22 * time.Hour}
-	s, err := observer.Look(ctx)
+	s, err := observer.Observe(ctx)
 	if err != nil || s.Chain.Length != 2 || s.Chain.Fault != "" {
 		t.Errorf("the chain: %+v, %v: want the two picks before the instant", s.Chain, err)
 	}
