@@ -37,8 +37,8 @@ type opsListener struct {
 	degraded func() []string
 	// observer reads the state of the installation. It is nil in an API, which does not have the privileges for it.
 	observer *ops.Observer
-	// acts are the actions that its pages offer; nil means none.
-	acts *ops.Acts
+	// actions are the actions that its pages offer; nil means none.
+	actions *ops.Actions
 	// pools are the connection pools of the process by role.
 	pools map[string]*postgres.DB
 }
@@ -65,7 +65,7 @@ func (p *program) servePrivate(ctx context.Context, on listeners, v opsListener)
 		queue.Watch(p.metrics)
 		monitor = ops.NewMonitor(at, ops.MonitorPath)
 		defer func() { err = errors.Join(err, monitor.Close()) }()
-		status = &ops.StatusPages{Observer: v.observer, Next: nextSlot, Stylesheet: pages.Stylesheet(), Queue: queue, Acts: v.acts}
+		status = &ops.StatusPages{Observer: v.observer, Next: nextSlot, Stylesheet: pages.Stylesheet(), Queue: queue, Actions: v.actions}
 	}
 	return p.serveOps(ctx, l, manager, v.needs, ops.Options{
 		Role: v.role, Ready: v.ready, Degraded: v.degraded, Metrics: p.metrics, StatusPages: status, Monitor: monitor,
@@ -203,13 +203,13 @@ func (p *program) joinRedis() error {
 	return nil
 }
 
-// acts returns the actions that operators can take on the pages of a process, nil without OPS_TOKEN. Without the archive, they cannot
+// actions returns the actions that operators can take on the pages of a process, nil without OPS_TOKEN. Without the archive, they cannot
 // accept answers.
-func (p *program) acts(db *postgres.DB, store *archive.Store) *ops.Acts {
+func (p *program) actions(db *postgres.DB, store *archive.Store) *ops.Actions {
 	if p.settings.OpsToken == "" {
 		return nil
 	}
-	a := &ops.Acts{DB: db, Token: p.settings.OpsToken, Now: p.now, Apply: func(ctx context.Context, plan int64) error {
+	a := &ops.Actions{DB: db, Token: p.settings.OpsToken, Now: p.now, Apply: func(ctx context.Context, plan int64) error {
 		planner, err := p.planner(ctx, db)
 		if err != nil {
 			return err

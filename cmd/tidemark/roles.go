@@ -102,7 +102,7 @@ func (schedulerCommand) Run(ctx context.Context, p *program) error {
 	g.Go(func() error { return alerts.Run(ctx) })
 	g.Go(func() error {
 		return p.servePrivate(ctx, listeners, opsListener{
-			role: "scheduler", ready: []ops.Readiness{{Name: "scheduler", OK: s.Ready}}, observer: p.observer(db), acts: p.acts(db, nil),
+			role: "scheduler", ready: []ops.Readiness{{Name: "scheduler", OK: s.Ready}}, observer: p.observer(db), actions: p.actions(db, nil),
 			needs: []ops.Need{p.needsPostgres(db, postgres.RoleWorker, true), p.needsRedis(true)},
 			pools: map[string]*postgres.DB{postgres.RoleWorker: db},
 		})
@@ -151,7 +151,7 @@ func (workerCommand) Run(ctx context.Context, p *program) error {
 	g.Go(func() error { return srv.Run(ctx) })
 	g.Go(func() error {
 		return p.servePrivate(ctx, listeners, opsListener{
-			role: "worker", ready: []ops.Readiness{{Name: "worker", OK: srv.Ready}}, observer: p.observer(db), acts: p.acts(db, store),
+			role: "worker", ready: []ops.Readiness{{Name: "worker", OK: srv.Ready}}, observer: p.observer(db), actions: p.actions(db, store),
 			needs: []ops.Need{p.needsPostgres(db, postgres.RoleWorker, true), p.needsRedis(true), needsArchive(store)},
 			pools: map[string]*postgres.DB{postgres.RoleWorker: db},
 		})

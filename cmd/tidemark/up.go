@@ -163,7 +163,7 @@ func (p *program) runRoles(ctx context.Context, on listeners) error {
 			func(ready []ops.Readiness, degraded func() []string) opsListener {
 				g.Go(func() error { return person.ready(ctx, ready) })
 				return opsListener{
-					role: "up", ready: ready, degraded: degraded, observer: p.observer(db), acts: p.acts(db, store),
+					role: "up", ready: ready, degraded: degraded, observer: p.observer(db), actions: p.actions(db, store),
 					needs: []ops.Need{p.needsPostgres(db, postgres.RoleWorker, true), p.needsRedis(true), needsArchive(store)},
 					pools: map[string]*postgres.DB{postgres.RoleWorker: db, postgres.RoleAPI: apiDB},
 				}

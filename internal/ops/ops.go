@@ -1,5 +1,5 @@
 // Package ops serves operators: the private listener with health, metrics and pages, the alerts, and the doctor's findings. It reads the
-// state of the installation; everything that changes state is in acts.go. Start at New, then read State, the base of all the rest.
+// state of the installation; everything that changes state is in actions.go. Start at New, then read State, the base of all the rest.
 package ops
 
 import (

@@ -39,8 +39,8 @@ type StatusPages struct {
 	Stylesheet []byte
 	// Queue lists the workers. Nil means that there is no page of workers.
 	Queue *Queue
-	// Acts are the actions that the pages offer. Nil means none.
-	Acts *Acts
+	// Actions are the actions that the pages offer. Nil means none.
+	Actions *Actions
 }
 
 // table holds the rows of a page, and the actions that its reader can take.
@@ -54,10 +54,10 @@ type table[T any] struct {
 
 // listed returns a table for the requesting operator.
 func listed[T any](p StatusPages, r *http.Request, rows []T) table[T] {
-	if p.Acts == nil {
+	if p.Actions == nil {
 		return table[T]{Rows: rows}
 	}
-	return table[T]{Rows: rows, By: p.Acts.signedIn(r), Accepts: p.Acts.Accept != nil}
+	return table[T]{Rows: rows, By: p.Actions.signedIn(r), Accepts: p.Actions.Accept != nil}
 }
 
 // rows is the number of runs, quarantined answers and backfills that a page shows, newest first.
@@ -77,10 +77,10 @@ func (s *Server) pages(p StatusPages) {
 			}
 			var out bytes.Buffer
 			err = templates.ExecuteTemplate(&out, "page.html", struct {
-				Title, Path, Role, By string
-				Queue, Acts, Workers  bool
-				Body                  template.HTML
-			}{title, pattern, s.o.Role, listed[any](p, r, nil).By, s.o.Monitor != nil, p.Acts != nil, p.Queue != nil, render(inside, data)})
+				Title, Path, Role, By   string
+				Queue, Actions, Workers bool
+				Body                    template.HTML
+			}{title, pattern, s.o.Role, listed[any](p, r, nil).By, s.o.Monitor != nil, p.Actions != nil, p.Queue != nil, render(inside, data)})
 			if err != nil {
 				panic(err) // the templates are part of the program
 			}
@@ -112,9 +112,9 @@ func (s *Server) pages(p StatusPages) {
 		page("/workers", "workers.html", "Workers", func(ctx context.Context, _ *http.Request) (any, error) { return p.Queue.Workers(ctx, p.Observer.DB) })
 	}
 	page("/actions", "actions.html", "Actions", func(ctx context.Context, _ *http.Request) (any, error) { return p.Observer.DB.Actions(ctx, rows) })
-	if p.Acts != nil {
+	if p.Actions != nil {
 		page("/session", "session.html", "Sign in", func(_ context.Context, r *http.Request) (any, error) { return listed[any](p, r, nil), nil })
-		s.serveActs(p.Acts)
+		s.serveActions(p.Actions)
 	}
 	s.mux.HandleFunc("GET /runbook", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/markdown; charset=utf-8")

@@ -22,9 +22,9 @@ import (
 	"tidemark/internal/task"
 )
 
-// Acts are the actions that operators can take on the pages. Each action is recorded before it begins, with the operator and the reason.
+// Actions are the actions that operators can take on the pages. Each action is recorded before it begins, with the operator and the reason.
 // Its outcome is recorded too.
-type Acts struct {
+type Actions struct {
 	DB *postgres.DB
 	// Token authorizes operators. It is never empty.
 	Token string
@@ -59,14 +59,14 @@ type session struct {
 	Until time.Time `json:"until"`
 }
 
-func (a *Acts) mac(body string) []byte {
+func (a *Actions) mac(body string) []byte {
 	key := sha256.Sum256([]byte("tidemark operators' session " + a.Token))
 	h := hmac.New(sha256.New, key[:])
 	_, _ = h.Write([]byte(body))
 	return h.Sum(nil)
 }
 
-func (a *Acts) seal(s session) string {
+func (a *Actions) seal(s session) string {
 	b, err := json.Marshal(s)
 	if err != nil {
 		panic(err) // a text and a time
@@ -76,7 +76,7 @@ func (a *Acts) seal(s session) string {
 }
 
 // signedIn returns the operator who is signed in with the requesting browser, empty if none is.
-func (a *Acts) signedIn(r *http.Request) string {
+func (a *Actions) signedIn(r *http.Request) string {
 	c, err := r.Cookie(sessionCookie)
 	if err != nil {
 		return ""
@@ -95,7 +95,7 @@ func (a *Acts) signedIn(r *http.Request) string {
 }
 
 // knows reports whether a text is the token.
-func (a *Acts) knows(token string) bool {
+func (a *Actions) knows(token string) bool {
 	given, own := sha256.Sum256([]byte(token)), sha256.Sum256([]byte(a.Token))
 	return subtle.ConstantTimeCompare(given[:], own[:]) == 1
 }
@@ -111,7 +111,7 @@ func fromHere(r *http.Request) bool {
 }
 
 // operator returns the operator who posts a form: with the token in a header, or signed in and from a page of this listener.
-func (a *Acts) operator(r *http.Request) (by string, err error) {
+func (a *Actions) operator(r *http.Request) (by string, err error) {
 	if scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " "); strings.EqualFold(scheme, "Bearer") {
 		if !a.knows(strings.TrimSpace(token)) {
 			return "", refusal{http.StatusUnauthorized, "The token is not OPS_TOKEN."}
@@ -143,8 +143,8 @@ type preparation func(ctx context.Context, r *http.Request) (subject string, do 
 // doing does a recorded action and describes its outcome.
 type doing func(ctx context.Context, done postgres.Action) (detail string, err error)
 
-// serveActs adds the forms to the pages.
-func (s *Server) serveActs(a *Acts) {
+// serveActions adds the forms to the pages.
+func (s *Server) serveActions(a *Actions) {
 	s.mux.HandleFunc("POST /session", s.signIn(a))
 	s.mux.HandleFunc("POST /session/end", s.signOut(a))
 	for path, one := range map[string]act{
@@ -161,7 +161,7 @@ func (s *Server) serveActs(a *Acts) {
 }
 
 // do does one action, and records the operator, the reason and the outcome.
-func (s *Server) do(a *Acts, one act, w http.ResponseWriter, r *http.Request) {
+func (s *Server) do(a *Actions, one act, w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	done, err := a.perform(r, one)
 	switch bad := (refusal{}); {
@@ -187,7 +187,7 @@ func (s *Server) do(a *Acts, one act, w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(done) // a disconnected client is not a fault
 }
 
-func (a *Acts) perform(r *http.Request, one act) (done postgres.Action, err error) {
+func (a *Actions) perform(r *http.Request, one act) (done postgres.Action, err error) {
 	by, err := a.operator(r)
 	if err != nil {
 		return done, err
@@ -227,7 +227,7 @@ func shortened(text string, n int) string {
 }
 
 // scheduled returns the job and subject of a form. They must be in the schedule.
-func (a *Acts) scheduled(ctx context.Context, r *http.Request) (task.Schedule, error) {
+func (a *Actions) scheduled(ctx context.Context, r *http.Request) (task.Schedule, error) {
 	list, err := a.DB.Schedules(ctx)
 	if err != nil {
 		return task.Schedule{}, err
@@ -255,7 +255,7 @@ func why(done postgres.Action) string {
 	return fmt.Sprintf("%s (%s, action %d)", done.Reason, done.By, done.ID)
 }
 
-func (a *Acts) run(ctx context.Context, r *http.Request) (string, doing, error) {
+func (a *Actions) run(ctx context.Context, r *http.Request) (string, doing, error) {
 	s, err := a.scheduled(ctx, r)
 	return s.Job + " " + s.Subject, func(ctx context.Context, done postgres.Action) (string, error) {
 		at, err := a.DB.Now(ctx)
@@ -267,7 +267,7 @@ func (a *Acts) run(ctx context.Context, r *http.Request) (string, doing, error) 
 }
 
 // due makes a run due.
-func (a *Acts) due(ctx context.Context, job, subject string, slot time.Time, done postgres.Action) (string, error) {
+func (a *Actions) due(ctx context.Context, job, subject string, slot time.Time, done postgres.Action) (string, error) {
 	id, err := a.DB.AddRun(ctx, job, subject, slot, why(done))
 	if err != nil {
 		return "", err
@@ -275,7 +275,7 @@ func (a *Acts) due(ctx context.Context, job, subject string, slot time.Time, don
 	return fmt.Sprintf("run %d is due", id), nil
 }
 
-func (a *Acts) pause(paused bool) preparation {
+func (a *Actions) pause(paused bool) preparation {
 	return func(ctx context.Context, r *http.Request) (string, doing, error) {
 		s, err := a.scheduled(ctx, r)
 		return s.Job + " " + s.Subject, func(ctx context.Context, done postgres.Action) (string, error) {
@@ -310,7 +310,7 @@ func numbered(r *http.Request) (int64, error) {
 	return id, nil
 }
 
-func (a *Acts) retry(ctx context.Context, r *http.Request) (string, doing, error) {
+func (a *Actions) retry(ctx context.Context, r *http.Request) (string, doing, error) {
 	id, err := numbered(r)
 	if err != nil {
 		return "", nil, err
@@ -334,7 +334,7 @@ func (a *Acts) retry(ctx context.Context, r *http.Request) (string, doing, error
 	}, nil
 }
 
-func (a *Acts) decide(accept bool) preparation {
+func (a *Actions) decide(accept bool) preparation {
 	return func(_ context.Context, r *http.Request) (string, doing, error) {
 		id, err := numbered(r)
 		if err == nil && accept && a.Accept == nil {
@@ -355,14 +355,14 @@ func (a *Acts) decide(accept bool) preparation {
 	}
 }
 
-func (a *Acts) apply(_ context.Context, r *http.Request) (string, doing, error) {
+func (a *Actions) apply(_ context.Context, r *http.Request) (string, doing, error) {
 	id, err := numbered(r)
 	return fmt.Sprintf("plan %d", id), func(ctx context.Context, _ postgres.Action) (string, error) {
 		return "the backfill has begun", a.Apply(ctx, id)
 	}, err
 }
 
-func (s *Server) signIn(a *Acts) http.HandlerFunc {
+func (s *Server) signIn(a *Actions) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 		by := shortened(strings.TrimSpace(r.PostFormValue("by")), 100)
@@ -381,7 +381,7 @@ func (s *Server) signIn(a *Acts) http.HandlerFunc {
 	}
 }
 
-func (s *Server) signOut(*Acts) http.HandlerFunc {
+func (s *Server) signOut(*Actions) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if !fromHere(r) {
 			http.Error(w, "This form did not come from a page of this listener.", http.StatusForbidden)

@@ -91,7 +91,7 @@ func (b *browser) page(path string) string {
 }
 
 // acting serves the pages of a fixture with a scheduled job, a failed run of it, and an answer in quarantine.
-func acting(t *testing.T, acts *ops.Acts) (*fixture, *browser) {
+func acting(t *testing.T, acts *ops.Actions) (*fixture, *browser) {
 	t.Helper()
 	s := newFixture(t)
 	if err := s.db.SaveSchedules(t.Context(), []task.Schedule{{Job: task.Signal, Subject: "crack-spread-321", Cron: "0 1 * * *", Zone: "UTC", CatchUp: "latest"}}); err != nil {
@@ -119,7 +119,7 @@ func acting(t *testing.T, acts *ops.Acts) (*fixture, *browser) {
 		}
 	}
 	at := serve(t, ops.Options{Role: "worker", Metrics: telemetry.NewMetrics("1", "c", time.Now), StatusPages: &ops.StatusPages{
-		Observer: s.observer, Next: func(task.Schedule, time.Time) time.Time { return day("2026-03-05") }, Acts: acts,
+		Observer: s.observer, Next: func(task.Schedule, time.Time) time.Time { return day("2026-03-05") }, Actions: acts,
 	}})
 	return s, &browser{t: t, url: at, origin: at}
 }
@@ -158,7 +158,7 @@ func TestWithoutATokenThePagesOnlyShow(t *testing.T) {
 func TestAnActionWithTheTokenIsDoneAndKeptWithWhoAndWhy(t *testing.T) {
 	t.Parallel()
 	var applied, accepted int64
-	s, b := acting(t, &ops.Acts{
+	s, b := acting(t, &ops.Actions{
 		Apply: func(_ context.Context, id int64) error { applied = id; return errors.New("the world has changed") },
 		Accept: func(_ context.Context, id int64, d postgres.Decision) (int64, error) {
 			if d.By != "ann" || d.Reason != "true after all" || d.At.IsZero() {
@@ -238,7 +238,7 @@ func TestAnActionWithTheTokenIsDoneAndKeptWithWhoAndWhy(t *testing.T) {
 func TestABrowserActsOnlyFromPagesOfTheListener(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
-	s, b := acting(t, &ops.Acts{Now: func() time.Time { return now }})
+	s, b := acting(t, &ops.Actions{Now: func() time.Time { return now }})
 	here := b.origin
 	if !strings.Contains(b.page("/schedule"), `href="/session"`) || strings.Contains(b.page("/schedule"), `method="post"`) {
 		t.Error("who is not signed in is offered an action")
@@ -312,7 +312,7 @@ func TestABrowserActsOnlyFromPagesOfTheListener(t *testing.T) {
 
 func TestWhatOperatorsDidIsNeverChanged(t *testing.T) {
 	t.Parallel()
-	s, b := acting(t, &ops.Acts{})
+	s, b := acting(t, &ops.Actions{})
 	ctx := t.Context()
 	id, _, err := s.db.BeginAction(ctx, postgres.Action{Action: postgres.ActionRun, Subject: "s", By: "ann", Reason: "r"})
 	if err != nil {
