@@ -33,7 +33,7 @@ type chunk struct {
 	encodings []int
 	// dictionary and data are where the pages begin. dictionary is 0 if the chunk has none.
 	dictionary, data, plain, packed, values, nulls int
-	least, most                                    []byte
+	min, max                                       []byte
 }
 
 const magic = "PAR1"
@@ -89,7 +89,7 @@ func (f *parquetFile) group(columns []vector, rows int) error {
 
 func (f *parquetFile) chunk(v *vector) (chunk, error) {
 	c := chunk{values: len(v.known), nulls: v.nulls(), encodings: []int{encodingRLE}}
-	c.least, c.most = bounds(v)
+	c.min, c.max = bounds(v)
 	f.plain = f.plain[:0]
 	if v.Nullable {
 		f.plain = appendLevels(f.plain, v.known)
@@ -365,9 +365,9 @@ func (g rowGroup) describe(t *thrift, columns []vector) {
 				}
 				t.within(12, func() {
 					t.i64(3, c.nulls)
-					if c.most != nil {
-						t.bytes(5, c.most)
-						t.bytes(6, c.least)
+					if c.max != nil {
+						t.bytes(5, c.max)
+						t.bytes(6, c.min)
 					}
 				})
 			})
