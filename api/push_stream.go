@@ -119,15 +119,15 @@ func (p *parameters) cursorOfStream(r *http.Request) (after int64, named bool) {
 	return n, true
 }
 
-// number parses an optional whole number from 1 to most. It is 0 if it is missing.
-func (p *parameters) number(name string, most int) int {
+// number parses an optional whole number from 1 to limit. It is 0 if it is missing.
+func (p *parameters) number(name string, limit int) int {
 	text := p.text(name)
 	if text == "" {
 		return 0
 	}
 	n, err := strconv.Atoi(text)
-	if err != nil || n < 1 || n > most {
-		p.fault(name, "%s is no whole number from 1 to %d.", name, most)
+	if err != nil || n < 1 || n > limit {
+		p.fault(name, "%s is no whole number from 1 to %d.", name, limit)
 	}
 	return n
 }

@@ -58,7 +58,7 @@ func unplaced(id series.ID) bool { return strings.HasSuffix(string(id), ".CONDIT
 
 // checkPlaces holds the places of a response's readings against their values. Where the body itself states a number, another digit there is
 // another reading and changes nothing else. It returns how many places were found.
-func checkPlaces(t *testing.T, s ingest.Source, r ingest.Response, most int) int {
+func checkPlaces(t *testing.T, s ingest.Source, r ingest.Response, maxReadings int) int {
 	t.Helper()
 	batch, err := s.Parse(r)
 	if err != nil {
@@ -68,7 +68,7 @@ func checkPlaces(t *testing.T, s ingest.Source, r ingest.Response, most int) int
 	readings := slices.Clone(batch.Readings)
 	rng.Shuffle(len(readings), func(i, j int) { readings[i], readings[j] = readings[j], readings[i] })
 	found := 0
-	for _, v := range readings[:min(len(readings), most)] {
+	for _, v := range readings[:min(len(readings), maxReadings)] {
 		p, ok := s.Locate(r, v.Series, v.ObservedAt)
 		if !ok && !unplaced(v.Series) && v.Marker == "" {
 			t.Errorf("%s: %s: no place of %s about %s", s.ID, r.Request.URL, v.Series, v.ObservedAt)

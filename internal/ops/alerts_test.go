@@ -22,14 +22,14 @@ import (
 	"tidemark/internal/task"
 )
 
-// hook is a receiver of webhooks.
-type hook struct {
+// webhookRecorder is a receiver of webhooks.
+type webhookRecorder struct {
 	mu     sync.Mutex
 	status int
 	got    []string
 }
 
-func (h *hook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (h *webhookRecorder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var m struct{ State, Kind, Subject, Text, Installation string }
 	_ = json.NewDecoder(r.Body).Decode(&m)
 	h.mu.Lock()
@@ -41,7 +41,7 @@ func (h *hook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(h.status)
 }
 
-func (h *hook) since(status int) []string {
+func (h *webhookRecorder) since(status int) []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	got := h.got
@@ -124,7 +124,7 @@ func TestAnAlertIsToldOnceAndItsEndToo(t *testing.T) {
 	s := newFixture(t)
 	s.snapshot("crack-spread-321", day("2026-02-01"))
 	s.exec(`update world set clock_at = null`) // alerts need a world in the present
-	h, box := &hook{status: 500}, newMailbox(t)
+	h, box := &webhookRecorder{status: 500}, newMailbox(t)
 	srv := httptest.NewServer(h)
 	t.Cleanup(srv.Close)
 	letters, err := ops.NewMail(ops.Mail{Server: "smtp://" + box.addr, From: "tidemark@tide.example", To: []string{"you@tide.example"}})
