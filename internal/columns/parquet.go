@@ -243,7 +243,7 @@ func dictionaryOf(v *vector) (different vector, places []uint64) {
 }
 
 // bounds returns the smallest and the largest value of a column of times or numbers, or nil. Readers skip groups with them.
-func bounds(v *vector) (least, most []byte) {
+func bounds(v *vector) (minimum, maximum []byte) {
 	switch {
 	case len(v.number) > 0:
 		lo, hi := slices.Min(v.number), slices.Max(v.number)
