@@ -114,7 +114,7 @@ func (s *system) doors() (fast, slow *fastPathFixture) {
 		d.address = ln.Addr().String()
 		if d == fast {
 			ln = fastpath.New(ln, fastpath.Options{
-				First: time.Minute, Idle: time.Minute, Write: time.Minute, Now: time.Now,
+				HeaderTimeout: time.Minute, IdleTimeout: time.Minute, WriteTimeout: time.Minute, Now: time.Now,
 				Answer: func(r *fastpath.Request, b []byte) ([]byte, bool) {
 					b, ok := answer(r, b)
 					if ok {

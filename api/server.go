@@ -285,7 +285,8 @@ func (s *Server) serve(ctx context.Context, ln net.Listener, h http.Handler, bas
 	var after func(context.Context)
 	if s.o.Now != nil && !s.log.Enabled(ctx, slog.LevelDebug) { // the debug log has a line for each request
 		fast := fastpath.New(ln, fastpath.Options{
-			Answer: (&fastAnswers{s: s, base: base}).answer, First: s.o.Timeouts.Header, Idle: s.o.Timeouts.Idle, Write: s.o.Timeouts.Request, Now: s.o.Now,
+			Answer: (&fastAnswers{s: s, base: base}).answer, Now: s.o.Now,
+			HeaderTimeout: s.o.Timeouts.Header, IdleTimeout: s.o.Timeouts.Idle, WriteTimeout: s.o.Timeouts.Request,
 			Panicked: func(p any) { s.o.Metrics.Panicked(ctx, s.log, "fast path", p) },
 		})
 		ln, after = fast, fast.Wait

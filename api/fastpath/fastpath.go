@@ -21,9 +21,9 @@ type Answer func(r *Request, buf []byte) ([]byte, bool)
 // Options are the limits of a listener. They have no defaults.
 type Options struct {
 	Answer Answer
-	// First bounds the wait for the first request of a connection, Idle the pause between requests, and Write the time that a client takes
-	// to receive a response. They have a resolution of one second.
-	First, Idle, Write time.Duration
+	// HeaderTimeout bounds the wait for the first request of a connection, IdleTimeout the pause between requests, and WriteTimeout the time
+	// that a client takes to receive a response. They have a resolution of one second.
+	HeaderTimeout, IdleTimeout, WriteTimeout time.Duration
 	// Now is the wall clock, because the operating system enforces the deadlines.
 	Now func() time.Time
 	// Panicked is called for each panic of Answer. net/http then serves that request. It may be nil.
@@ -35,7 +35,7 @@ type Listener struct {
 	o     Options
 	inner net.Listener
 	// clock is the current time, with a resolution of one second.
-	clock  atomic.Pointer[clock]
+	clock  atomic.Pointer[coarseClock]
 	handed chan accepted
 	done   chan struct{}
 	work   sync.WaitGroup
@@ -45,15 +45,15 @@ type Listener struct {
 	closed bool
 }
 
-// clock is one second of the fast path's time.
-type clock struct {
+// coarseClock is one second of the fast path's time.
+type coarseClock struct {
 	now time.Time
 	// date is the header field Date as a complete line.
 	date []byte
 }
 
-func newClock(now time.Time) *clock {
-	return &clock{now: now, date: append(now.UTC().AppendFormat([]byte("Date: "), http.TimeFormat), lineEnd...)}
+func newClock(now time.Time) *coarseClock {
+	return &coarseClock{now: now, date: append(now.UTC().AppendFormat([]byte("Date: "), http.TimeFormat), lineEnd...)}
 }
 
 type accepted struct {
@@ -123,12 +123,12 @@ func (l *Listener) accept() {
 	for {
 		c, err := l.inner.Accept()
 		if err != nil {
-			if !l.give(accepted{err: err}) || errors.Is(err, net.ErrClosed) {
+			if !l.deliver(accepted{err: err}) || errors.Is(err, net.ErrClosed) {
 				return
 			}
 			continue // net/http waits a little before it calls Accept again
 		}
-		if !l.enter(c) {
+		if !l.track(c) {
 			_ = c.Close()
 			return
 		}
@@ -136,8 +136,8 @@ func (l *Listener) accept() {
 	}
 }
 
-// give passes a result to Accept, unless the listener closes.
-func (l *Listener) give(a accepted) bool {
+// deliver passes a result to Accept, unless the listener closes.
+func (l *Listener) deliver(a accepted) bool {
 	select {
 	case l.handed <- a:
 		return true
@@ -146,8 +146,8 @@ func (l *Listener) give(a accepted) bool {
 	}
 }
 
-// enter registers a connection. It returns false if the listener is closed.
-func (l *Listener) enter(c net.Conn) bool {
+// track registers a connection. It returns false if the listener is closed.
+func (l *Listener) track(c net.Conn) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
@@ -157,7 +157,7 @@ func (l *Listener) enter(c net.Conn) bool {
 	return true
 }
 
-func (l *Listener) leave(c net.Conn) {
+func (l *Listener) untrack(c net.Conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.conns, c)
@@ -197,14 +197,14 @@ const (
 func (l *Listener) serve(c net.Conn) {
 	in, out := make([]byte, headSize), []byte(nil)
 	held := 0 // bytes of in that were read and not processed yet
-	var set *clock
-	wait := l.o.First
+	var set *coarseClock
+	wait := l.o.HeaderTimeout
 	for {
 		// Deadlines are set once a second: setting them twice per request would be a large part of its cost.
 		now := l.clock.Load()
 		if now != set {
 			set = now
-			if c.SetReadDeadline(now.now.Add(wait)) != nil || c.SetWriteDeadline(now.now.Add(l.o.Write)) != nil {
+			if c.SetReadDeadline(now.now.Add(wait)) != nil || c.SetWriteDeadline(now.now.Add(l.o.WriteTimeout)) != nil {
 				l.end(c)
 				return
 			}
@@ -220,8 +220,8 @@ func (l *Listener) serve(c net.Conn) {
 				return
 			}
 			held = n
-			if wait != l.o.Idle {
-				wait, set = l.o.Idle, nil
+			if wait != l.o.IdleTimeout {
+				wait, set = l.o.IdleTimeout, nil
 			}
 		}
 		r := Request{Date: now.date}
@@ -230,7 +230,7 @@ func (l *Listener) serve(c net.Conn) {
 			out, ok = l.answer(&r, out[:0])
 		}
 		if !ok {
-			l.handOver(c, in[:held])
+			l.fallback(c, in[:held])
 			return
 		}
 		if _, err := c.Write(out); err != nil {
@@ -258,26 +258,26 @@ func (l *Listener) answer(r *Request, buf []byte) (out []byte, ok bool) {
 }
 
 func (l *Listener) end(c net.Conn) {
-	l.leave(c)
+	l.untrack(c)
 	_ = c.Close()
 }
 
-// handOver passes a connection to net/http, together with the bytes that were already read.
-func (l *Listener) handOver(c net.Conn, read []byte) {
-	l.leave(c)
-	if c.SetDeadline(time.Time{}) != nil || !l.give(accepted{conn: &handedConn{Conn: c, read: read}}) {
+// fallback passes a connection to net/http, together with the bytes that were already read.
+func (l *Listener) fallback(c net.Conn, read []byte) {
+	l.untrack(c)
+	if c.SetDeadline(time.Time{}) != nil || !l.deliver(accepted{conn: &replayConn{Conn: c, read: read}}) {
 		_ = c.Close()
 	}
 }
 
-// handedConn is a connection with bytes that were already read.
-type handedConn struct {
+// replayConn is a connection with bytes that were already read.
+type replayConn struct {
 	net.Conn
 
 	read []byte
 }
 
-func (c *handedConn) Read(p []byte) (int, error) {
+func (c *replayConn) Read(p []byte) (int, error) {
 	if len(c.read) > 0 {
 		n := copy(p, c.read)
 		if c.read = c.read[n:]; len(c.read) == 0 {
@@ -290,7 +290,7 @@ func (c *handedConn) Read(p []byte) (int, error) {
 
 // CloseWrite closes the writing side and leaves the reading side open. net/http calls it after an error. Otherwise a reset could make the
 // client lose the response.
-func (c *handedConn) CloseWrite() error {
+func (c *replayConn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
 	}

@@ -39,7 +39,7 @@ func newFixture(t *testing.T, first, idle time.Duration, body string) *fixture {
 	}
 	s := &fixture{address: inner.Addr().String()}
 	head := fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: %d\r\nX-By: lane\r\n", len(body))
-	s.Listener = fastpath.New(inner, fastpath.Options{First: first, Idle: idle, Write: time.Minute, Now: time.Now, Answer: func(r *fastpath.Request, b []byte) ([]byte, bool) {
+	s.Listener = fastpath.New(inner, fastpath.Options{HeaderTimeout: first, IdleTimeout: idle, WriteTimeout: time.Minute, Now: time.Now, Answer: func(r *fastpath.Request, b []byte) ([]byte, bool) {
 		if string(r.Path) == "/panic" {
 			panic("a fault of the program")
 		}
