@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/aes"
 	"crypto/cipher"
-	"crypto/rand"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -91,10 +90,7 @@ func (s *Server) makeKey(ctx context.Context, name string, once *postgres.Once, 
 	if err != nil {
 		return nil, err
 	}
-	id, err := keyID()
-	if err != nil {
-		return nil, err
-	}
+	id := randomID("key_")
 	return s.billing.DB.Register(ctx, postgres.Registration{PublicID: id, Name: name, Key: key}, once,
 		func(made postgres.Registered) ([]byte, error) { return show(key, id, made) })
 }
@@ -106,19 +102,6 @@ var errRegistered = &problemError{
 }
 
 var keyUsage = view.KeyUsage{Header: "Authorization: Bearer <api_key>"}
-
-// keyID returns a random public id for a key.
-func keyID() (string, error) {
-	const alphabet = "0123456789abcdefghjkmnpqrstvwxyz"
-	var id [26]byte
-	if _, err := rand.Read(id[:]); err != nil {
-		return "", fmt.Errorf("draw the id of a key: %w", err)
-	}
-	for i := range id {
-		id[i] = alphabet[id[i]%32]
-	}
-	return "key_" + string(id[:]), nil
-}
 
 // rotate replaces the text of a key. A client that lost the response repeats the request with the same Idempotency-Key and the old text, as
 // long as the old text's grace period lasts.

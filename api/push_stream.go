@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tidemark/api/view"
+	"tidemark/pushes"
 )
 
 const (
@@ -234,7 +235,7 @@ func (s *Server) changesFeed(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	list := make([]view.Change, len(rows))
+	list := make([]pushes.Change, len(rows))
 	for i, row := range rows {
 		if list[i], err = s.view.NewChange(row); err != nil {
 			return err

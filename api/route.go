@@ -35,37 +35,52 @@ type problemError struct {
 
 func (f *problemError) Error() string { return f.code + ": " + f.detail }
 
-const readMethods = "GET, HEAD, OPTIONS"
-
 // handleGet registers h for GET and HEAD at a pattern. It rejects all other methods except OPTIONS.
 func (s *Server) handleGet(mux *http.ServeMux, pattern string, h handler) {
 	s.handle(mux, http.MethodGet, pattern, h)
 }
 
+// methods are the handlers of a pattern.
+type methods map[string]handler
+
 // handle registers h for a method at a pattern. It rejects all other methods except OPTIONS, and HEAD if the method is GET.
 func (s *Server) handle(mux *http.ServeMux, method, pattern string, h handler) {
-	methods := method + ", OPTIONS"
-	if method == http.MethodGet {
-		methods = readMethods
+	s.handleMethods(mux, pattern, methods{method: h})
+}
+
+// handleMethods is handle for several methods.
+func (s *Server) handleMethods(mux *http.ServeMux, pattern string, by methods) {
+	var served []string
+	for _, method := range slices.Sorted(maps.Keys(by)) {
+		s.routes = append(s.routes, route{method, pattern})
+		if served = append(served, method); method == http.MethodGet {
+			served = append(served, http.MethodHead)
+		}
 	}
-	s.routes = append(s.routes, route{method, pattern})
+	last := len(served) - 1
+	words := served[last]
+	if last > 0 {
+		words = strings.Join(served[:last], ", ") + " and " + words
+	}
+	allow := strings.Join(served, ", ") + ", OPTIONS"
 	mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 		defer s.recover(w, r)
+		method := r.Method
+		if method == http.MethodHead {
+			method = http.MethodGet
+		}
+		h := by[method]
 		var err error
-		if method == http.MethodGet && hasBody(r) {
+		if (method == http.MethodGet || h == nil && by[http.MethodGet] != nil) && hasBody(r) {
 			ignoreBody(w)
 		}
 		switch {
-		case r.Method == method, r.Method == http.MethodHead && method == http.MethodGet:
+		case h != nil:
 			err = h(w, r)
 		case r.Method == http.MethodOptions:
-			options(w, methods)
+			options(w, allow)
 		default:
-			served := method
-			if method == http.MethodGet {
-				served = "GET and HEAD"
-			}
-			err = &problemError{code: view.CodeMethodNotAllowed, detail: "Only " + served + " can be used here.", allow: methods}
+			err = &problemError{code: view.CodeMethodNotAllowed, detail: "Only " + words + " can be used here.", allow: allow}
 		}
 		if err != nil {
 			s.fail(w, r, err)

@@ -69,6 +69,8 @@ type Options struct {
 	TransparencyLog TransparencyLog
 	// Pushes is the outbox. It may be nil. Then there is no stream of changes.
 	Pushes PushStore
+	// PrivateWebhooks lets keys name webhooks in private networks. It is for sandboxes.
+	PrivateWebhooks bool
 	// Datasets may be nil. Then no daily data sets are served.
 	Datasets Datasets
 	// Raw may be nil. Then no archived bodies are served.
@@ -177,6 +179,9 @@ func New(o Options) *Server {
 			s.claimService = newClaimService(*o.Claims, o.Accounts.DB, o.Log)
 		}
 		s.claims(public)
+		if o.Pushes != nil {
+			s.alerts(public)
+		}
 		s.handle(public, http.MethodPost, "/webhooks/stripe", s.webhook)
 		if o.Pages != nil {
 			s.dashboard(public)

@@ -120,6 +120,7 @@ func (s *Server) Run(ctx context.Context) error {
 		s.server(ctx, s.o.Concurrency, task.Queues),
 		s.server(ctx, s.o.Timely, map[string]int{task.Timely: 1}),
 		s.server(ctx, s.o.Timely, map[string]int{task.Payments: 1}),
+		s.server(ctx, webhookWorkers, map[string]int{task.Webhooks: 1}),
 	}
 	mux := asynq.NewServeMux()
 	var handling sync.WaitGroup

@@ -115,6 +115,22 @@ func TestWhatHasAClockDoesNotWaitForUpstreams(t *testing.T) {
 	}
 }
 
+// Receivers of webhooks answer as slowly as they like: nothing else waits for them.
+func TestWebhooksThatHangDelayNothingElse(t *testing.T) {
+	t.Parallel()
+	s := newSlow(t, task.Webhook)
+	for i := range 40 {
+		s.hand(task.Webhook, fmt.Sprintf("alert_%026d", i))
+	}
+	for range 8 {
+		s.await(task.Webhook)
+	}
+	for _, job := range []string{task.Pick, task.Announce, task.Attest, task.Claims, task.X402, task.Processor, task.Signal, task.Ingest} {
+		s.hand(job, "x")
+		s.await(job)
+	}
+}
+
 // Strangers post a hundred hashes that they made up, and the node of the chain answers slowly. The pick is announced all the same.
 func TestAFloodOfMadeUpClaimsDelaysNoAnnouncement(t *testing.T) {
 	t.Parallel()

@@ -1,7 +1,6 @@
 package view
 
 import (
-	"encoding/json"
 	"encoding/xml"
 	"fmt"
 	"strconv"
@@ -9,104 +8,28 @@ import (
 	"time"
 
 	"tidemark/internal/postgres"
+	"tidemark/pushes"
 )
 
-// Change is something that became known: the data of a server-sent event. Its cursor is the event's id.
-type Change struct {
-	Cursor string `json:"cursor"`
-	// Topic is "signal:" and an id, "pick", "event" or "forecast".
-	Topic string `json:"topic"`
-	// Kind is new_print, revision, status or update of a signal, announced of a pick, happened of an event, issued or graded of a forecast.
-	Kind string `json:"kind"`
-	// Subject is the signal's id or the company's ticker.
-	Subject string    `json:"subject"`
-	At      time.Time `json:"at"`
-	// URL is where the whole of it is.
-	URL  string `json:"url"`
-	Data any    `json:"data"`
-	// Environment is "live" or "demo".
-	Environment string `json:"environment"`
-}
-
-// SignalChange is the data of a signal's change. Numbers are as in the snapshot.
-type SignalChange struct {
-	AsOf           time.Time  `json:"as_of"`
-	Status         string     `json:"status"`
-	ObservedAt     *time.Time `json:"observed_at"`
-	Value          *float64   `json:"value"`
-	Lo             *float64   `json:"uncertainty_lo"`
-	Hi             *float64   `json:"uncertainty_hi"`
-	Baseline       *float64   `json:"baseline_value"`
-	ZScore         *float64   `json:"z_score"`
-	PreviousValue  *float64   `json:"previous_value"`
-	PreviousStatus *string    `json:"previous_status"`
-	Synthetic      bool       `json:"synthetic"`
-}
-
-// storedSignalChange is a SignalChange as the outbox has it.
-type storedSignalChange struct {
-	AsOf           time.Time  `json:"as_of"`
-	Status         string     `json:"status"`
-	ObservedAt     *time.Time `json:"observed_at"`
-	Value          *float64   `json:"value"`
-	Lo             *float64   `json:"lo"`
-	Hi             *float64   `json:"hi"`
-	Baseline       *float64   `json:"baseline"`
-	ZScore         *float64   `json:"z_score"`
-	PreviousValue  *float64   `json:"previous_value"`
-	PreviousStatus *string    `json:"previous_status"`
-	Synthetic      bool       `json:"synthetic"`
-}
-
-const signalTopic = "signal:"
-
 // NewChange returns a row of the outbox as it is served.
-func (v *View) NewChange(p postgres.Push) (Change, error) {
-	publicURL := v.o.PublicURL
-	out := Change{
-		Cursor: strconv.FormatInt(p.ID, 10), Topic: p.Topic, Kind: p.Kind, Subject: p.Subject, At: p.At, Data: p.Data, Environment: v.o.environment(),
-	}
-	switch p.Topic {
-	case "pick":
-		out.URL = publicURL + "/api/v1/verify/pick/" + p.Subject
-	case "event":
-		out.URL = publicURL + "/api/v1/events?ticker=" + p.Subject
-	case "forecast":
-		out.URL = publicURL + "/api/signals/" + p.Subject + "/forecasts"
-	}
-	if !strings.HasPrefix(p.Topic, signalTopic) {
-		return out, nil
-	}
-	var s storedSignalChange
-	if err := json.Unmarshal(p.Data, &s); err != nil {
-		return Change{}, fmt.Errorf("read the push %d: %w", p.ID, err)
-	}
-	out.URL = publicURL + "/api/signals/" + p.Subject
-	utc := func(t *time.Time) *time.Time {
-		if t == nil {
-			return nil
-		}
-		return new(t.UTC())
-	}
-	out.Data = SignalChange{
-		AsOf: s.AsOf.UTC(), Status: s.Status, ObservedAt: utc(s.ObservedAt), Value: served(s.Value), Lo: served(s.Lo), Hi: served(s.Hi), Baseline: served(s.Baseline),
-		ZScore: served(s.ZScore), PreviousValue: served(s.PreviousValue), PreviousStatus: s.PreviousStatus, Synthetic: s.Synthetic || v.o.World == WorldSandbox,
-	}
-	return out, nil
+func (v *View) NewChange(p postgres.Push) (pushes.Change, error) {
+	return pushes.Origin{
+		PublicURL: v.o.PublicURL, Environment: v.o.environment(), Sandbox: v.o.World == WorldSandbox, Round: postgres.Rounded,
+	}.Change(pushes.Row(p))
 }
 
-// title says a change in a few words.
-func (c Change) title() string {
+// titleOf says a change in a few words.
+func titleOf(c pushes.Change) string {
 	text := strings.ReplaceAll(c.Kind, "_", " ")
 	switch c.Topic {
-	case "pick":
+	case pushes.TopicPick:
 		return "Pick announced: " + c.Subject
-	case "event":
+	case pushes.TopicEvent:
 		return "Event: " + c.Subject
-	case "forecast":
+	case pushes.TopicForecast:
 		return "Forecast " + text + ": " + c.Subject
 	}
-	s, ok := c.Data.(SignalChange)
+	s, ok := c.Data.(pushes.SignalChange)
 	if !ok || s.Value == nil {
 		return c.Subject + ": " + text
 	}
@@ -146,7 +69,7 @@ type atomText struct {
 }
 
 // ChangesFeed returns changes as an Atom feed, in their order. self is the feed's own address.
-func (v *View) ChangesFeed(self string, list []Change) (*Document, error) {
+func (v *View) ChangesFeed(self string, list []pushes.Change) (*Document, error) {
 	updated := time.Unix(0, 0).UTC()
 	for _, c := range list {
 		if c.At.After(updated) {
@@ -166,7 +89,7 @@ func (v *View) ChangesFeed(self string, list []Change) (*Document, error) {
 			return nil, err
 		}
 		out.Entries = append(out.Entries, atomEntry{
-			ID: v.o.PublicURL + "/api/stream#" + c.Cursor, Title: c.title(), Updated: c.At.Format(time.RFC3339Nano), Link: atomLink{Rel: "alternate", Href: c.URL},
+			ID: v.o.PublicURL + "/api/stream#" + c.Cursor, Title: titleOf(c), Updated: c.At.Format(time.RFC3339Nano), Link: atomLink{Rel: "alternate", Href: c.URL},
 			Content: atomText{Type: "text", Text: strings.TrimSpace(string(data))},
 		})
 	}

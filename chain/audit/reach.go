@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"path/filepath"
 	"strings"
 
 	"tidemark/chain/gitledger"
+	"tidemark/internal/publicnet"
 )
 
 // A server must not choose the verifier's connections: the verifier is in its own network, with addresses that answer only from there.
@@ -35,32 +35,12 @@ func (s *server) namedLedger(ctx context.Context, location string) (src gitledge
 		return src, fmt.Sprintf("the server names the ledger %.200q, whose host is not found; name it with --ledger if you trust it", location)
 	}
 	for _, a := range list {
-		if a = a.Unmap().WithZone(""); !sameHost && !isPublic(a) {
+		if a = a.Unmap().WithZone(""); !sameHost && !publicnet.IsPublic(a) {
 			return src, fmt.Sprintf("the server names the ledger %.200q, which is in a private network (%s); name it with --ledger if you trust it", location, a)
 		}
 		src.Addresses = append(src.Addresses, a)
 	}
 	return src, ""
-}
-
-// notPublic are non-public networks in addition to netip's own lists.
-var notPublic = []netip.Prefix{
-	netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("192.0.0.0/24"),
-	netip.MustParsePrefix("198.18.0.0/15"), netip.MustParsePrefix("240.0.0.0/4"), netip.MustParsePrefix("64:ff9b::/96"),
-	netip.MustParsePrefix("64:ff9b:1::/48"), netip.MustParsePrefix("2001::/32"), netip.MustParsePrefix("2002::/16"),
-}
-
-// isPublic reports whether every machine in the Internet reaches an address in the same way.
-func isPublic(a netip.Addr) bool {
-	if !a.IsGlobalUnicast() || a.IsPrivate() {
-		return false
-	}
-	for _, p := range notPublic {
-		if p.Contains(a) {
-			return false
-		}
-	}
-	return true
 }
 
 // checkRedirect lets a server redirect within its own host only.

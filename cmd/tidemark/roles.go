@@ -53,6 +53,7 @@ type workerCommand struct {
 	config.TransparencyLog
 	config.Attester
 	config.Payments
+	config.Webhooks
 	config.Work
 	config.Tracing
 }
@@ -69,6 +70,7 @@ type apiCommand struct {
 	config.Limits
 	config.MCP
 	config.Payments
+	config.Webhooks
 	config.Tracing
 }
 
@@ -148,6 +150,7 @@ func (workerCommand) Run(ctx context.Context, p *program) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return w.followClock(ctx, db) })
 	g.Go(func() error { return logs.run(ctx) })
+	g.Go(func() error { return p.newMatcher(db).Run(ctx) })
 	g.Go(func() error { return srv.Run(ctx) })
 	g.Go(func() error {
 		return p.servePrivate(ctx, listeners, opsListener{
@@ -288,6 +291,7 @@ type jobs struct {
 	processor     workers.Processor
 	ledger        workers.Ledger
 	attest        workers.Attest
+	webhooks      workers.Webhooks
 	accounts      workers.Accounts
 	archive       workers.Archive
 }
@@ -324,6 +328,7 @@ func (p *program) newJobs(db *postgres.DB, w *worldRuntime, engine *ingest.Engin
 	j.announcements = workers.Announcements{DB: db, Log: log}
 	j.publications = workers.Publications{Picks: j.picks, Signals: p.definitions(), Log: log}
 	j.ledger = p.newLedger(db)
+	j.webhooks = p.newWebhooks(db)
 	j.accounts = workers.Accounts{DB: db, Keep: p.retention()}
 	j.archive = workers.Archive{Store: store, After: time.Duration(p.settings.ColdAfter) * 24 * time.Hour, Log: log}
 	return j, nil
@@ -345,6 +350,7 @@ func (j jobs) handlers() map[string]workers.Handler {
 		task.Processor: j.processor.Run,
 		task.Ledger:    j.ledger.Run,
 		task.Attest:    j.attest.Run,
+		task.Webhook:   j.webhooks.Run,
 		task.Accounts:  j.accounts.Run,
 		task.Archive:   j.archive.Run,
 	}

@@ -156,6 +156,7 @@ func (p *program) runRoles(ctx context.Context, on listeners) error {
 	g.Go(func() error { return p.runScheduler(ctx, db, s) })
 	g.Go(func() error { return worker.Run(ctx) })
 	g.Go(func() error { return logs.run(ctx) })
+	g.Go(func() error { return p.newMatcher(db).Run(ctx) })
 	g.Go(func() error { return follow(ctx) })
 	g.Go(func() error { return alerts.Run(ctx) })
 	g.Go(func() error {

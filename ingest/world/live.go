@@ -5,12 +5,15 @@ package world
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"fmt"
 	"net"
 	"net/http"
 	"net/url"
+	"syscall"
 	"time"
 
 	"tidemark/ingest"
+	"tidemark/internal/publicnet"
 )
 
 // LiveOptions are for the rare installation and the test that need another Live. The zero value is Live().
@@ -50,7 +53,9 @@ type live struct {
 func (l *live) transport(guarded bool) *http.Transport {
 	dialer := &net.Dialer{Timeout: 15 * time.Second, KeepAlive: 30 * time.Second}
 	if guarded {
-		dialer.Control = guardDial
+		dialer.Control = func(network, address string, c syscall.RawConn) error {
+			return refused(publicnet.Control(network, address, c))
+		}
 	}
 	return &http.Transport{
 		Proxy:                  l.options.Proxy,
@@ -70,7 +75,7 @@ func (l *live) transport(guarded bool) *http.Transport {
 func (l *live) RoundTrip(r *http.Request) (*http.Response, error) {
 	proxy, err := l.options.Proxy(r)
 	if err == nil && !l.options.Private {
-		err = guardHost(r.URL.Hostname())
+		err = refused(publicnet.CheckHost(r.URL.Hostname()))
 	}
 	if err != nil {
 		closeBody(r)
@@ -94,6 +99,14 @@ func (l *live) RoundTrip(r *http.Request) (*http.Response, error) {
 func (l *live) CloseIdleConnections() {
 	l.direct.CloseIdleConnections()
 	l.proxied.CloseIdleConnections()
+}
+
+// refused says that an address outside the public internet is refused for good.
+func refused(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: %w", ingest.Refused, err)
 }
 
 // closeBody does a RoundTripper's duty to a request that is not sent.

@@ -95,8 +95,8 @@ func watch(t *testing.T) {
 }
 
 // maxPackages is the maximum number of packages in the linked program, including the standard library. `make size` prints the present
-// number. A change that needs more raises it, and gives the reason: the last reason was the transparency log.
-const maxPackages = 1000
+// number. A change that needs more raises it, and gives the reason: the last reason was webhooks, whose addresses strangers name.
+const maxPackages = 1010
 
 // carried are packages that the program must never include: an EVM node, the network protocols of nodes, and their databases.
 var carried = regexp.MustCompile(`^github\.com/(ethereum/go-ethereum/(p2p|eth|node|rpc|core/txpool|ethdb/(leveldb|pebble))|syndtr/goleveldb|cockroachdb/pebble)(/|$)`)
@@ -208,7 +208,7 @@ func TestFaultsAreNamed(t *testing.T) {
 		{
 			"a room that imports a suite",
 			[]pkg{our("api", "tidemark/test/faults"), our("test/faults")},
-			[]string{"api imports test/faults: its row allows api/fastpath, api/endpoint, api/view, internal/nearest, internal/series, signals, picks, chain, chain/tlog, accounts, accounts/x402, accounts/stripe, internal/httpserve, internal/postgres, internal/redisurl, internal/telemetry"},
+			[]string{"api imports test/faults: its row allows api/fastpath, api/endpoint, api/view, internal/nearest, internal/series, signals, picks, chain, chain/tlog, accounts, accounts/x402, accounts/stripe, internal/httpserve, pushes, internal/postgres, internal/redisurl, internal/telemetry"},
 		},
 	} {
 		t.Run(test.fact, func(t *testing.T) {

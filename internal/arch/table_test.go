@@ -27,7 +27,8 @@ var table = []row{
 	{"internal/config", "internal/nearest", nothing},
 	{"internal/concepts", "internal/equity", "net/http, database drivers, os/exec"},
 	{"chain, internal/calendar, internal/columns", nothing, "net/http, database drivers, os/exec, other modules"},
-	{"internal/httpserve", nothing, nothing},
+	{"internal/httpserve, internal/publicnet", nothing, nothing},
+	{"pushes", "internal/publicnet", "asynq, database drivers, pgx"},
 	{"internal/locale", nothing, "net/http, database drivers, os/exec"},
 	{"internal/locale/*", "internal/locale", nothing},
 	{"internal/locale/languages", "internal/locale, internal/locale/*", nothing},
@@ -40,7 +41,7 @@ var table = []row{
 	{"ingest/sources", "ingest, ingest/*, ingest/world/synth", nothing},
 	{"ingest/ingesttest", "ingest, internal/series", nothing},
 	{"ingest/archive", "ingest, internal/series", "signals, picks, internal/postgres"},
-	{"ingest/world", "ingest, ingest/archive, ingest/world/synth, internal/series", "signals, picks, internal/postgres"},
+	{"ingest/world", "ingest, ingest/archive, ingest/world/synth, internal/publicnet, internal/series", "signals, picks, internal/postgres"},
 
 	// From observations to published and recorded data.
 	{"signals", "internal/series", "net/http, pgx"},
@@ -52,7 +53,7 @@ var table = []row{
 	{"chain/monitor", "chain, chain/tlog, chain/witness", "pgx, api"},
 	{"chain/gitledger", "chain", "pgx"},
 	{"chain/base", "chain, accounts", "pgx"},
-	{"chain/audit", "chain, chain/gitledger, chain/base, internal/calendar", "pgx, api"},
+	{"chain/audit", "chain, chain/gitledger, chain/base, internal/calendar, internal/publicnet", "pgx, api"},
 	{"accounts/x402, accounts/stripe", "accounts", "pgx"},
 
 	// When and how work is done. Main passes the entries and the store to the scheduler.
@@ -66,21 +67,21 @@ var table = []row{
 	{
 		"workers",
 		"internal/nearest, internal/plain, internal/task, internal/series, internal/equity, internal/calendar, internal/columns, signals, signals/forecast, ingest, ingest/archive, ingest/quality, picks, picks/writer, chain, " +
-			"chain/tlog, chain/witness, chain/gitledger, chain/base, accounts, accounts/x402, accounts/stripe, backfill, internal/postgres, internal/redisurl, internal/telemetry",
+			"chain/tlog, chain/witness, chain/gitledger, chain/base, accounts, accounts/x402, accounts/stripe, backfill, pushes, internal/postgres, internal/redisurl, internal/telemetry",
 		"api",
 	},
 
 	// Entry points.
 	{
 		"api",
-		"api/fastpath, api/endpoint, api/view, internal/nearest, internal/series, signals, picks, chain, chain/tlog, accounts, accounts/x402, accounts/stripe, internal/httpserve, internal/postgres, internal/redisurl, internal/telemetry",
+		"api/fastpath, api/endpoint, api/view, internal/nearest, internal/series, signals, picks, chain, chain/tlog, accounts, accounts/x402, accounts/stripe, internal/httpserve, pushes, internal/postgres, internal/redisurl, internal/telemetry",
 		"ingest, workers, scheduler, chain/base, asynq",
 	},
 	{"api/fastpath", nothing, nothing},
 	{"api/endpoint", "api/view, picks, accounts, internal/locale/languages", "ingest, workers, scheduler, chain/base, asynq"},
 	{
 		"api/view",
-		"internal/series, internal/equity, internal/calendar, internal/columns, internal/locale, internal/locale/languages, signals, signals/forecast, signals/changes, picks, chain, chain/tlog, accounts, internal/postgres, internal/telemetry",
+		"internal/series, internal/equity, internal/calendar, internal/columns, internal/locale, internal/locale/languages, signals, signals/forecast, signals/changes, picks, chain, chain/tlog, accounts, pushes, internal/postgres, internal/telemetry",
 		"ingest, workers, scheduler, chain/base, asynq",
 	},
 	{"api/pages/plot", nothing, "net/http, database drivers, os/exec, other modules"},
@@ -88,7 +89,7 @@ var table = []row{
 	{"api/openapi", "api/view, accounts", "ingest, workers, scheduler, chain/base, asynq"},
 	{"api/discovery", "internal/locale/languages, api/endpoint, api/view, api/openapi, signals, accounts", "ingest, workers, scheduler, chain/base, asynq"},
 	// The generator and the content of the API description; the program includes the generated files.
-	{"api/openapi/generate", "api/openapi, api/endpoint, api/view, signals, signals/changes, signals/forecast, picks, accounts, accounts/x402, internal/postgres", "ingest, workers"},
+	{"api/openapi/generate", "api/openapi, api/endpoint, api/view, signals, signals/changes, signals/forecast, picks, accounts, accounts/x402, pushes, internal/postgres", "ingest, workers"},
 	{"api/openapi/contract", "api/openapi", nothing},
 	{
 		"api/mcp, api/pages",

@@ -188,6 +188,9 @@ func (s Settings) Validate(names ...string) error {
 			bad(k.name, "%d is neither 0 nor 40 or more", k.days) // code that looks back over the last weeks must find them
 		}
 	}
+	if s.WebhooksPrivate && s.World == "live" {
+		bad("WEBHOOKS_PRIVATE", "it is only for a sandbox or a replay: anybody can have a key, and so name a webhook")
+	}
 	s.checkBuckets(bad)
 	if ack := s.PortWatchAck; ack != "" && ack != "yes" && ack != "no" {
 		bad("PORTWATCH_LICENSE_ACK", "%q is not yes or no%s", ack, nearest.Suggest(ack, "yes", "no"))

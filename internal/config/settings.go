@@ -33,6 +33,7 @@ type All struct {
 	Monitor
 	Attester
 	Payments
+	Webhooks
 	Alerts
 	AlertMail
 	Work
@@ -280,6 +281,11 @@ type Payments struct {
 	StripeSecretKey     string `env:"STRIPE_SECRET_KEY" secret:"true" help:"Key of the Stripe API. With it and STRIPE_WEBHOOK_SECRET balances can be topped up by card on the dashboard."`
 	StripeWebhookSecret string `env:"STRIPE_WEBHOOK_SECRET" secret:"true" help:"Signing secret of the Stripe webhook that sends its events to PUBLIC_URL/webhooks/stripe: checkout.session.completed, charge.refunded, refund.failed and charge.dispute.*."`
 	StripeAPIURL        string `env:"STRIPE_API_URL" name:"stripe-api-url" default:"https://api.stripe.com" help:"Where the Stripe API is; another address for tests."`
+}
+
+// Webhooks holds the settings of what is pushed to the webhooks of keys.
+type Webhooks struct {
+	WebhooksPrivate bool `env:"WEBHOOKS_PRIVATE" default:"false" help:"true: webhooks of keys may use http, any port, and addresses of this machine and of private networks. Only for a sandbox or a replay: the live world refuses it."`
 }
 
 // Alerts holds the thresholds of alerts and the channels that deliver them.

@@ -24,7 +24,7 @@ import (
 //  7. keys, by id; then payment_claims, by id; then payment_transfers, payment_quotes, usage and paid_requests, which belong to a locked
 //     key
 //  8. x402_payments, by id
-//  9. backfills, by id
+//  9. backfills, by id; push_match; push_rules, by id; then push_deliveries, which belong to a locked rule
 //  10. runs, by job, subject and slot; last the run of the current attempt (see checkFence); then run_attempts, which belong to a locked
 //     run
 //  11. backfill_fetches, by source; then backfill_slots, by slot

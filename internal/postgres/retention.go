@@ -23,7 +23,7 @@ type Retention struct {
 	Quotes time.Duration
 	// Alerts is for resolved alerts.
 	Alerts time.Duration
-	// Pushes is for the outbox: a client that was away for longer cannot continue where it was.
+	// Pushes is for the outbox and the messages to webhooks: a client that was away for longer cannot continue where it was.
 	Pushes time.Duration
 }
 
@@ -64,12 +64,17 @@ const forgetPushesSQL = `
 		select id from pushes where created_at < (select clock_timestamp()) - @keep::interval order by id limit @batch
 	) gone where p.id = gone.id` // index pushes_by_age
 
+const forgetDeliveriesSQL = `
+	delete from push_deliveries d using (
+		select id from push_deliveries where created_at < (select clock_timestamp()) - @keep::interval limit @batch for update skip locked
+	) gone where d.id = gone.id` // index push_deliveries_by_age
+
 // ApplyRetention deletes expired data while the attempt in f is current. It returns the number of deleted rows.
 func (db *DB) ApplyRetention(ctx context.Context, f task.Fence, r Retention) (gone int64, err error) {
 	for _, one := range []struct {
 		sql  string
 		keep time.Duration
-	}{{forgetRunsSQL, r.Runs}, {forgetUsageSQL, r.Usage}, {forgetQuotesSQL, r.Quotes}, {forgetAlertsSQL, r.Alerts}, {forgetPushesSQL, r.Pushes}} {
+	}{{forgetRunsSQL, r.Runs}, {forgetUsageSQL, r.Usage}, {forgetQuotesSQL, r.Quotes}, {forgetAlertsSQL, r.Alerts}, {forgetPushesSQL, r.Pushes}, {forgetDeliveriesSQL, r.Pushes}} {
 		for rows := int64(forgetBatch); one.keep > 0 && rows == forgetBatch; {
 			err := db.tx(ctx, func(tx pgx.Tx) error {
 				tag, err := tx.Exec(ctx, one.sql, pgx.NamedArgs{"keep": one.keep, "batch": forgetBatch})

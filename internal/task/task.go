@@ -36,6 +36,8 @@ const (
 	// Accounts checks the balances. It also deletes expired idempotency records, stored responses and sessions, and all data past their
 	// retention. Subject: Daily.
 	Accounts = "accounts"
+	// Webhook sends what waits for the webhook of a key's rule. Subject: the rule's public id.
+	Webhook = "webhook"
 	// Archive moves old raw bytes to the cold archive. Subject: Daily.
 	Archive = "archive"
 )
@@ -56,18 +58,20 @@ const (
 // AfterAnnouncement lists the subjects of Publish that an announcement changes.
 var AfterAnnouncement = []string{Events, Portfolio}
 
-// The queues. Timely and Payments have their own workers, the other queues share workers by weight. Timely is for jobs with a fixed clock
-// time: they never wait behind a request to an upstream. Payments is for work that clients can cause, claims and unclear payments, so that
-// it cannot delay Timely. The others follow in descending weight.
+// The queues. Timely, Payments and Webhooks have their own workers, the other queues share workers by weight. Timely is for jobs with a fixed
+// clock time: they never wait behind a request to an upstream. Payments is for work that clients can cause, claims and unclear payments, so
+// that it cannot delay Timely. Webhooks is for requests to servers of strangers, which may take as long as they like. The others follow in
+// descending weight.
 const (
 	Timely   = "timely"
 	Payments = "payments"
+	Webhooks = "webhooks"
 	Critical = "critical"
 	Default  = "default"
 	Low      = "low"
 )
 
-// Queues maps each queue except Timely and Payments to its weight.
+// Queues maps each queue without workers of its own to its weight.
 var Queues = map[string]int{Critical: 6, Default: 3, Low: 1}
 
 // Policy says how a job is run.
@@ -102,7 +106,9 @@ var Policies = map[string]Policy{
 	Processor: {Queue: Payments, Timeout: 2 * time.Minute, MaxAttempts: 12, Backoff: 5 * time.Second},
 	Ledger:    {Queue: Default, Timeout: 10 * time.Minute, MaxAttempts: 8, Backoff: 10 * time.Second},
 	Attest:    {Queue: Timely, Timeout: 5 * time.Minute, MaxAttempts: 8, Backoff: 10 * time.Second},
-	Accounts:  {Queue: Low, Timeout: 10 * time.Minute, MaxAttempts: 8, Backoff: time.Minute},
+	// A webhook that fails is no failed run: its rule says when it is tried again.
+	Webhook:  {Queue: Webhooks, Timeout: 2 * time.Minute, MaxAttempts: 100, Backoff: 5 * time.Second},
+	Accounts: {Queue: Low, Timeout: 10 * time.Minute, MaxAttempts: 8, Backoff: time.Minute},
 	// The first run may have the bytes of years to move. The next attempt continues where the last one ended.
 	Archive: {Queue: Low, Timeout: 30 * time.Minute, MaxAttempts: 20, Backoff: time.Minute},
 }

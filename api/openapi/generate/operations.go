@@ -109,6 +109,7 @@ var tags = []tag{
 	{"Pay per request", "The same answers as the Picks API, each paid by itself with a stablecoin (x402). No key and no registration."},
 	{"Verification", "The hash chain of all announced picks, and where its two witnesses are. No key."},
 	{"Changes", "What becomes known, as it becomes known: a stream of events and a feed. No key."},
+	{"Alerts", "Rules of a key that have changes posted to a webhook, signed. With a key, free of charge."},
 	{"Account", "Keys: register one for free, see what it used, give it another text, end it."},
 	{"Service", "What the service is, and whether it is up."},
 	{"Agents", "The MCP server: picks, research, portfolio, the hash chain and the signals as tools, the signals also as resources. No key."},
@@ -124,6 +125,7 @@ func routes() []route {
 	all = append(all, data...)
 	all = append(all, verifyEndpoints()...)
 	all = append(all, streamEndpoints()...)
+	all = append(all, alertEndpoints()...)
 	all = append(all, paidEndpoints(data)...)
 	return append(all, agentEndpoints()...)
 }

@@ -43,6 +43,7 @@ func parameters() map[string]parameter {
 			Name: "tx_hash", In: "path", Required: true, Description: "The transaction's hash.", Schema: &jsonschema.Schema{Type: "string", Pattern: "^0x[0-9a-fA-F]{64}$"},
 			Example: "0x7f1c3d5b9a8e6f402143658709badcfe1032547698badcfe1032547698badcfe",
 		},
+		"alert_id": {Name: "id", In: "path", Required: true, Description: "The id of an alert.", Schema: text(), Example: "alert_7mzq0gk5v9w2x4t1c8n6b3h0jd"},
 		"idempotency_key": {
 			Name: "Idempotency-Key", In: "header", Schema: &jsonschema.Schema{Type: "string", MinLength: new(1), MaxLength: new(255)},
 			Description: "A text of your own for this request. The request that is repeated with it is the same one: a priced answer is not paid again for ten minutes, a change is not made again for a day.",

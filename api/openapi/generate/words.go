@@ -9,6 +9,7 @@ import (
 	"tidemark/api/view"
 	"tidemark/internal/postgres"
 	"tidemark/picks"
+	"tidemark/pushes"
 	"tidemark/signals"
 	signalchanges "tidemark/signals/changes"
 	"tidemark/signals/forecast"
@@ -53,6 +54,7 @@ var renamed = map[string]string{
 	"view.QuoteBody":        "PaymentQuoteAnswer",
 	"view.HistorySnapshot":  "PortfolioSnapshot",
 	"view.AccountUsageRows": "UsageList",
+	"pushes.Rule":           "AlertRule",
 }
 
 // What a type does not show about a member: its format, or its few possible values. The keys are member names, or Schema.member if a member
@@ -100,9 +102,15 @@ var (
 			picks.PickAnnounced, picks.PickClosed, picks.PriceMove, picks.Earnings, picks.DividendPaid, picks.SharesSplit, picks.Rating,
 			picks.FilingMade, picks.News, picks.SignalChange,
 		},
-		"PaymentClaim.status": {"verified", postgres.ClaimPending, postgres.ClaimRejected, postgres.ClaimExpired, postgres.ClaimRevoked},
-		"hash_rule":           {"ticker|price|date|previous_hash"},
-		"algorithm":           {"SHA-256"},
+		"PaymentClaim.status":   {"verified", postgres.ClaimPending, postgres.ClaimRejected, postgres.ClaimExpired, postgres.ClaimRevoked},
+		"AlertRule.on":          list(pushes.Kinds),
+		"AlertRule.kind":        {"issued", "graded"},
+		"AlertRule.to":          {signals.StatusLive, signals.StatusDecayed, signals.StatusDeprecated},
+		"Alert.status":          {"active", "failing", "disabled"},
+		"Alert.disabled_reason": {"gone", "unreachable"},
+		"AlertDelivery.state":   {"pending", "delivered", "failed", "given_up"},
+		"hash_rule":             {"ticker|price|date|previous_hash"},
+		"algorithm":             {"SHA-256"},
 	}
 )
 

@@ -1,13 +1,17 @@
-package world
+// Package publicnet tells the public internet from everything else: the machine itself, private networks, and the addresses where clouds keep
+// credentials. A program that connects to an address which a stranger named uses Control for its dialer and CheckHost for the name.
+package publicnet
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
 	"strings"
 	"syscall"
-
-	"tidemark/ingest"
 )
+
+// ErrNotPublic says that an address or a name does not belong to the public internet.
+var ErrNotPublic = errors.New("not in the public internet")
 
 // special lists the address blocks that are not the public internet although netip's predicates do not say so, from the IANA
 // registries of special-purpose addresses (RFC 6890 and its updates).
@@ -21,6 +25,7 @@ var special = []netip.Prefix{
 	netip.MustParsePrefix("198.51.100.0/24"), // documentation
 	netip.MustParsePrefix("203.0.113.0/24"),  // documentation
 	netip.MustParsePrefix("240.0.0.0/4"),     // reserved, and broadcast
+	netip.MustParsePrefix("::/96"),           // an IPv4 address in disguise, withdrawn
 	netip.MustParsePrefix("64:ff9b:1::/48"),  // local translation
 	netip.MustParsePrefix("100::/64"),        // discard
 	netip.MustParsePrefix("2001::/23"),       // protocol assignments, Teredo among them
@@ -34,8 +39,8 @@ var special = []netip.Prefix{
 // nat64 maps the whole IPv4 internet into IPv6 (RFC 6052): what counts is the IPv4 address in its last four bytes.
 var nat64 = netip.MustParsePrefix("64:ff9b::/96")
 
-// isPublic reports whether an address is in the public internet.
-func isPublic(a netip.Addr) bool {
+// IsPublic reports whether an address is in the public internet.
+func IsPublic(a netip.Addr) bool {
 	a = a.Unmap().WithZone("")
 	if nat64.Contains(a) {
 		b := a.As16()
@@ -52,41 +57,42 @@ func isPublic(a netip.Addr) bool {
 	return true
 }
 
-// guardDial refuses to connect to an address that is not public. As the dialer's Control it sees the final dialled address, after the
+// Control refuses to connect to an address that is not public. As the Control of a net.Dialer it sees the final dialled address, after the
 // name was resolved. So it also catches a name that resolves to something else the second time.
-func guardDial(_, address string, _ syscall.RawConn) error {
+func Control(_, address string, _ syscall.RawConn) error {
 	ap, err := netip.ParseAddrPort(address)
 	if err != nil {
-		return fmt.Errorf("%w: %s is no address", ingest.Refused, address)
+		return fmt.Errorf("%w: %s is no address", ErrNotPublic, address)
 	}
-	if !isPublic(ap.Addr()) {
-		return fmt.Errorf("%w: %s is not an address of the public internet", ingest.Refused, ap.Addr())
+	if !IsPublic(ap.Addr()) {
+		return fmt.Errorf("%w: %s is not an address of the public internet", ErrNotPublic, ap.Addr())
 	}
 	return nil
 }
 
-// guardHost refuses a host that itself names a private address. It is the only possible check if a proxy resolves the name.
-func guardHost(host string) error {
+// CheckHost refuses a host that itself names a private address. It is the only possible check if a proxy resolves the name, or before a name
+// is resolved.
+func CheckHost(host string) error {
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	if a, err := netip.ParseAddr(host); err == nil {
-		if !isPublic(a) {
-			return fmt.Errorf("%w: %s is not an address of the public internet", ingest.Refused, host)
+		if !IsPublic(a) {
+			return fmt.Errorf("%w: %s is not an address of the public internet", ErrNotPublic, host)
 		}
 		return nil
 	}
 	last := host[strings.LastIndexByte(host, '.')+1:]
 	switch {
 	case last == host:
-		return fmt.Errorf("%w: %q is not a name of the public internet", ingest.Refused, host)
+		return fmt.Errorf("%w: %q is not a name of the public internet", ErrNotPublic, host)
 	case isNumber(last): // "127.1", "0x7f.0.0.1": an address to some resolvers
-		return fmt.Errorf("%w: %q is neither a name nor an address in its plain form", ingest.Refused, host)
+		return fmt.Errorf("%w: %q is neither a name nor an address in its plain form", ErrNotPublic, host)
 	}
 	switch last {
 	case "localhost", "local", "internal", "localdomain", "lan", "home", "corp", "onion":
-		return fmt.Errorf("%w: %q is not a name of the public internet", ingest.Refused, host)
+		return fmt.Errorf("%w: %q is not a name of the public internet", ErrNotPublic, host)
 	}
 	if strings.HasSuffix(host, ".home.arpa") {
-		return fmt.Errorf("%w: %q is not a name of the public internet", ingest.Refused, host)
+		return fmt.Errorf("%w: %q is not a name of the public internet", ErrNotPublic, host)
 	}
 	return nil
 }

@@ -1,0 +1,299 @@
+package api
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"tidemark/api/view"
+	"tidemark/internal/postgres"
+	"tidemark/pushes"
+	"tidemark/signals"
+)
+
+const (
+	alertsPath = "/api/v1/alerts"
+	// shownDeliveries is how many messages of a rule are listed.
+	shownDeliveries = 50
+)
+
+// alerts registers the endpoints for rules of a key.
+func (s *Server) alerts(mux *http.ServeMux) {
+	s.handleMethods(mux, alertsPath, methods{http.MethodGet: s.listAlerts, http.MethodPost: s.createAlert})
+	s.handleMethods(mux, alertsPath+"/{id}", methods{http.MethodGet: s.alert, http.MethodDelete: s.deleteAlert})
+	s.handle(mux, http.MethodPost, alertsPath+"/{id}/test", s.testAlert)
+	s.handle(mux, http.MethodPost, alertsPath+"/{id}/secret", s.rotateAlertSecret)
+	s.handle(mux, http.MethodPost, alertsPath+"/{id}/replay", s.replayAlert)
+}
+
+// alertRequest is the body that makes a rule.
+type alertRequest struct {
+	Rule *pushes.Rule `json:"rule"`
+	URL  *string      `json:"url"`
+}
+
+// parseAlert checks the body that makes a rule.
+func (s *Server) parseAlert(asked alertRequest) (pushes.Rule, string, error) {
+	if asked.Rule == nil {
+		return pushes.Rule{}, "", invalidMember("rule", "The rule is missing.")
+	}
+	if asked.URL == nil {
+		return pushes.Rule{}, "", invalidMember("url", "The address of the webhook is missing.")
+	}
+	rule := *asked.Rule
+	rule.Ticker = strings.ToUpper(rule.Ticker)
+	if err := rule.Check(s.knownSignal, []string{signals.StatusLive, signals.StatusDecayed, signals.StatusDeprecated}); err != nil {
+		fault := &pushes.RuleError{}
+		if !errors.As(err, &fault) {
+			return rule, "", err
+		}
+		return rule, "", invalidMember("rule/"+fault.Member, fault.Detail)
+	}
+	if err := pushes.CheckTarget(*asked.URL, s.o.PrivateWebhooks); err != nil {
+		return rule, "", invalidMember("url", "It is refused: "+err.Error()+".")
+	}
+	return rule, *asked.URL, nil
+}
+
+// createAlert makes a rule of the key.
+func (s *Server) createAlert(w http.ResponseWriter, r *http.Request) error {
+	key, err := s.authenticateOwner(w, r)
+	if err != nil {
+		return err
+	}
+	var asked alertRequest
+	if _, err := readObject(w, r, &asked, false); err != nil {
+		return err
+	}
+	rule, target, err := s.parseAlert(asked)
+	if err != nil {
+		return err
+	}
+	encoded, err := json.Marshal(rule)
+	if err != nil {
+		return fmt.Errorf("write a rule: %w", err)
+	}
+	secret, err := pushes.NewSecret()
+	if err != nil {
+		return err
+	}
+	one := postgres.PushRule{PublicID: randomID("alert_"), KeyID: key.ID, Topic: rule.Topic(), Rule: encoded, URL: target}
+	err = s.billing.DB.CreatePushRule(r.Context(), one, secret)
+	switch {
+	case errors.Is(err, postgres.ErrTooManyRules):
+		return &problemError{code: view.CodeInvalidRequest, detail: fmt.Sprintf("A key can have %d alerts. Delete one first.", postgres.MaxPushRules)}
+	case errors.Is(err, postgres.ErrRulesFull):
+		return &problemError{code: view.CodeUnavailable, detail: "There are too many alerts of all keys.", retryAfter: "3600"}
+	case err != nil:
+		return s.rejectBody(r, err)
+	}
+	if one, _, err = s.billing.DB.PushRuleOf(r.Context(), key.ID, one.PublicID, 0); err != nil {
+		return s.rejectBody(r, err)
+	}
+	shown, err := showAlert(one)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Location", s.view.PublicURL()+alertsPath+"/"+one.PublicID)
+	return s.sendOnce(w, r, http.StatusCreated, view.AlertBody{
+		Data: view.MadeAlert{Alert: shown, Secret: secret},
+		Meta: view.RegisteredMeta{RequestID: w.Header().Get("X-Request-Id"), Warning: secretWarning},
+	})
+}
+
+const secretWarning = "Store this secret now; it is not shown again."
+
+// sendOnce sends a body that no cache keeps.
+func (s *Server) sendOnce(w http.ResponseWriter, r *http.Request, status int, body any) error {
+	encoded, err := view.Encode(body)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Cache-Control", view.CacheNever)
+	write(w, r, status, view.TypeJSON, encoded)
+	return nil
+}
+
+// randomID returns a random public id: a prefix and 130 bits.
+func randomID(prefix string) string {
+	const alphabet = "0123456789abcdefghjkmnpqrstvwxyz"
+	var id [26]byte
+	_, _ = rand.Read(id[:]) // it never fails
+	for i := range id {
+		id[i] = alphabet[id[i]%32]
+	}
+	return prefix + string(id[:])
+}
+
+// listAlerts lists the rules of the key.
+func (s *Server) listAlerts(w http.ResponseWriter, r *http.Request) error {
+	key, err := s.authenticate(w, r)
+	if err != nil {
+		return err
+	}
+	list, err := s.billing.DB.PushRules(r.Context(), key.ID)
+	if err != nil {
+		return s.unavailable(r, err)
+	}
+	body := view.Alerts{Data: []view.Alert{}}
+	for _, one := range list {
+		shown, err := showAlert(one)
+		if err != nil {
+			return err
+		}
+		body.Data = append(body.Data, shown)
+	}
+	return s.sendKeyed(w, r, body)
+}
+
+// alert returns a rule of the key with its newest messages.
+func (s *Server) alert(w http.ResponseWriter, r *http.Request) error {
+	key, err := s.authenticate(w, r)
+	if err != nil {
+		return err
+	}
+	one, list, err := s.billing.DB.PushRuleOf(r.Context(), key.ID, r.PathValue("id"), shownDeliveries)
+	if err != nil {
+		return s.rejectAlert(r, err)
+	}
+	body := view.AlertDetail{Data: view.AlertWithDeliveries{Deliveries: []view.AlertDelivery{}}}
+	if body.Data.Alert, err = showAlert(one); err != nil {
+		return err
+	}
+	for _, d := range list {
+		shown := view.AlertDelivery{
+			MessageID: d.MessageID, State: d.State, Attempts: d.Attempts, Status: d.Status, Fault: d.Fault, CreatedAt: d.CreatedAt.UTC(), TriedAt: utc(d.TriedAt),
+		}
+		if d.PushID != nil {
+			shown.Cursor = new(strconv.FormatInt(*d.PushID, 10))
+		}
+		body.Data.Deliveries = append(body.Data.Deliveries, shown)
+	}
+	return s.sendKeyed(w, r, body)
+}
+
+func showAlert(r postgres.PushRule) (view.Alert, error) {
+	out := view.Alert{
+		ID: r.PublicID, URL: r.URL, CreatedAt: r.CreatedAt.UTC(), Cursor: strconv.FormatInt(r.After, 10), Status: "active", FailingSince: utc(r.FailingSince),
+		NextTryAt: utc(r.NextTryAt), DisabledAt: utc(r.DisabledAt), DisabledReason: r.DisabledReason,
+	}
+	switch {
+	case r.DisabledAt != nil:
+		out.Status = "disabled"
+	case r.Failures > 0:
+		out.Status = "failing"
+	}
+	if err := json.Unmarshal(r.Rule, &out.Rule); err != nil {
+		return out, fmt.Errorf("read the rule %s: %w", r.PublicID, err)
+	}
+	return out, nil
+}
+
+// rejectAlert maps the errors of requests about one rule to problems.
+func (s *Server) rejectAlert(r *http.Request, err error) error {
+	switch {
+	case errors.Is(err, postgres.ErrNotFound):
+		return &problemError{code: view.CodeNotFound, detail: "This key has no such alert."}
+	case errors.Is(err, postgres.ErrTooSoon):
+		return &problemError{code: view.CodeRateLimited, detail: "A test or a replay of this alert was asked for less than ten seconds ago.", retryAfter: "10"}
+	case errors.Is(err, postgres.ErrRuleDisabled):
+		return &problemError{code: view.CodeInvalidRequest, detail: "The alert is disabled. A replay enables it."}
+	}
+	return s.unavailable(r, err)
+}
+
+// deleteAlert deletes a rule of the key.
+func (s *Server) deleteAlert(w http.ResponseWriter, r *http.Request) error {
+	key, err := s.authenticateOwner(w, r)
+	if err != nil {
+		return err
+	}
+	if err := s.billing.DB.DeletePushRule(r.Context(), key.ID, r.PathValue("id")); err != nil {
+		return s.rejectAlert(r, err)
+	}
+	w.Header().Set("Cache-Control", view.CacheNever)
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// testAlert sends a test message to the webhook of a rule.
+func (s *Server) testAlert(w http.ResponseWriter, r *http.Request) error {
+	key, err := s.authenticateOwner(w, r)
+	if err != nil {
+		return err
+	}
+	if _, err := readObject(w, r, &struct{}{}, true); err != nil {
+		return err
+	}
+	id := r.PathValue("id")
+	body, err := pushes.NewTest(id, s.billing.Now())
+	if err != nil {
+		return err
+	}
+	if err := s.billing.DB.TestPushRule(r.Context(), key.ID, id, randomID("msg_test_"), body); err != nil {
+		return s.rejectAlert(r, err)
+	}
+	return s.sent(w, r, id, 1)
+}
+
+// sent says that messages are on their way.
+func (s *Server) sent(w http.ResponseWriter, r *http.Request, id string, messages int) error {
+	return s.sendOnce(w, r, http.StatusAccepted, view.AlertSent{
+		Data: view.AlertMessages{Messages: messages, URL: s.view.PublicURL() + alertsPath + "/" + id},
+	})
+}
+
+// rotateAlertSecret gives the webhook of a rule another secret.
+func (s *Server) rotateAlertSecret(w http.ResponseWriter, r *http.Request) error {
+	key, err := s.authenticateOwner(w, r)
+	if err != nil {
+		return err
+	}
+	if _, err := readObject(w, r, &struct{}{}, true); err != nil {
+		return err
+	}
+	secret, err := pushes.NewSecret()
+	if err != nil {
+		return err
+	}
+	until, err := s.billing.DB.RotatePushSecret(r.Context(), key.ID, r.PathValue("id"), secret)
+	if err != nil {
+		return s.rejectAlert(r, err)
+	}
+	return s.sendOnce(w, r, http.StatusOK, view.AlertSecret{
+		Data: view.NewAlertSecret{Secret: secret, OldExpiresAt: until.Truncate(time.Second)},
+		Meta: view.RegisteredMeta{RequestID: w.Header().Get("X-Request-Id"), Warning: secretWarning},
+	})
+}
+
+// replayAlert sends again what a rule sent after a cursor.
+func (s *Server) replayAlert(w http.ResponseWriter, r *http.Request) error {
+	key, err := s.authenticateOwner(w, r)
+	if err != nil {
+		return err
+	}
+	var asked struct {
+		After *string `json:"after"`
+	}
+	if _, err := readObject(w, r, &asked, false); err != nil {
+		return err
+	}
+	if asked.After == nil {
+		return invalidMember("after", "The cursor of the last message that you have is missing.")
+	}
+	after, err := strconv.ParseInt(*asked.After, 10, 64)
+	if err != nil || after < 0 {
+		return invalidMember("after", "This is no cursor.")
+	}
+	id := r.PathValue("id")
+	messages, err := s.billing.DB.ReplayPushRule(r.Context(), key.ID, id, after)
+	if err != nil {
+		return s.rejectAlert(r, err)
+	}
+	return s.sent(w, r, id, messages)
+}

@@ -1,0 +1,97 @@
+package generate
+
+import (
+	"net/http"
+
+	"tidemark/api/view"
+	"tidemark/pushes"
+)
+
+// AlertRequest is the body that makes an alert.
+type AlertRequest struct {
+	// Rule selects the changes that are sent.
+	Rule pushes.Rule `json:"rule"`
+	// URL is where they are posted: https, port 443 or 1024 and above, an address of the public internet.
+	URL string `json:"url"`
+}
+
+// AlertReplayRequest is the body of a replay.
+type AlertReplayRequest struct {
+	// After is the cursor of the last message that the receiver has; "0" for all.
+	After string `json:"after"`
+}
+
+// alertEndpoints returns the operations for rules of a key.
+func alertEndpoints() []route {
+	mine := func(codes ...string) []string { return append(append(codes, withKey...), always...) }
+	changing := func(codes ...string) []string {
+		return mine(append(codes, view.CodeInvalidRequest, view.CodeInvalidParameter, view.CodeBodyTooLarge, view.CodeUnsupportedType)...)
+	}
+	once := []string{"Cache-Control", "X-Request-Id"}
+	return []route{
+		{
+			id: "createAlert", method: http.MethodPost, path: "/api/v1/alerts", tag: "Alerts", access: keyed,
+			summary: "Have changes posted to a webhook",
+			description: "Makes a rule of the key. What it selects from the stream of changes is posted to `url`, signed as Standard Webhooks describes (`webhook-id`, `webhook-timestamp`, " +
+				"`webhook-signature`), in the order of the cursors. A message that is not answered with 2xx is sent again with growing pauses for three days, always with the same `webhook-id`. " +
+				"A rule about a number holds once when it passes `above` or `below`, and again after the number was back at `rearm`. A key can have 20 alerts. Free of charge.",
+			request: &content{body: body[AlertRequest](""), description: "The rule and the address.", example: AlertRequest{
+				Rule: pushes.Rule{On: pushes.OnZScore, Signal: "crack-spread-321", Above: new(2.0), Rearm: new(1.5)}, URL: "https://hooks.example.com/tidemark",
+			}},
+			answers: []answer{{
+				status: http.StatusCreated, description: "The alert, with the secret of its signatures.", body: []shape{body[view.AlertBody]("")},
+				headers: []string{"Cache-Control", "Location", "X-Request-Id"},
+			}},
+			codes: changing(),
+		},
+		{
+			id: "listAlerts", method: http.MethodGet, path: "/api/v1/alerts", tag: "Alerts", access: keyed,
+			summary:     "List the alerts of the key",
+			description: "All of them, oldest first. Secrets are not shown.",
+			answers:     []answer{ok("The alerts.", limited, body[view.Alerts]("")), unchanged},
+			codes:       append(append([]string{view.CodeInvalidParameter}, withKey...), reads...),
+		},
+		{
+			id: "getAlert", method: http.MethodGet, path: "/api/v1/alerts/{id}", tag: "Alerts", access: keyed,
+			summary:     "See what an alert has sent",
+			description: "The alert with its newest 50 messages, and what the webhook answered.",
+			takes:       []string{"alert_id"},
+			answers:     []answer{ok("The alert.", limited, body[view.AlertDetail]("")), unchanged},
+			codes:       append(append([]string{view.CodeInvalidParameter, view.CodeNotFound}, withKey...), reads...),
+		},
+		{
+			id: "deleteAlert", method: http.MethodDelete, path: "/api/v1/alerts/{id}", tag: "Alerts", access: keyed,
+			summary:     "Delete an alert",
+			description: "The alert ends at once. What it had to send is not sent any more.",
+			takes:       []string{"alert_id"},
+			answers:     []answer{{status: http.StatusNoContent, description: "It is deleted.", headers: once}},
+			codes:       mine(view.CodeNotFound),
+		},
+		{
+			id: "testAlert", method: http.MethodPost, path: "/api/v1/alerts/{id}/test", tag: "Alerts", access: keyed,
+			summary:     "Send a test message",
+			description: "Posts a message of the type `test` at once, also while the webhook fails. It is tried once; the list of messages says how it ended. Every ten seconds at most.",
+			takes:       []string{"alert_id"},
+			answers:     []answer{{status: http.StatusAccepted, description: "It is on its way.", body: []shape{body[view.AlertSent]("")}, headers: once}},
+			codes:       changing(view.CodeNotFound),
+		},
+		{
+			id: "rotateAlertSecret", method: http.MethodPost, path: "/api/v1/alerts/{id}/secret", tag: "Alerts", access: keyed,
+			summary:     "Give an alert another secret",
+			description: "For a day messages carry two signatures, of the new secret and of the old one. So a receiver can change without a gap.",
+			takes:       []string{"alert_id"},
+			answers:     []answer{ok("The new secret.", once, body[view.AlertSecret](""))},
+			codes:       changing(view.CodeNotFound),
+		},
+		{
+			id: "replayAlert", method: http.MethodPost, path: "/api/v1/alerts/{id}/replay", tag: "Alerts", access: keyed,
+			summary: "Send messages again",
+			description: "Sends again what the alert selected after a cursor, the newest 1,000 of it, with the same `webhook-id` as before, and enables the alert if it was disabled. Messages are kept " +
+				"for 14 days. Every ten seconds at most.",
+			takes:   []string{"alert_id"},
+			request: &content{body: body[AlertReplayRequest](""), description: "Where to begin.", example: AlertReplayRequest{After: "812"}},
+			answers: []answer{{status: http.StatusAccepted, description: "They are on their way.", body: []shape{body[view.AlertSent]("")}, headers: once}},
+			codes:   changing(view.CodeNotFound),
+		},
+	}
+}

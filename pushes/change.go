@@ -1,0 +1,134 @@
+// Package pushes says what is pushed and how: a change as its receivers get it, the rules that select changes for a webhook, and the signed
+// request that carries one. It stores nothing.
+package pushes
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// The topics. The topic of a signal is TopicSignal and its id.
+const (
+	TopicSignal   = "signal:"
+	TopicPick     = "pick"
+	TopicEvent    = "event"
+	TopicForecast = "forecast"
+)
+
+// Row is a row of the outbox.
+type Row struct {
+	ID                   int64
+	Topic, Kind, Subject string
+	// Data is an object. Its members depend on the topic.
+	Data json.RawMessage
+	At   time.Time
+}
+
+// Change is something that became known: the data of a server-sent event. Its cursor is the event's id.
+type Change struct {
+	Cursor string `json:"cursor"`
+	// Topic is "signal:" and an id, "pick", "event" or "forecast".
+	Topic string `json:"topic"`
+	// Kind is new_print, revision, status or update of a signal, announced of a pick, happened of an event, issued or graded of a forecast.
+	Kind string `json:"kind"`
+	// Subject is the signal's id or the company's ticker.
+	Subject string    `json:"subject"`
+	At      time.Time `json:"at"`
+	// URL is where the whole of it is.
+	URL  string `json:"url"`
+	Data any    `json:"data"`
+	// Environment is "live" or "demo".
+	Environment string `json:"environment"`
+}
+
+// SignalChange is the data of a signal's change. Numbers are as in the snapshot.
+type SignalChange struct {
+	AsOf           time.Time  `json:"as_of"`
+	Status         string     `json:"status"`
+	ObservedAt     *time.Time `json:"observed_at"`
+	Value          *float64   `json:"value"`
+	Lo             *float64   `json:"uncertainty_lo"`
+	Hi             *float64   `json:"uncertainty_hi"`
+	Baseline       *float64   `json:"baseline_value"`
+	ZScore         *float64   `json:"z_score"`
+	PreviousValue  *float64   `json:"previous_value"`
+	PreviousStatus *string    `json:"previous_status"`
+	Synthetic      bool       `json:"synthetic"`
+}
+
+// storedSignalChange is a SignalChange as the outbox has it.
+type storedSignalChange struct {
+	AsOf           time.Time  `json:"as_of"`
+	Status         string     `json:"status"`
+	ObservedAt     *time.Time `json:"observed_at"`
+	Value          *float64   `json:"value"`
+	Lo             *float64   `json:"lo"`
+	Hi             *float64   `json:"hi"`
+	Baseline       *float64   `json:"baseline"`
+	ZScore         *float64   `json:"z_score"`
+	PreviousValue  *float64   `json:"previous_value"`
+	PreviousStatus *string    `json:"previous_status"`
+	Synthetic      bool       `json:"synthetic"`
+}
+
+// Origin is the service that pushes.
+type Origin struct {
+	PublicURL, Environment string
+	// Sandbox marks all numbers as synthetic.
+	Sandbox bool
+	// Round rounds a number as it is served.
+	Round func(float64) float64
+}
+
+// Change returns a row of the outbox as it is served.
+func (o Origin) Change(r Row) (Change, error) {
+	out := Change{
+		Cursor: strconv.FormatInt(r.ID, 10), Topic: r.Topic, Kind: r.Kind, Subject: r.Subject, At: r.At.UTC(), Data: r.Data, Environment: o.Environment,
+	}
+	switch r.Topic {
+	case TopicPick:
+		out.URL = o.PublicURL + "/api/v1/verify/pick/" + r.Subject
+	case TopicEvent:
+		out.URL = o.PublicURL + "/api/v1/events?ticker=" + r.Subject
+	case TopicForecast:
+		out.URL = o.PublicURL + "/api/signals/" + r.Subject + "/forecasts"
+	}
+	if !strings.HasPrefix(r.Topic, TopicSignal) {
+		return out, nil
+	}
+	s, err := r.signal()
+	if err != nil {
+		return Change{}, err
+	}
+	out.URL = o.PublicURL + "/api/signals/" + r.Subject
+	var observed *time.Time
+	if s.ObservedAt != nil {
+		observed = new(s.ObservedAt.UTC())
+	}
+	out.Data = SignalChange{
+		AsOf: s.AsOf.UTC(), Status: s.Status, ObservedAt: observed, Value: o.served(s.Value), Lo: o.served(s.Lo), Hi: o.served(s.Hi),
+		Baseline: o.served(s.Baseline), ZScore: o.served(s.ZScore), PreviousValue: o.served(s.PreviousValue), PreviousStatus: s.PreviousStatus,
+		Synthetic: s.Synthetic || o.Sandbox,
+	}
+	return out, nil
+}
+
+// signal reads the data of a signal's change.
+func (r Row) signal() (s storedSignalChange, err error) {
+	if err := json.Unmarshal(r.Data, &s); err != nil {
+		return s, fmt.Errorf("read the push %d: %w", r.ID, err)
+	}
+	return s, nil
+}
+
+// served returns a number as it is served: rounded, nil if it is not finite.
+func (o Origin) served(f *float64) *float64 {
+	if f == nil || math.IsNaN(*f) || math.IsInf(*f, 0) {
+		return nil
+	}
+	return new(o.Round(*f))
+}
