@@ -44,6 +44,12 @@ func (p Period) IsYear() bool { return p.Days() >= 350 && p.Days() <= 380 }
 // IsQuarter reports whether the period is as long as a fiscal quarter of 12 to 14 weeks.
 func (p Period) IsQuarter() bool { return p.Days() >= 80 && p.Days() <= 100 }
 
+// overlaps reports whether two periods share more than a week: the end of a fiscal year of 52 or 53 weeks moves by days.
+func (p Period) overlaps(q Period) bool {
+	const week = 7 * 24 * time.Hour
+	return p.Start.Before(q.End.Add(-week)) && q.Start.Before(p.End.Add(-week))
+}
+
 // Financials holds one company's filings as of a date, read by the rules above. It is read-only and safe for concurrent use.
 type Financials struct {
 	asOf time.Time
@@ -93,14 +99,19 @@ func (b *Financials) AsOf() time.Time { return b.asOf }
 // ends where a year is missing.
 func (b *Financials) Years() []Period { return slices.Clone(b.years) }
 
-// fiscalYears finds the years by net income, which every company states in its annual report. Twelve-month figures in quarterly reports
+// fiscalYears finds the years by net income, and by operating cash flow where no stated net income covers any day of a year: Mastercard's
+// annual reports from 2015 on state net income under a tag that some copies of its facts lack. Twelve-month figures in quarterly reports
 // (utilities state them) are not fiscal years.
 func (b *Financials) fiscalYears() []Period {
 	var all []Period
-	for _, k := range keysOf(netIncome) {
-		for _, f := range b.stated[k] {
-			if p := (Period{f.Start, f.End}); annualForms[f.Form] && p.IsYear() && !slices.Contains(all, p) {
-				all = append(all, p)
+	for _, c := range []concept{netIncome, operatingCash} {
+		known := len(all)
+		for _, k := range keysOf(c) {
+			for _, f := range b.stated[k] {
+				p := Period{f.Start, f.End}
+				if annualForms[f.Form] && p.IsYear() && !slices.Contains(all, p) && !slices.ContainsFunc(all[:known], p.overlaps) {
+					all = append(all, p)
+				}
 			}
 		}
 	}

@@ -53,6 +53,9 @@ func TestFiscalYearsAreThoseOfAnnualReports(t *testing.T) {
 	income := func(from, to, form, filed string) equity.Fact {
 		return fact("NetIncomeLoss", from, to, 1, form, filed)
 	}
+	cash := func(from, to string) equity.Fact {
+		return fact("NetCashProvidedByUsedInOperatingActivities", from, to, 1, "10-K", "2026-02-20")
+	}
 	for _, c := range []struct {
 		name  string
 		facts []equity.Fact
@@ -62,6 +65,10 @@ func TestFiscalYearsAreThoseOfAnnualReports(t *testing.T) {
 		{"years of 52 and 53 weeks", []equity.Fact{income("2022-09-25", "2023-09-30", "10-K", "2025-11-01"), income("2023-10-01", "2024-09-28", "10-K", "2025-11-01"), income("2024-09-29", "2025-09-27", "10-K", "2025-11-01")}, "2025-09-27 2024-09-28 2023-09-30"},
 		{"twelve months in a quarterly report are no year", []equity.Fact{income("2025-01-01", "2025-12-31", "10-K", "2026-02-20"), income("2025-04-01", "2026-03-31", "10-Q", "2026-05-05")}, "2025-12-31"},
 		{"a single quarter in an annual report is none", []equity.Fact{income("2025-10-01", "2025-12-31", "10-K", "2026-02-20")}, ""},
+		{"years of cash flow go on where net income ends", []equity.Fact{
+			income("2023-01-01", "2023-12-31", "10-K", "2024-02-20"), cash("2023-01-01", "2023-12-31"), cash("2024-01-01", "2024-12-31"), cash("2025-01-01", "2025-12-31"),
+		}, "2025-12-31 2024-12-31 2023-12-31"},
+		{"a year of cash flow with a mistyped date is none", []equity.Fact{income("2025-01-01", "2025-12-31", "10-K", "2026-02-20"), cash("2025-01-15", "2026-01-15")}, "2025-12-31"},
 		{"a missing year ends the list", []equity.Fact{income("2022-01-01", "2022-12-31", "10-K", "2023-02-20"), income("2024-01-01", "2024-12-31", "10-K", "2025-02-20"), income("2025-01-01", "2025-12-31", "10-K", "2026-02-20")}, "2025-12-31 2024-12-31"},
 	} {
 		var ends []string
