@@ -240,7 +240,7 @@ func announced(t *testing.T, a *agents) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("picks (-want +got):\n%s", diff)
 	}
-	if !strings.Contains(text, "2026-03-05: ACME (ACME Inc.), picked at 103.00 USD, +6.80 % since then") || !strings.Contains(text, "not personalized investment advice") {
+	if !strings.Contains(text, "2026-03-05: ACME (ACME Inc.), picked at 103.00 USD, +0.00 % from the close of 2026-03-06, the first after the announcement, SPY +0.00 %; from the price of the record +6.80 %") || !strings.Contains(text, "not personalized investment advice") {
 		t.Errorf("the text reads %q", text)
 	}
 	for _, lang := range []string{"es", "en", "pt", "hi"} {
@@ -250,7 +250,7 @@ func announced(t *testing.T, a *agents) {
 				t.Errorf("%s in %s: %v", member, lang, card[member])
 			}
 		}
-		if p := card["pick"].(map[string]any); p["date"] != "2026-03-05" || p["return_pct"] != 6.8 {
+		if p := card["pick"].(map[string]any); p["date"] != "2026-03-05" || p["return_pct"] != 6.8 || p["return_from_entry_pct"] != 0.0 || p["entry_date"] != "2026-03-06" {
 			t.Errorf("the pick of the card: %v", p)
 		}
 	}

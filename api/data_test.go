@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"encoding/csv"
+	"math"
 	"net/http"
 	"net/url"
 	"strings"
@@ -37,6 +38,14 @@ func TestPublished(t *testing.T) {
 	p.t = t
 }
 
+// shortRecord is a row of the skill panel of a record that is too short for a test: a good method needs 10.82 years.
+func shortRecord(origin string, picks, sessions float64) map[string]any {
+	return map[string]any{
+		"origin": origin, "picks": picks, "sessions": sessions, "excess_pct_per_year": nil, "information_ratio": nil, "t_statistic": nil,
+		"probability_pct": nil, "min_track_record_years": nil, "years_still_needed": math.Round(100*(10.8222-sessions/252)) / 100,
+	}
+}
+
 // Every expectation was calculated by hand from the closes of the week. Acme rose from 100.00 to 110.00. Borl went from 50.00 to 26.00
 // after a two-for-one split. The benchmark went from 500 and 505 to 510.
 func publishedBodies(t *testing.T, p *published) {
@@ -47,6 +56,7 @@ func publishedBodies(t *testing.T, p *published) {
 		"id": "pick_4", "seq": 4.0, "ticker": "BORL", "name": "BORL Inc.", "exchange": "XNAS", "sector": "Technology", "region": "North America",
 		"country": "US", "date": "2026-03-06", "announced_at": "2026-03-06T23:00:00Z", "price": "26.00", "currency": "USD",
 		"last_price": "26.00", "last_price_at": "2026-03-06T21:00:00Z", "return_pct": 0.0, "benchmark": "SPY", "benchmark_return_pct": 0.0,
+		"entry_date": nil, "return_from_entry_pct": nil, "benchmark_return_from_entry_pct": nil, "excess_return_from_entry_pct": nil, "origin": "method",
 		"excess_return_pct": 0.0, "status": "open", "closed_at": nil, "summary_why": "summary 4, en", "lang": "en",
 		"hash": head, "previous_hash": nil, "attestation_status": "pending",
 		"links": map[string]any{"research": base + "/api/v1/research/BORL", "verify": base + "/api/v1/verify/pick/BORL", "page": base + "/research/BORL"},
@@ -67,6 +77,13 @@ func publishedBodies(t *testing.T, p *published) {
 			[]any{"pick_2", 4.0, 0.99, 3.01, "26.00", "closed", "2026-03-05T21:00:00Z"},
 			[]any{"pick_1", 10.0, 2.0, 8.0, "110.00", "open", nil},
 		}},
+		// From the first close after the announcement: 110/110; 26 twice over 51, 510/506; 110/102, 510/505.
+		{"/picks", members("id", "entry_date", "return_from_entry_pct", "benchmark_return_from_entry_pct", "excess_return_from_entry_pct", "origin"), []any{
+			[]any{"pick_4", nil, nil, nil, nil, "method"},
+			[]any{"pick_3", "2026-03-06", 0.0, 0.0, 0.0, "method"},
+			[]any{"pick_2", "2026-03-04", 1.96, 0.79, 1.17, "method"},
+			[]any{"pick_1", "2026-03-03", 7.84, 0.99, 6.85, "method"},
+		}},
 		{"/portfolio", data, map[string]any{
 			"as_of": "2026-03-06", "inception_date": "2026-03-03", "return_pct": 0.39,
 			"benchmark":         map[string]any{"symbol": "SPY", "name": "US large-cap index", "return_pct": 0.99},
@@ -74,6 +91,13 @@ func publishedBodies(t *testing.T, p *published) {
 			"volatility_pct": nil, "max_drawdown_pct": -0.13, "positions_count": 1.0, "cash_pct": 94.87,
 			"best": []any{map[string]any{"ticker": "ACME", "return_pct": 7.84}}, "worst": []any{},
 			"method": "equal weight, entered at the next session's close after the announcement, close to close, no costs",
+			"like_with_like": map[string]any{ // 5 and 10 % of the index's 0.4 and 0.5917
+				"portfolio":              map[string]any{"return_pct": 0.39, "volatility_pct": nil, "max_drawdown_pct": -0.13},
+				"benchmark":              map[string]any{"return_pct": 0.08, "volatility_pct": nil, "max_drawdown_pct": 0.0},
+				"benchmark_without_cash": map[string]any{"return_pct": 0.99, "volatility_pct": nil, "max_drawdown_pct": 0.0},
+				"excess_return_pct":      0.31, "mean_cash_pct": 92.5,
+			},
+			"skill": []any{shortRecord("all", 3, 3), shortRecord("method", 3, 3), shortRecord("editor", 0, 0)},
 		}},
 		{"/portfolio/positions", data, []any{
 			map[string]any{
@@ -286,7 +310,7 @@ func formats(t *testing.T, p *published) {
 	}
 	table := string(p.paid("/picks?format=csv&limit=1").body)
 	if !strings.HasPrefix(table, "id,seq,ticker,name,exchange,sector,region,country,date,announced_at,price,") || !strings.Contains(table, "\r\npick_4,4,BORL,") ||
-		!strings.Contains(table, ",26.00,USD,26.00,2026-03-06T21:00:00Z,0,SPY,0,0,open,,") {
+		!strings.Contains(table, ",26.00,USD,26.00,2026-03-06T21:00:00Z,,,,,0,SPY,0,0,method,open,,") {
 		t.Errorf("picks as a table:\n%s", table)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"tidemark/internal/calendar"
 	"tidemark/internal/equity"
 )
 
@@ -130,15 +131,38 @@ type Return struct {
 // gives. A delisting ends at the cash value of a share, or at the last close if that is unknown.
 func (p Prices) ReturnSince(cik equity.CIK, price equity.Price, date, to time.Time) Return {
 	r := Return{LastPrice: price, LastDate: date}
-	r.Pct = 100 * (p.follow(cik, price.Float(), to, &r, 0) - 1)
+	r.Pct = 100 * (p.follow(cik, price.Float(), to, &r, 0, func(time.Time, float64) {}) - 1)
 	return r
+}
+
+// Path returns the worth of one dollar at each close after an investment, of which ReturnSince returns the last. Sessions without a close
+// have no level. The path ends with the shares.
+func (p Prices) Path(cik equity.CIK, price equity.Price, date, to time.Time) []Level {
+	var path []Level
+	r := Return{LastPrice: price, LastDate: date}
+	p.follow(cik, price.Float(), to, &r, 0, func(day time.Time, level float64) { path = append(path, Level{day, level}) })
+	return path
+}
+
+// Entry returns the bar at whose close a reader of a pick could have bought the shares first: the first after the day whose close the pick
+// was announced after. The result is false before that close, if no session up to the one at which the rules leave a pick out has a price,
+// or if the shares ended before.
+func (p Prices) Entry(cik equity.CIK, after time.Time, rules PortfolioRules) (equity.Bar, bool) {
+	h := p[cik]
+	bar, ok := h.first(after.AddDate(0, 0, 1), calendar.Add(after, 1+rules.SilentDays))
+	if !ok {
+		return equity.Bar{}, false
+	}
+	_, ended := h.end(after, bar.Date)
+	return bar, !ended
 }
 
 // maxMergers bounds the chain of successors, so that a loop in the records cannot hang.
 const maxMergers = 8
 
-// follow is the growth factor of an investment from the close price from, of r.LastDate, up to a date. It updates r's last price.
-func (p Prices) follow(cik equity.CIK, from float64, to time.Time, r *Return, mergers int) float64 {
+// follow is the growth factor of an investment from the close price from, of r.LastDate, up to a date. It updates r's last price, and calls
+// seen with the growth at each close.
+func (p Prices) follow(cik equity.CIK, from float64, to time.Time, r *Return, mergers int, seen func(day time.Time, growth float64)) float64 {
 	h, factor := p[cik], 1.0
 	end, ended := h.end(r.LastDate, to)
 	for _, b := range h.Bars[h.upTo(r.LastDate):h.upTo(to)] {
@@ -147,6 +171,7 @@ func (p Prices) follow(cik equity.CIK, from float64, to time.Time, r *Return, me
 		}
 		factor *= h.growth(from, r.LastDate, b, true)
 		from, r.LastPrice, r.LastDate = b.Close.Float(), b.Close, b.Date
+		seen(b.Date, factor)
 	}
 	if !ended || !(from > 0) {
 		return factor
@@ -154,21 +179,27 @@ func (p Prices) follow(cik equity.CIK, from float64, to time.Time, r *Return, me
 	r.Ended = true
 	cashPart := end.Cash.Float() / from
 	if end.Kind == equity.Delisting {
-		if end.Cash == "" {
-			return factor
-		}
-		return factor * cashPart
+		return paidOut(factor, cashPart, end, seen)
 	}
 	first, ok := p[end.Successor].first(end.Date, to)
 	if end.Successor == 0 || !ok || mergers >= maxMergers {
-		if end.Cash == "" {
-			return factor
-		}
-		return factor * cashPart
+		return paidOut(factor, cashPart, end, seen)
 	}
 	sharesPart := float64(end.Ratio()*first.Close.Float()) / from
 	r.LastPrice, r.LastDate = first.Close, first.Date
-	return factor * (cashPart + float64(sharesPart*p.follow(end.Successor, first.Close.Float(), to, r, mergers+1)))
+	seen(first.Date, factor*(cashPart+sharesPart))
+	return factor * (cashPart + float64(sharesPart*p.follow(end.Successor, first.Close.Float(), to, r, mergers+1, func(day time.Time, growth float64) {
+		seen(day, factor*(cashPart+float64(sharesPart*growth)))
+	})))
+}
+
+// paidOut is the growth factor of shares that ended for cash: at the last close if the amount is unknown.
+func paidOut(factor, cashPart float64, end equity.Action, seen func(day time.Time, growth float64)) float64 {
+	if end.Cash == "" {
+		return factor
+	}
+	seen(end.Date, factor*cashPart)
+	return factor * cashPart
 }
 
 // end is the merger or delisting that took effect after one date and at or before another, and whether there was one.

@@ -20,7 +20,7 @@ func (p Picks) Basis(ctx context.Context, day time.Time) (time.Time, time.Time, 
 		return day, now, err
 	}
 	if day.IsZero() {
-		day = lastSession(now)
+		day = calendar.LastClosed(now)
 	}
 	if closing, trading := calendar.Close(day); !trading || now.Before(closing) {
 		reason, closed := calendar.Closed(day)

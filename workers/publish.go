@@ -55,7 +55,7 @@ func (p Publications) Run(ctx context.Context, t task.Task) error {
 // portfolio stores the portfolio up to the last session whose closes are there.
 func (p Publications) portfolio(ctx context.Context, t task.Task, now time.Time) error {
 	asOf := settled(now)
-	today := lastSession(now)
+	today := calendar.LastClosed(now)
 	book, err := p.goneOn(ctx, asOf, today, today, time.Time{})
 	if err != nil {
 		return err
@@ -199,21 +199,12 @@ func portfolioPicks(announced []postgres.Pick) ([]picks.AnnouncedPick, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read the date of pick %d: %w", q.Seq, err)
 		}
-		if last := lastSession(*q.AnnouncedAt); last.After(date) {
+		if last := calendar.LastClosed(*q.AnnouncedAt); last.After(date) {
 			date = last
 		}
 		list = append(list, picks.AnnouncedPick{Seq: int(q.Seq), Date: date, CIK: q.CIK})
 	}
 	return list, nil
-}
-
-// lastSession is the newest session whose close has come at an instant.
-func lastSession(at time.Time) time.Time {
-	day := calendar.DayOf(at)
-	if closing, trading := calendar.Close(day); trading && !at.Before(closing) {
-		return day
-	}
-	return calendar.Previous(day)
 }
 
 // followedPicks are as many of the newest picks as there are positions at most: the closes of their companies are waited for.

@@ -23,7 +23,7 @@ const (
 func (p Publications) events(ctx context.Context, t task.Task, now time.Time) error {
 	asOf := settled(now)
 	since := calendar.Add(calendar.DayOf(now), -eventSessions)
-	book, err := p.goneOn(ctx, asOf, calendar.Previous(since), lastSession(now), since.Add(-movesBack))
+	book, err := p.goneOn(ctx, asOf, calendar.Previous(since), calendar.LastClosed(now), since.Add(-movesBack))
 	if err != nil {
 		return err
 	}
@@ -40,7 +40,7 @@ func (p Publications) events(ctx context.Context, t task.Task, now time.Time) er
 			events = append(events, picks.AnnouncedEvent(book.companies[q.CIK], picked, equity.Price(q.Price), *q.AnnouncedAt))
 		}
 	}
-	to, _ := book.closed(lastSession(now))
+	to, _ := book.closed(calendar.LastClosed(now))
 	portfolio := book.simulate(to)
 	for _, day := range calendar.Between(since, to) {
 		events = append(events, picks.ClosedEvents(portfolio, book.companies, day)...)

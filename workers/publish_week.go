@@ -126,7 +126,7 @@ func (p Publications) digest(ctx context.Context, t task.Task) error {
 	asOf := settled(t.Slot)
 	day := calendar.DayOf(t.Slot).AddDate(0, 0, -1)
 	monday := day.AddDate(0, 0, -((int(day.Weekday()) + 6) % 7))
-	book, err := p.goneOn(ctx, asOf, calendar.Previous(monday), lastSession(asOf), time.Time{})
+	book, err := p.goneOn(ctx, asOf, calendar.Previous(monday), calendar.LastClosed(asOf), time.Time{})
 	if err != nil {
 		return err
 	}
@@ -142,7 +142,7 @@ func (p Publications) digest(ctx context.Context, t task.Task) error {
 		in.Picks = append(in.Picks, picks.DigestPick{Seq: int(q.Seq), Ticker: q.Ticker, Date: date})
 	}
 	if len(book.picks) > 0 {
-		to, _ := book.closed(lastSession(asOf))
+		to, _ := book.closed(calendar.LastClosed(asOf))
 		in.Portfolio = book.simulate(to)
 	}
 	stored, err := p.Picks.DB.PortfolioEvents(ctx, postgres.EventFilter{From: monday, To: monday.AddDate(0, 0, 7), MinSeverity: int(picks.DigestSeverity)})

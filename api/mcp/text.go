@@ -33,8 +33,13 @@ func picksText(a view.LatestPicks) string {
 		l.add("No pick is announced yet.")
 	}
 	for _, p := range a.Picks {
-		l.add("%s: %s (%s), picked at %s %s, %s since then, %s %s (%s).", p.Date, p.Ticker, p.Name, p.Price, p.Currency, signed(p.ReturnPct), p.Benchmark,
-			signed(p.BenchmarkReturnPct), p.Status)
+		entry := "not followed by a close yet"
+		if p.EntryDate != nil {
+			entry = fmt.Sprintf("%s from the close of %s, the first after the announcement, %s %s", signed(p.ReturnFromEntryPct), *p.EntryDate,
+				p.Benchmark, signed(p.BenchmarkReturnFromEntryPct))
+		}
+		l.add("%s: %s (%s), picked at %s %s, %s; from the price of the record %s, %s %s (%s).", p.Date, p.Ticker, p.Name, p.Price, p.Currency,
+			entry, signed(p.ReturnPct), p.Benchmark, signed(p.BenchmarkReturnPct), p.Status)
 		if p.SummaryWhy != nil {
 			l.add("  %s", *p.SummaryWhy)
 		}
@@ -49,7 +54,11 @@ func word(lang picks.Lang, id string) string { return languages.Or(lang).Words["
 // cardText returns the whole research, which contains the other texts.
 func cardText(a view.Card) string {
 	var l lines
-	l.add("%s (%s): %s, %s, %s\n\n%s\n", a.Ticker, a.Name, a.Pick.Date, a.Pick.Price, signed(a.Pick.ReturnPct), strings.TrimSpace(a.FullResearch))
+	result := signed(a.Pick.ReturnFromEntryPct)
+	if a.Pick.EntryDate != nil {
+		result += " (" + *a.Pick.EntryDate + ")"
+	}
+	l.add("%s (%s): %s, %s, %s\n\n%s\n", a.Ticker, a.Name, a.Pick.Date, a.Pick.Price, result, strings.TrimSpace(a.FullResearch))
 	l.sources(word(a.Language, "source"), a.Sources)
 	l.add("\n%s", a.Disclaimer)
 	return l.String()
@@ -72,6 +81,17 @@ func portfolioText(a view.PortfolioSummary) string {
 	l.add("One day %s, one week %s, one month %s, this year %s. Volatility %s, largest drawdown %s.", signed(a.Return1DPct), signed(a.Return1WPct),
 		signed(a.Return1MPct), signed(a.ReturnYTDPct), strings.TrimPrefix(signed(a.VolatilityPct), "+"), signed(a.MaxDrawdownPct))
 	l.add("%d positions, %.2f %% cash. Best: %s. Worst: %s.", a.PositionsCount, a.CashPct, positions(a.Best), positions(a.Worst))
+	if c := a.LikeWithLike; c != nil {
+		l.add("Against %s with the same share of cash: %s, volatility %s, largest drawdown %s; difference %s.", a.Benchmark.Symbol,
+			signed(c.Benchmark.ReturnPct), strings.TrimPrefix(signed(c.Benchmark.VolatilityPct), "+"), signed(c.Benchmark.MaxDrawdownPct),
+			signed(c.ExcessReturnPct))
+	}
+	for _, s := range a.Skill {
+		if s.TStatistic != nil {
+			l.add("Picks by %s: excess from entry %s a year, t %.2f, probability of skill %s.", s.Origin, signed(s.ExcessPctPerYear), *s.TStatistic,
+				strings.TrimPrefix(signed(s.ProbabilityPct), "+"))
+		}
+	}
 	l.add("Method: %s.\n\n%s", a.Method, a.Disclaimer)
 	return l.String()
 }

@@ -96,8 +96,8 @@ func (p *Pages) researchCard(r view.Research) (*view.Document, error) {
 	l := localizer{picks.English}
 	c := card.Card{Kicker: l.Sector(r.Sector) + ", " + l.Country(r.Country), Title: r.Name, Value: r.Ticker}
 	if r.Pick != nil {
-		if r.Pick.ReturnPct != nil {
-			c.Unit = l.Pct(r.Pick.ReturnPct) + " since " + r.Pick.Date
+		if r.Pick.ReturnFromEntryPct != nil && r.Pick.EntryDate != nil {
+			c.Unit = l.Pct(r.Pick.ReturnFromEntryPct) + " since " + *r.Pick.EntryDate
 		}
 		c.Foot = "Picked on " + r.Pick.Date + " at " + r.Pick.Price
 	}

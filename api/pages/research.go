@@ -58,7 +58,7 @@ func (p *Pages) research(_ context.Context, r request) (*view.Document, error) {
 			return nil, &view.Moved{To: own}
 		}
 		if !r.all && !r.public(localizer{lang})[research.Pick.Seq] {
-			research.Pick.ReturnPct = nil
+			research.Pick.ReturnPct, research.Pick.ReturnFromEntryPct, research.Pick.EntryDate = nil, nil, nil
 		}
 		return p.researchCard(*research)
 	}

@@ -60,9 +60,7 @@ func (l localizer) Pct(f *float64) string {
 }
 
 // Waits reports whether no session has closed since the pick, so that it has no return yet.
-func (l localizer) Waits(k *view.Pick) bool {
-	return k.LastPriceAt == nil || k.LastPriceAt.UTC().Format(time.DateOnly) <= k.Date
-}
+func (l localizer) Waits(k *view.Pick) bool { return k.EntryDate == nil }
 
 // Share formats a part of 100 with two decimals.
 func (l localizer) Share(v float64) string { return l.Num(&v, 2) + l.percent() }

@@ -29,12 +29,21 @@ type Pick struct {
 	// LastPrice is the newest close that is known, after splits of the shares held then; LastPriceAt its instant.
 	LastPrice   *string    `json:"last_price"`
 	LastPriceAt *time.Time `json:"last_price_at"`
-	// ReturnPct is the return from Price to LastPrice with splits and dividends. BenchmarkReturnPct is the return of Benchmark in the same
-	// time. ExcessReturnPct is the difference in percentage points.
+	// ReturnFromEntryPct is the return that a reader could have had: from the close of EntryDate, the first after the announcement, to
+	// LastPrice, with splits and dividends. It is null before that close. BenchmarkReturnFromEntryPct is the return of Benchmark in the same
+	// time, ExcessReturnFromEntryPct the difference in percentage points.
+	EntryDate                   *string  `json:"entry_date" column:"date"`
+	ReturnFromEntryPct          *float64 `json:"return_from_entry_pct"`
+	BenchmarkReturnFromEntryPct *float64 `json:"benchmark_return_from_entry_pct"`
+	ExcessReturnFromEntryPct    *float64 `json:"excess_return_from_entry_pct"`
+	// ReturnPct is the return from Price to LastPrice with splits and dividends. Price is a close before the announcement, at which no reader
+	// could buy. BenchmarkReturnPct is the return of Benchmark in the same time. ExcessReturnPct is the difference in percentage points.
 	ReturnPct          *float64 `json:"return_pct"`
 	Benchmark          string   `json:"benchmark"`
 	BenchmarkReturnPct *float64 `json:"benchmark_return_pct"`
 	ExcessReturnPct    *float64 `json:"excess_return_pct"`
+	// Origin is "method" if the method chose the pick, "editor" if a person did.
+	Origin string `json:"origin"`
 	// Status is "open", or "closed" since the portfolio sold it at ClosedAt.
 	Status   string     `json:"status"`
 	ClosedAt *time.Time `json:"closed_at"`
@@ -65,6 +74,8 @@ func (st *PublicationsState) pick(p *pricedPick, lang picks.Lang) Pick {
 		ID: fmt.Sprintf("pick_%d", p.Seq), Seq: p.Seq, Ticker: p.Ticker, Name: p.Name, Exchange: p.Exchange, Sector: p.Sector, Region: p.Region,
 		Country: p.Country, Date: p.Date, AnnouncedAt: p.AnnouncedAt, Price: p.Price, Currency: p.Currency, ReturnPct: p.returnPct,
 		Benchmark: benchmarkSymbol, BenchmarkReturnPct: p.benchmark, ExcessReturnPct: p.excess, Status: StatusOpen, ClosedAt: p.closed,
+		EntryDate: p.entry, ReturnFromEntryPct: p.fromEntry, BenchmarkReturnFromEntryPct: p.benchmarkFromEntry,
+		ExcessReturnFromEntryPct: p.excessFromEntry, Origin: p.Origin,
 		Lang: lang, Hash: p.Hash, PreviousHash: p.PreviousHash, AttestationStatus: p.attested,
 		Links: PickLinks{
 			Research: st.o.PublicURL + "/api/v1/research/" + p.Ticker, Verify: st.o.PublicURL + "/api/v1/verify/pick/" + p.Ticker,
@@ -190,11 +201,14 @@ type Fact struct {
 
 // ResearchPick is the pick next to a card.
 type ResearchPick struct {
-	Seq       int64    `json:"seq"`
-	Date      string   `json:"date"`
-	Price     string   `json:"price"`
-	ReturnPct *float64 `json:"return_pct"`
-	Hash      string   `json:"hash"`
+	Seq   int64  `json:"seq"`
+	Date  string `json:"date"`
+	Price string `json:"price"`
+	// ReturnFromEntryPct is from the close of EntryDate, the first after the announcement. ReturnPct is from Price, a close before it.
+	EntryDate          *string  `json:"entry_date"`
+	ReturnFromEntryPct *float64 `json:"return_from_entry_pct"`
+	ReturnPct          *float64 `json:"return_pct"`
+	Hash               string   `json:"hash"`
 }
 
 // Research returns the newest card of the company with a ticker, or nil if it has no card.
@@ -231,7 +245,7 @@ func (st *PublicationsState) card(c *postgres.Research, lang picks.Lang) Researc
 }
 
 func (st *PublicationsState) researchPick(p *pricedPick) *ResearchPick {
-	return &ResearchPick{p.Seq, p.Date, p.Price, p.returnPct, p.Hash}
+	return &ResearchPick{p.Seq, p.Date, p.Price, p.entry, p.fromEntry, p.returnPct, p.Hash}
 }
 
 // stated returns a pointer to a text, or nil if the text is empty.

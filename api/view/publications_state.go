@@ -30,6 +30,8 @@ type PublicationsState struct {
 	pricedAt, portfolioAt time.Time
 
 	answers answers
+	// evaluated is computed for the first response that shows it.
+	evaluated func() evaluated
 }
 
 // pricedPick is a pick with its result. Percentages are rounded for display, nil if unknown.
@@ -40,6 +42,11 @@ type pricedPick struct {
 	lastPrice                    string
 	lastAt                       time.Time
 	returnPct, benchmark, excess *float64
+	// bought is the bar of the first close after the announcement, and entry its date. They are empty before that close.
+	bought equity.Bar
+	entry  *string
+	// fromEntry, benchmarkFromEntry and excessFromEntry are the results since that close.
+	fromEntry, benchmarkFromEntry, excessFromEntry *float64
 	// closed is when the portfolio sold the pick. It is nil while the portfolio holds it or has not bought it yet.
 	closed   *time.Time
 	attested string
@@ -93,6 +100,7 @@ func newPublicationsState(o PublicationsOptions, d published) *PublicationsState
 		st.cards[c.CIK] = c
 		st.byTicker[c.Ticker] = c.CIK
 	}
+	st.evaluated = sync.OnceValue(st.evaluate)
 	return st
 }
 
@@ -108,8 +116,9 @@ func closeOf(date string) time.Time {
 	return day
 }
 
-// price computes the result of a pick: from its price at the close of its day to the newest known close, including splits and dividends.
-// The benchmark's return is between the same two closes.
+// price computes the results of a pick up to the newest known close, including splits and dividends: from its price at the close of its
+// day, which nobody outside could have paid, and from the first close after its announcement. The benchmark's returns are between the same
+// closes.
 func (st *PublicationsState) price(p postgres.Pick) pricedPick {
 	out := pricedPick{Pick: p}
 	day, err := time.Parse(time.DateOnly, p.Date)
@@ -121,18 +130,33 @@ func (st *PublicationsState) price(p postgres.Pick) pricedPick {
 	r := st.prices.ReturnSince(p.CIK, price, day, farFuture)
 	out.lastPrice, out.lastAt = string(r.LastPrice), closeOf(r.LastDate.Format(time.DateOnly))
 	out.returnPct = shown(&r.Pct)
+	out.benchmark, out.excess = st.against(&r, day)
+	if last := calendar.LastClosed(*p.AnnouncedAt); last.After(day) {
+		day = last // announced late
+	}
+	if bar, ok := st.prices.Entry(p.CIK, day, picks.DefaultPortfolioRules()); ok {
+		out.bought, out.entry = bar, new(bar.Date.Format(time.DateOnly))
+		r := st.prices.ReturnSince(p.CIK, bar.Close, bar.Date, farFuture)
+		out.fromEntry = shown(&r.Pct)
+		out.benchmarkFromEntry, out.excessFromEntry = st.against(&r, bar.Date)
+	}
+	return out
+}
+
+// against returns the benchmark's return from the close of a day to the end of a return, and how far the return is above it. Both are nil if
+// the benchmark has no close of one of the days.
+func (st *PublicationsState) against(r *picks.Return, day time.Time) (benchmark, excess *float64) {
 	bench, ok := st.prices[equity.Benchmark].BarOn(day)
 	if !ok {
-		return out
+		return nil, nil
 	}
 	b := st.prices.ReturnSince(equity.Benchmark, bench.Close, day, r.LastDate)
 	if !b.LastDate.Equal(r.LastDate) {
-		return out
+		return nil, nil
 	}
-	out.benchmark = shown(&b.Pct)
-	excess := *out.returnPct - *out.benchmark
-	out.excess = shown(&excess)
-	return out
+	benchmark = shown(&b.Pct)
+	difference := *shown(&r.Pct) - *benchmark
+	return benchmark, shown(&difference)
 }
 
 // farFuture is later than every price.

@@ -48,6 +48,7 @@ var table = []row{
 	{"signals/forecast, signals/changes", "signals, internal/series", "net/http, pgx"},
 	{"picks", "internal/series, internal/equity, internal/concepts, internal/calendar, internal/locale, internal/locale/languages, signals, chain", "net/http, pgx"},
 	{"picks/writer", "picks", "pgx"},
+	{"picks/evaluation", "picks, internal/equity, internal/sharpe", "net/http, pgx"},
 	{"chain/tlog", nothing, "net/http, database drivers, os/exec"},
 	{"chain/witness", "chain/tlog", "pgx"},
 	{"chain/monitor", "chain, chain/tlog, chain/witness", "pgx, api"},
@@ -81,7 +82,7 @@ var table = []row{
 	{"api/endpoint", "api/view, picks, accounts, internal/locale/languages", "ingest, workers, scheduler, chain/base, asynq"},
 	{
 		"api/view",
-		"internal/series, internal/equity, internal/calendar, internal/columns, internal/locale, internal/locale/languages, signals, signals/forecast, signals/changes, picks, chain, chain/tlog, accounts, pushes, internal/postgres, internal/telemetry",
+		"internal/series, internal/equity, internal/calendar, internal/columns, internal/locale, internal/locale/languages, signals, signals/forecast, signals/changes, picks, picks/evaluation, chain, chain/tlog, accounts, pushes, internal/postgres, internal/telemetry",
 		"ingest, workers, scheduler, chain/base, asynq",
 	},
 	{"api/pages/plot", nothing, "net/http, database drivers, os/exec, other modules"},

@@ -148,6 +148,15 @@ func Between(from, to time.Time) []time.Time {
 	return days
 }
 
+// LastClosed returns the newest trading day whose close has come at an instant.
+func LastClosed(at time.Time) time.Time {
+	day := DayOf(at)
+	if end, trading := Close(day); trading && !at.Before(end) {
+		return day
+	}
+	return Previous(day)
+}
+
 // PickDate returns the day of a pick that is made at an instant, and whether a pick can be made. It is New York's date, if that is a
 // trading day whose close has come. A pick is never for an earlier day, so it returns false at night, on a holiday and during the session.
 func PickDate(at time.Time) (day time.Time, ok bool) {

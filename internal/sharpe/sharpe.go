@@ -105,3 +105,12 @@ func Deflated(s Sample, trials int, variance float64) float64 {
 
 func normal(x float64) float64   { return distuv.UnitNormal.CDF(x) }
 func quantile(p float64) float64 { return distuv.UnitNormal.Quantile(p) }
+
+// Years returns how many years of independent normal returns show, with a confidence such as 0.95, that a Sharpe ratio a year is above zero.
+// It is +Inf for a ratio that is not above zero.
+func Years(ratio, confidence float64) float64 {
+	if !(ratio > 0) {
+		return math.Inf(1)
+	}
+	return math.Pow(quantile(confidence)/ratio, 2)
+}
