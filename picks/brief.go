@@ -98,8 +98,8 @@ func (s Score) revenueGrowth() Figure {
 
 // choose decides what is worth saying.
 func (b *Brief) choose(s Score) {
-	weights := map[Group]float64{Quality: 0.35, Value: 0.30, Momentum: 0.25, Risk: 0.10}
-	groups := []Group{Quality, Value, Momentum, Risk}
+	weights := DefaultRules().weights()
+	groups := slices.Clone(scoreGroups)
 	slices.SortStableFunc(groups, func(x, y Group) int {
 		return compareDown(weights[x]*s.Groups[x], weights[y]*s.Groups[y])
 	})

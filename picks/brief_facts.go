@@ -195,7 +195,7 @@ func (w *briefWriter) market(r Ranking) {
 		d.date("momentum_to", m.To)
 	}
 	d.percent("volatility", s.Volatility, s.metric(LowVolatility).To, -1)
-	for _, g := range []Group{Quality, Value, Momentum, Risk} {
+	for _, g := range scoreGroups {
 		if !w.brief.picked {
 			break // the weights are published: the four shares are nearly a rank
 		}

@@ -17,6 +17,24 @@ func compare(scores []Score, rules Rules) {
 	}
 }
 
+// standardiseGroups makes the groups' scores of all companies equally wide, so that the stated weights are the effective ones. A group of many
+// metrics, which balance each other, has a narrower mean than a group of one.
+func standardiseGroups(scores []Score) {
+	for _, g := range scoreGroups {
+		var raw []float64
+		for i := range scores {
+			if v, ok := scores[i].Groups[g]; ok {
+				raw = append(raw, v)
+			}
+		}
+		for i := range scores {
+			if v, ok := scores[i].Groups[g]; ok {
+				scores[i].Groups[g] = zScore(v, raw)
+			}
+		}
+	}
+}
+
 // clip sets the values of a metric beyond the two quantiles to the quantiles.
 func clip(scores []Score, k int, tail float64) {
 	values := known(scores, k, func(m Metric) float64 { return m.Value }, nil)

@@ -18,7 +18,7 @@ func (s Score) Explain() string {
 	fmt.Fprintf(&b, "%s (CIK %s, %s) %s: score %+.6f, rank %d\n", s.Ticker, s.CIK, s.Name, s.Sector, s.Total, s.Rank)
 	fmt.Fprintf(&b, "close %s, market value %s USD, enterprise value %s USD, read as of %s\n", s.Price, amount(s.MarketValue),
 		amount(s.EnterpriseValue), s.Book.AsOf().Format(time.DateOnly))
-	for _, group := range []Group{Quality, Value, Momentum, Risk} {
+	for _, group := range scoreGroups {
 		fmt.Fprintf(&b, "%s %+.6f\n", group, s.Groups[group])
 		for _, m := range s.Metrics {
 			if m.Group == group {

@@ -183,6 +183,10 @@ func Rank(m Market, rules Rules) Ranking {
 	}
 	compare(r.Scores, rules)
 	for i := range r.Scores {
+		r.Scores[i].group(rules)
+	}
+	standardiseGroups(r.Scores)
+	for i := range r.Scores {
 		r.Scores[i].total(m.Signals, rules)
 	}
 	slices.SortFunc(r.Scores, func(a, b Score) int {
@@ -241,7 +245,7 @@ func (s *Score) enough(rules Rules) error {
 }
 
 // total puts the score together.
-func (s *Score) total(signals []SignalState, rules Rules) {
+func (s *Score) group(rules Rules) {
 	sum, count := map[Group]float64{}, map[Group]float64{}
 	for _, m := range s.Metrics {
 		switch {
@@ -258,10 +262,28 @@ func (s *Score) total(signals []SignalState, rules Rules) {
 	for g, n := range count {
 		s.Groups[g] = sum[g] / n
 	}
+}
+
+// total adds the groups and the tilt up.
+func (s *Score) total(signals []SignalState, rules Rules) {
 	s.Tilt = tiltOf(ExposuresOf(s.SIC), signals)
-	total := float64(rules.QualityWeight*s.Groups[Quality]) + float64(rules.ValueWeight*s.Groups[Value]) +
-		float64(rules.MomentumWeight*s.Groups[Momentum]) + float64(rules.RiskWeight*s.Groups[Risk]) + s.Tilt.Total
-	s.Total = math.Round(total*1e6) / 1e6
+	s.Total = s.sum(rules.weights())
+}
+
+// scoreGroups are the groups of a score, in the order of the texts.
+var scoreGroups = []Group{Quality, Value, Momentum, Risk}
+
+func (r Rules) weights() map[Group]float64 {
+	return map[Group]float64{Quality: r.QualityWeight, Value: r.ValueWeight, Momentum: r.MomentumWeight, Risk: r.RiskWeight}
+}
+
+// sum is the total under some weights, rounded to six decimals.
+func (s *Score) sum(weights map[Group]float64) float64 {
+	total := 0.0
+	for _, g := range scoreGroups {
+		total += float64(weights[g] * s.Groups[g])
+	}
+	return math.Round((total+s.Tilt.Total)*1e6) / 1e6
 }
 
 // orZero is a number, zero for none.

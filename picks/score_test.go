@@ -148,8 +148,13 @@ func TestComparisonFollowsTheDefinitions(t *testing.T) {
 	rules.ClipTail = 0.1
 	compare(scores, rules)
 	for i := range scores {
+		scores[i].group(rules)
+	}
+	standardiseGroups(scores)
+	for i := range scores {
 		scores[i].total(nil, rules)
 	}
+	wide := map[Group][]float64{} // the group scores before they are standardised
 	for i, s := range scores {
 		groups, counts := map[Group]float64{}, map[Group]float64{}
 		for k, m := range s.Metrics {
@@ -209,8 +214,22 @@ func TestComparisonFollowsTheDefinitions(t *testing.T) {
 			}
 			groups[m.Group] += want
 		}
-		want := 0.35*groups[Quality]/counts[Quality] + 0.30*groups[Value]/counts[Value] + 0.25*groups[Momentum]/counts[Momentum] +
-			0.10*groups[Risk]/counts[Risk]
+		for g, n := range counts {
+			wide[g] = append(wide[g], groups[g]/n)
+		}
+	}
+	for i, s := range scores {
+		want := 0.0
+		for g, weight := range map[Group]float64{Quality: 0.35, Value: 0.30, Momentum: 0.25, Risk: 0.10} {
+			mean, squares := 0.0, 0.0
+			for _, v := range wide[g] {
+				mean += v / float64(len(scores))
+			}
+			for _, v := range wide[g] {
+				squares += (v - mean) * (v - mean)
+			}
+			want += weight * (wide[g][i] - mean) / math.Sqrt(squares/float64(len(scores)-1))
+		}
 		if math.Abs(s.Total-want) > 1e-6 {
 			t.Errorf("company %d: total %v, want %v", i, s.Total, want)
 		}

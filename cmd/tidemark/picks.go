@@ -135,7 +135,10 @@ func (c picksExplain) Run(ctx context.Context, p *program) error {
 			continue
 		}
 		if ranking.Pick != nil && ranking.Pick.CIK == s.CIK {
-			_, _ = fmt.Fprintln(p.stdout, "the method's pick of the day")
+			_, _ = fmt.Fprintln(p.stdout, "the method's pick of the day; with another weight it would be:")
+			for _, v := range ranking.Sensitivity(market.Past, picks.DefaultRules()) {
+				_, _ = fmt.Fprintf(p.stdout, "  %s\n", v)
+			}
 		}
 		for _, e := range ranking.Passed {
 			if e.CIK == s.CIK {

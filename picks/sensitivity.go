@@ -1,0 +1,59 @@
+package picks
+
+import (
+	"fmt"
+
+	"tidemark/internal/equity"
+)
+
+// Variation is the pick that another weight of one group would have made.
+type Variation struct {
+	Group Group
+	// Factor multiplies the group's weight; the other weights stay.
+	Factor float64
+	CIK    equity.CIK
+	Ticker string
+	// Same reports whether the pick stays what it is.
+	Same bool
+}
+
+// weightChanges are the factors by which Sensitivity changes each weight.
+var weightChanges = []float64{0.8, 1.2}
+
+// Sensitivity returns what the pick of the day would be if the weight of one group were a fifth smaller or larger: two variations for each
+// group, in the order of the groups. The objections of earlier picks stay the same. past are the earlier picks in any order. It is nil if
+// the ranking has no pick.
+func (r Ranking) Sensitivity(past []PastPick, rules Rules) []Variation {
+	if r.Pick == nil {
+		return nil
+	}
+	object := r.objection(past, rules)
+	var free []*Score
+	for i := range r.Scores {
+		if object(&r.Scores[i]) == "" {
+			free = append(free, &r.Scores[i])
+		}
+	}
+	var list []Variation
+	for _, g := range scoreGroups {
+		for _, factor := range weightChanges {
+			weights := rules.weights()
+			weights[g] *= factor
+			var best *Score
+			for _, s := range free { // in the order of their scores, so equal totals keep it
+				if best == nil || s.sum(weights) > best.sum(weights) {
+					best = s
+				}
+			}
+			if best != nil {
+				list = append(list, Variation{Group: g, Factor: factor, CIK: best.CIK, Ticker: best.Ticker, Same: best.CIK == r.Pick.CIK})
+			}
+		}
+	}
+	return list
+}
+
+// String is one line, for example "quality -20 %: AAPL".
+func (v Variation) String() string {
+	return fmt.Sprintf("%s %+.0f %%: %s", v.Group, 100*(v.Factor-1), v.Ticker)
+}
