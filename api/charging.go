@@ -131,6 +131,12 @@ func (s *Server) serveCharged(w http.ResponseWriter, r *http.Request, e accounts
 			w.WriteHeader(http.StatusOK)
 			return nil
 		}
+		if status == http.StatusNotModified {
+			// It is free: it tells nothing but the tag that the client named.
+			for _, name := range []string{"Link", "Last-Modified", "Content-Disposition"} {
+				h.Del(name)
+			}
+		}
 		transmit(w, r, rep, status)
 		return nil
 	}

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -94,4 +95,21 @@ func hasTag(header []string, tag string) bool {
 		}
 	}
 	return false
+}
+
+// namedTags returns an If-None-Match header without "*". For what has a price only tags that the client names count: "*" also matches what
+// the client never had.
+func namedTags(header []string) []string {
+	if !slices.ContainsFunc(header, func(line string) bool { return strings.Contains(line, "*") }) {
+		return header
+	}
+	var tags []string
+	for _, line := range header {
+		for element := range strings.SplitSeq(line, ",") {
+			if strings.TrimSpace(element) != "*" {
+				tags = append(tags, element)
+			}
+		}
+	}
+	return tags
 }

@@ -115,6 +115,7 @@ func (s *Server) sellPage(w http.ResponseWriter, r *http.Request, key postgres.K
 	if err := s.limited(w, r, "key", key.PublicID, s.billing.KeyRate); err != nil {
 		return nil, err
 	}
+	r.Header["If-None-Match"] = namedTags(r.Header["If-None-Match"])
 	if _, status := representation(r.Header["If-None-Match"], r.Header["Accept-Encoding"], page.Document); status == http.StatusNotModified {
 		return page, nil // the browser has it
 	}

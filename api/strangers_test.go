@@ -52,6 +52,43 @@ func TestHEADOfWhatHasAPriceTellsNothingOfIt(t *testing.T) {
 	}
 }
 
+// "If-None-Match: *" gave a free 304 whose Link told the last member of each page of a paid list.
+func TestAFreeAnswerTellsNothingOfWhatHasAPrice(t *testing.T) {
+	t.Parallel()
+	p := publish(t, accounts.ModelBalance)
+	links := 0
+	for path := range api.Data(p.publications) {
+		path = "/api/v1" + strings.ReplaceAll(path, "{ticker}", "ACME")
+		for _, query := range []string{"", "?limit=1"} {
+			for _, any := range []string{"*", ` *, "x"`, `"x",*`} {
+				a := p.ask(http.MethodGet, path+query, "Authorization", "Bearer "+p.key, "If-None-Match", any)
+				if a.StatusCode == http.StatusNotModified {
+					t.Errorf("GET %s with If-None-Match: %s: %s, Link: %s", path+query, any, a.Status, a.Header.Get("Link"))
+				}
+			}
+			paid := p.ask(http.MethodGet, path+query, "Authorization", "Bearer "+p.key)
+			if paid.StatusCode != http.StatusOK || paid.Header.Get("ETag") == "" {
+				continue // the path takes no limit
+			}
+			if paid.Header.Get("Link") != "" {
+				links++
+			}
+			a := p.ask(http.MethodGet, path+query, "Authorization", "Bearer "+p.key, "If-None-Match", "*, "+paid.Header.Get("ETag"))
+			if a.StatusCode != http.StatusNotModified || a.Header.Get("ETag") != paid.Header.Get("ETag") || a.Header.Get("X-Request-Cost") != "0.00" {
+				t.Errorf("GET %s of what the client has: %s, %s", path+query, a.Status, a.Header.Get("X-Request-Cost"))
+			}
+			for _, name := range []string{"Link", "Last-Modified", "Content-Length", "Content-Disposition"} {
+				if got := a.Header.Get(name); got != "" {
+					t.Errorf("the 304 of %s has %s: %s", path+query, name, got)
+				}
+			}
+		}
+	}
+	if links == 0 {
+		t.Error("no list had a next page: nothing was looked at")
+	}
+}
+
 func TestASandboxAndTheServiceRefuseEachOthersKeys(t *testing.T) {
 	t.Parallel()
 	for world, mark := range map[string]string{view.WorldLive: "tmk_live_", view.WorldSandbox: "tmk_test_"} {
