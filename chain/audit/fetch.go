@@ -102,6 +102,25 @@ func (s *server) get(ctx context.Context, query url.Values, each func(pick) erro
 	address := *s.base
 	address.Path += chainPath
 	address.RawQuery = query.Encode()
+	var a *answer
+	err := s.ask(ctx, &address, "application/json", func(resp *http.Response, body io.Reader) error {
+		if err := s.check(resp); err != nil {
+			return fmt.Errorf("ask %s: %w", address.Redacted(), err)
+		}
+		var err error
+		if a, err = readAnswer(body, each); err != nil {
+			return fmt.Errorf("read the answer of %s: %w", address.Redacted(), err)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+// ask sends a request and hands the response to read, with a body that ends if the server says nothing for too long.
+func (s *server) ask(ctx context.Context, address *url.URL, accept string, read func(resp *http.Response, body io.Reader) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	spoke := new(atomic.Bool)
@@ -115,25 +134,18 @@ func (s *server) get(ctx context.Context, query url.Values, each func(pick) erro
 	defer quiet.Stop()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address.String(), http.NoBody)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	r.Header.Set("Accept", "application/json")
+	r.Header.Set("Accept", accept)
 	resp, err := s.client.Do(r)
 	if err != nil {
 		if cause := context.Cause(ctx); cause != nil {
 			err = cause
 		}
-		return nil, fmt.Errorf("ask %s: %w", address.Redacted(), &transportError{err})
+		return fmt.Errorf("ask %s: %w", address.Redacted(), &transportError{err})
 	}
 	defer func() { _ = resp.Body.Close() }()
-	if err := s.check(resp); err != nil {
-		return nil, fmt.Errorf("ask %s: %w", address.Redacted(), err)
-	}
-	a, err := readAnswer(&timeoutReader{r: resp.Body, quiet: quiet, spoke: spoke, timeout: s.timeout, cause: func() error { return context.Cause(ctx) }}, each)
-	if err != nil {
-		return nil, fmt.Errorf("read the answer of %s: %w", address.Redacted(), err)
-	}
-	return a, nil
+	return read(resp, &timeoutReader{r: resp.Body, quiet: quiet, spoke: spoke, timeout: s.timeout, cause: func() error { return context.Cause(ctx) }})
 }
 
 // check refuses a response that does not match the request.
@@ -148,7 +160,7 @@ func (s *server) check(resp *http.Response) error {
 		if strings.HasSuffix(kind, "json") && json.NewDecoder(io.LimitReader(resp.Body, maxProblem)).Decode(&problem) == nil && problem.Detail != "" {
 			said = fmt.Sprintf(": %.500q", problem.Detail)
 		}
-		return fmt.Errorf("the server answers %s%s", resp.Status, said)
+		return fmt.Errorf("the server answers %d %s%s", resp.StatusCode, http.StatusText(resp.StatusCode), said)
 	}
 	if kind != "application/json" {
 		return fmt.Errorf("the server answers with %.80s instead of application/json: is it a Tidemark?", kind)

@@ -4,10 +4,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"net/http"
 	"net/url"
@@ -17,6 +15,7 @@ import (
 	"time"
 
 	"tidemark/api/view"
+	"tidemark/chain/audit"
 	"tidemark/chain/tlog"
 	"tidemark/ingest"
 	"tidemark/internal/series"
@@ -42,12 +41,14 @@ type comparison struct {
 
 // outside is the examination of a server's evidence, from outside.
 type outside struct {
-	reader forecastReader
+	reader *audit.Reader
 	def    signals.Definition
 	stated view.Evidence
 	// parsed are the readings of each body that was downloaded, by its SHA-256.
 	parsed map[string][]ingest.Reading
-	// place returns where a body states a reading.
+	// readings is how many there are.
+	readings int
+	// place returns where a body states a reading of the value.
 	place map[string]func(id series.ID, at time.Time) string
 	// withheld are the bodies that the licence keeps back.
 	withheld map[string]bool
@@ -62,8 +63,12 @@ var (
 // fromOutside downloads the evidence of a number and its bytes from a server, hashes and parses them, and computes the number again. It
 // trusts nothing that the server says beside the bytes.
 func (c explainCommand) fromOutside(ctx context.Context, p *program, def signals.Definition) error {
+	reader, err := audit.NewReader(c.URL, maxEvidenceBytes)
+	if err != nil {
+		return err
+	}
 	o := outside{
-		reader: forecastReader{base: strings.TrimRight(c.URL, "/"), client: &http.Client{Timeout: 2 * time.Minute}}, def: def,
+		reader: reader, def: def,
 		parsed: map[string][]ingest.Reading{}, place: map[string]func(series.ID, time.Time) string{}, withheld: map[string]bool{},
 	}
 	query := url.Values{}
@@ -74,11 +79,11 @@ func (c explainCommand) fromOutside(ctx context.Context, p *program, def signals
 		query.Set("as_of", c.AsOf.UTC().Format(time.RFC3339Nano))
 	}
 	path := "/api/signals/" + def.ID
-	if err := o.reader.get(ctx, path+"/evidence?"+query.Encode(), &o.stated); err != nil {
+	if err := o.reader.JSON(ctx, path+"/evidence?"+query.Encode(), maxEvidenceAnswer, &o.stated); err != nil {
 		return fmt.Errorf("read the evidence of %s at %s: %w", def.ID, c.URL, err)
 	}
-	if o.stated.ID != def.ID || o.stated.ObservedAt == nil || len(o.stated.ValueCells) == 0 {
-		return fmt.Errorf("%s states no observations behind %s", c.URL, def.ID)
+	if err := o.acceptable(); err != nil {
+		return fmt.Errorf("the evidence of %s: %w", c.URL, err)
 	}
 	for _, b := range o.stated.Bodies {
 		if err := o.body(ctx, b); err != nil {
@@ -103,6 +108,18 @@ func (c explainCommand) fromOutside(ctx context.Context, p *program, def signals
 	return nil
 }
 
+// acceptable refuses evidence of nothing, and of more than an honest server states.
+func (o *outside) acceptable() error {
+	if o.stated.ID != o.def.ID || o.stated.ObservedAt == nil || len(o.stated.ValueCells) == 0 {
+		return fmt.Errorf("it states no observations behind %s", o.def.ID)
+	}
+	if n, cells := len(o.stated.Bodies), len(o.stated.ValueCells)+len(o.stated.BaselineCells); n > maxEvidenceBodies || cells > maxEvidenceCells {
+		return fmt.Errorf("it states %d bodies and %d observations behind %s: more than %d and %d are not read", n, cells, o.def.ID,
+			maxEvidenceBodies, maxEvidenceCells)
+	}
+	return nil
+}
+
 func (o *outside) say(of, status, name, format string, args ...any) {
 	o.found = append(o.found, comparison{of, status, name, fmt.Sprintf(format, args...)})
 }
@@ -123,9 +140,9 @@ func (o *outside) body(ctx context.Context, b view.EvidenceBody) error {
 		o.say("body", differ, b.SHA256, "this is no SHA-256")
 		return nil
 	}
-	status, bytes, err := o.reader.raw(ctx, "/raw/"+b.SHA256)
+	status, bytes, err := o.reader.Raw(ctx, "/raw/"+b.SHA256, maxRawBody)
 	if err != nil {
-		return fmt.Errorf("read a body of %s: %w", o.reader.base, err)
+		return fmt.Errorf("read a body of %s: %w", o.reader.Base(), err)
 	}
 	switch status {
 	case http.StatusOK:
@@ -157,7 +174,15 @@ func (o *outside) body(ctx context.Context, b view.EvidenceBody) error {
 		o.say("body", differ, b.SHA256, "our parser does not read it: %v", err)
 		return nil
 	}
-	o.parsed[b.SHA256] = batch.Readings
+	kept := slices.DeleteFunc(batch.Readings, func(r ingest.Reading) bool { return !slices.Contains(o.def.Inputs, r.Series) })
+	if o.readings += len(kept); o.readings > maxEvidenceReadings {
+		return fmt.Errorf("the bodies of %s state more than %d values", o.reader.Base(), maxEvidenceReadings)
+	}
+	o.parsed[b.SHA256] = kept
+	o.say("body", agrees, b.SHA256, "%d bytes of %s, %d readings", len(bytes), b.Source, len(batch.Readings))
+	if !slices.ContainsFunc(o.stated.ValueCells, func(c view.EvidenceCell) bool { return c.SHA256 == b.SHA256 }) {
+		return nil
+	}
 	o.place[b.SHA256] = func(id series.ID, at time.Time) string {
 		if src.Locate == nil {
 			return ""
@@ -165,7 +190,6 @@ func (o *outside) body(ctx context.Context, b view.EvidenceBody) error {
 		place, _ := src.Locate(ingest.Response{Request: ingest.Request{URL: b.URL}, Body: bytes, FetchedAt: b.RetrievedAt}, id, at)
 		return place.Where
 	}
-	o.say("body", agrees, b.SHA256, "%d bytes of %s, %d readings", len(bytes), b.Source, len(batch.Readings))
 	return nil
 }
 
@@ -173,7 +197,7 @@ func (o *outside) body(ctx context.Context, b view.EvidenceBody) error {
 func (o *outside) keptBack(ctx context.Context, b view.EvidenceBody, answer []byte) error {
 	o.withheld[b.SHA256] = true
 	var problem view.Problem
-	if err := json.Unmarshal(answer, &problem); err != nil || problem.Raw == nil {
+	if err := audit.Decode(answer, &problem); err != nil || problem.Raw == nil {
 		o.say("body", differ, b.SHA256, "the server keeps it back and does not describe it")
 		return nil
 	}
@@ -192,9 +216,9 @@ func (o *outside) keptBack(ctx context.Context, b view.EvidenceBody, answer []by
 		o.say("body", differ, b.SHA256, "the address of its proof is none")
 		return nil
 	}
-	status, text, err := o.reader.raw(ctx, at.EscapedPath())
+	status, text, err := o.reader.Raw(ctx, at.EscapedPath(), maxRawBody)
 	if err != nil {
-		return fmt.Errorf("read a proof of %s: %w", o.reader.base, err)
+		return fmt.Errorf("read a proof of %s: %w", o.reader.Base(), err)
 	}
 	if status != http.StatusOK {
 		o.say("body", missing, b.SHA256, "kept back, and its proof is answered with %d", status)
@@ -388,11 +412,11 @@ func (o *outside) sameCells(of string, stated []view.EvidenceCell, ours []signal
 func (o *outside) lists(ctx context.Context, path string) error {
 	query := "?as_of=" + url.QueryEscape(o.stated.AsOf.UTC().Format(time.RFC3339Nano))
 	var snapshot view.SignalSnapshot
-	if err := o.reader.get(ctx, path+query, &snapshot); err != nil {
+	if err := o.reader.JSON(ctx, path+query, maxEvidenceAnswer, &snapshot); err != nil {
 		return fmt.Errorf("read the snapshot: %w", err)
 	}
 	var all view.Inputs
-	if err := o.reader.get(ctx, path+"/inputs"+query, &all); err != nil {
+	if err := o.reader.JSON(ctx, path+"/inputs"+query, maxEvidenceAnswer, &all); err != nil {
 		return fmt.Errorf("read the list of all bodies: %w", err)
 	}
 	numbers := o.stated.Numbers
@@ -429,36 +453,13 @@ func (o *outside) lists(ctx context.Context, path string) error {
 	return nil
 }
 
-// raw reads bytes of a server, whatever the status. It waits when the server asks to.
-func (f forecastReader) raw(ctx context.Context, path string) (status int, body []byte, err error) {
-	const tries, maxPause = 6, time.Minute
-	for try := 1; ; try++ {
-		r, err := http.NewRequestWithContext(ctx, http.MethodGet, f.base+path, http.NoBody)
-		if err != nil {
-			return 0, nil, err
-		}
-		resp, err := f.client.Do(r)
-		if err != nil {
-			return 0, nil, err
-		}
-		body, err = io.ReadAll(io.LimitReader(resp.Body, maxRawBody+1))
-		_ = resp.Body.Close()
-		switch {
-		case err != nil:
-			return 0, nil, err
-		case len(body) > maxRawBody:
-			return 0, nil, fmt.Errorf("%s answers with more than %d bytes", path, maxRawBody)
-		case resp.StatusCode != http.StatusTooManyRequests && resp.StatusCode != http.StatusServiceUnavailable || try == tries:
-			return resp.StatusCode, body, nil
-		}
-		seconds, _ := strconv.Atoi(resp.Header.Get("Retry-After"))
-		select {
-		case <-ctx.Done():
-			return 0, nil, ctx.Err()
-		case <-time.After(min(max(time.Duration(seconds)*time.Second, time.Second), maxPause)):
-		}
-	}
-}
-
-// maxRawBody limits a body that a server may send.
-const maxRawBody = 64 << 20
+// Limits of what a server may send: a body, any other answer, and all together. Evidence of years has some hundred bodies.
+const (
+	maxRawBody        = 64 << 20
+	maxEvidenceAnswer = 16 << 20
+	maxEvidenceBytes  = 512 << 20
+	maxEvidenceBodies = 5_000
+	maxEvidenceCells  = 20_000
+	// maxEvidenceReadings bounds what the parsers read of all bodies.
+	maxEvidenceReadings = 2_000_000
+)

@@ -21,7 +21,7 @@ func (o *outside) report(out io.Writer, asJSON bool) error {
 			Withheld int          `json:"withheld"`
 			Missing  int          `json:"missing"`
 			Compared []comparison `json:"compared"`
-		}{o.reader.base, o.def.ID, o.stated.AsOf, *o.stated.ObservedAt, o.count("", agrees), o.count("", differ), o.count("", hidden), o.count("", missing), o.found})
+		}{o.reader.Base(), o.def.ID, o.stated.AsOf, *o.stated.ObservedAt, o.count("", agrees), o.count("", differ), o.count("", hidden), o.count("", missing), o.found})
 	}
 	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
 	line := func(format string, args ...any) { _, _ = fmt.Fprintf(w, format+"\n", args...) }

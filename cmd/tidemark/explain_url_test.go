@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"tidemark/api/view"
+	"tidemark/chain/audit"
 	"tidemark/chain/tlog"
 	"tidemark/ingest"
 	"tidemark/ingest/sources"
@@ -241,4 +243,48 @@ func TestAValueWithFewerDigitsIsThatOfTheBytes(t *testing.T) {
 			t.Errorf("%s %v and %v: %t, want %t", c.series, c.stated, c.bytes, got, c.want)
 		}
 	}
+}
+
+func TestExplainAsksForABoundedNumberOfBodies(t *testing.T) {
+	t.Parallel()
+	s := newEvidenceServer(t)
+	for range maxEvidenceBodies {
+		s.evidence.Bodies = append(s.evidence.Bodies, s.evidence.Bodies[0])
+	}
+	def, _ := signals.ByID("eia-weekly-petroleum")
+	err := explainCommand{URL: s.url}.fromOutside(t.Context(), &program{stdout: &strings.Builder{}}, def)
+	if err == nil || !strings.Contains(err.Error(), "are not read") {
+		t.Errorf("%d bodies: %v", len(s.evidence.Bodies), err)
+	}
+}
+
+func FuzzEvidenceOfAServer(f *testing.F) {
+	f.Add([]byte(`{"id":"eia-weekly-petroleum","observed_at":"2026-05-08T00:00:00Z","as_of":"2026-05-14T00:00:00Z","numbers":{"value":1,"n":2},
+		"value_cells":[{"series":"eia.WCESTUS1","observed_at":"2026-05-08T00:00:00Z","value":1,"sha256":"a"}],"bodies":[{"sha256":"a"}]}`))
+	def, _ := signals.ByID("eia-weekly-petroleum")
+	gone, cancel := context.WithCancel(f.Context())
+	cancel() // nobody is asked
+	f.Fuzz(func(t *testing.T, evidence []byte) {
+		o := outside{def: def, parsed: map[string][]ingest.Reading{}, withheld: map[string]bool{}}
+		var err error
+		if o.reader, err = audit.NewReader("https://a.example", 1); err != nil {
+			t.Fatal(err)
+		}
+		if audit.Decode(evidence, &o.stated) != nil || o.acceptable() != nil {
+			return
+		}
+		for _, b := range o.stated.Bodies {
+			_ = o.keptBack(gone, b, evidence)
+		}
+		o.cells("value", o.stated.ValueCells)
+		o.cells("baseline", o.stated.BaselineCells)
+		o.numbers()
+		var out strings.Builder
+		if err := o.report(&out, false); err != nil {
+			t.Error(err)
+		}
+		if strings.ContainsFunc(out.String(), func(r rune) bool { return r != '\n' && !strconv.IsPrint(r) }) {
+			t.Errorf("the server commands the terminal: %q", out.String())
+		}
+	})
 }

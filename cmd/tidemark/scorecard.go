@@ -8,14 +8,12 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"net/http"
 	"net/url"
 	"slices"
-	"strings"
 	"text/tabwriter"
-	"time"
 
 	"tidemark/api/view"
+	"tidemark/chain/audit"
 	"tidemark/internal/config"
 	"tidemark/signals/forecast"
 )
@@ -36,8 +34,7 @@ func (c scorecardCommand) Run(ctx context.Context, p *program) error {
 	if base == "" {
 		base = p.settings.BaseURL()
 	}
-	f := forecastReader{base: strings.TrimRight(base, "/"), client: &http.Client{Timeout: forecastTimeout}}
-	list, cards, faults, err := f.judge(ctx)
+	list, cards, faults, err := judgeServer(ctx, base)
 	if err != nil {
 		return fmt.Errorf("read the forecasts of %s: %w", base, err)
 	}
@@ -58,20 +55,23 @@ func (c scorecardCommand) Run(ctx context.Context, p *program) error {
 }
 
 const (
-	forecastTimeout = 30 * time.Second
-	// maxForecasts and maxForecastBytes limit the data that a server may send: forecasts of all figures for a hundred years, and the size
-	// of a page.
-	maxForecasts     = 100_000
-	maxForecastBytes = 32 << 20
-	forecastPage     = "500"
+	// maxForecasts and maxForecastsBytes limit what a server may send: forecasts of all figures for decades. maxForecastBytes limits a page.
+	maxForecasts      = 30_000
+	maxForecastsBytes = 128 << 20
+	maxForecastBytes  = 8 << 20
+	forecastPage      = "500"
 )
 
-// judge reads everything and recomputes it. It reads the lists before the scorecards, and the record may grow in between. So after a
+// judgeServer reads everything and recomputes it. It reads the lists before the scorecards, and the record may grow in between. So after a
 // difference, it reads everything once more.
-func (f forecastReader) judge(ctx context.Context) (list []view.Forecast, cards []view.Scorecards, faults []string, err error) {
+func judgeServer(ctx context.Context, base string) (list []view.Forecast, cards []view.Scorecards, faults []string, err error) {
 	for range 2 {
+		reader, err := audit.NewReader(base, maxForecastsBytes)
+		if err != nil {
+			return nil, nil, nil, err
+		}
 		var stated []view.Scorecards
-		if list, stated, err = f.everything(ctx); err != nil {
+		if list, stated, err = everyForecast(ctx, reader); err != nil {
 			return nil, nil, nil, err
 		}
 		if cards, faults = judgeForecasts(list, stated); len(faults) == 0 {
@@ -79,39 +79,6 @@ func (f forecastReader) judge(ctx context.Context) (list []view.Forecast, cards 
 		}
 	}
 	return list, cards, faults, nil
-}
-
-// forecastReader reads the public list of an untrusted server.
-type forecastReader struct {
-	base   string
-	client *http.Client
-}
-
-func (f forecastReader) get(ctx context.Context, path string, into any) error {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, f.base+path, http.NoBody)
-	if err != nil {
-		return err
-	}
-	r.Header.Set("Accept", "application/json")
-	resp, err := f.client.Do(r)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = resp.Body.Close() }()
-	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s answers %s", path, resp.Status)
-	}
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxForecastBytes+1))
-	switch {
-	case err != nil:
-		return err
-	case len(body) > maxForecastBytes:
-		return fmt.Errorf("%s answers with more than %d bytes", path, maxForecastBytes)
-	}
-	if err := json.Unmarshal(body, into); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	return nil
 }
 
 // signalsForecast returns the signals with a forecast figure, each once.
@@ -124,18 +91,18 @@ func signalsForecast() (ids []string) {
 	return ids
 }
 
-// everything reads all forecasts, in the order of their chain, and the server's scorecards.
-func (f forecastReader) everything(ctx context.Context) (list []view.Forecast, stated []view.Scorecards, err error) {
+// everyForecast reads all forecasts, in the order of their chain, and the server's scorecards.
+func everyForecast(ctx context.Context, reader *audit.Reader) (list []view.Forecast, stated []view.Scorecards, err error) {
 	for _, id := range signalsForecast() {
 		path := "/api/signals/" + url.PathEscape(id)
 		var card view.Scorecards
-		if err := f.get(ctx, path+"/scorecard", &card); err != nil {
+		if err := reader.JSON(ctx, path+"/scorecard", maxForecastBytes, &card); err != nil {
 			return nil, nil, err
 		}
 		stated = append(stated, card)
 		for query := "?limit=" + forecastPage; query != ""; {
 			var page view.Forecasts
-			if err := f.get(ctx, path+"/forecasts"+query, &page); err != nil {
+			if err := reader.JSON(ctx, path+"/forecasts"+query, maxForecastBytes, &page); err != nil {
 				return nil, nil, err
 			}
 			if list = append(list, page.Data...); len(list) > maxForecasts {
@@ -237,7 +204,7 @@ func differsAt(at string, x, y any) string {
 			return ""
 		}
 	}
-	return fmt.Sprintf("%s is %v, %v recomputed", at, y, x)
+	return fmt.Sprintf("%s is %.200s, %.200s recomputed", at, fmt.Sprint(y), fmt.Sprint(x))
 }
 
 func printScorecards(out io.Writer, base string, list []view.Forecast, cards []view.Scorecards, faults []string) error {
@@ -245,14 +212,14 @@ func printScorecards(out io.Writer, base string, list []view.Forecast, cards []v
 	_, _ = fmt.Fprintln(w, "SIGNAL\tFIGURE\tGRADED\tOPEN\tVOID\tCRPS\tSKILL 1\tSKILL 2\t50 %\t80 %\t90 %\tLABEL")
 	for _, s := range cards {
 		for _, c := range s.Data {
-			_, _ = fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%d\t%s", s.ID, c.Figure, c.All.N, c.Open, c.Void, significant(c.All.CRPS))
+			_, _ = fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%d\t%s", s.ID, printable(c.Figure), c.All.N, c.Open, c.Void, significant(c.All.CRPS))
 			for _, k := range c.All.Skill {
 				_, _ = fmt.Fprintf(w, "\t%s", share(k.Skill))
 			}
 			for _, v := range c.All.Coverage {
 				_, _ = fmt.Fprintf(w, "\t%d (%d-%d)", v.Hits, v.Band[0], v.Band[1])
 			}
-			_, _ = fmt.Fprintf(w, "\t%s\n", c.Label)
+			_, _ = fmt.Fprintf(w, "\t%s\n", printable(c.Label))
 		}
 	}
 	if err := w.Flush(); err != nil {

@@ -3,11 +3,14 @@ package main
 import (
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"tidemark/api/view"
+	"tidemark/chain/audit"
+	"tidemark/signals"
 	"tidemark/signals/forecast"
 )
 
@@ -101,6 +104,12 @@ func TestAServerThatLiesAboutItsForecastsIsContradicted(t *testing.T) {
 		}, "outcome"},
 		{"a gap", func(l []view.Forecast, _ *view.Scorecards) { l[1].Seq = 7 }, "has the number 7"},
 		{"another signal's scorecard", func(_ []view.Forecast, c *view.Scorecards) { c.ID = "hormuz-transit" }, "is said to be that of"},
+		{"an escape as the label", func(l []view.Forecast, c *view.Scorecards) {
+			for i := range l {
+				l[i].Label = "\x1b]0;owned\a"
+			}
+			c.Data[0].Label = "\x1b]0;owned\a"
+		}, ""},
 		{"escapes", func(l []view.Forecast, _ *view.Scorecards) { l[1].Line = "\x1b[2J" + l[1].Line }, "MISMATCH"},
 	} {
 		t.Run(c.what, func(t *testing.T) {
@@ -117,4 +126,60 @@ func TestAServerThatLiesAboutItsForecastsIsContradicted(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A server that sends its readers elsewhere could make them ask addresses of their own network.
+func TestScorecardAndExplainStayAtTheServerThatWasNamed(t *testing.T) {
+	t.Parallel()
+	asked := make(chan string, 10)
+	inside := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { asked <- r.URL.Path }))
+	t.Cleanup(inside.Close)
+	server := httptest.NewServer(http.RedirectHandler(inside.URL+"/metadata", http.StatusFound))
+	t.Cleanup(server.Close)
+	def, _ := signals.ByID("eia-weekly-petroleum")
+	var out strings.Builder
+	p := &program{stdout: &out}
+	for name, err := range map[string]error{
+		"scorecard": scorecardCommand{URL: server.URL}.Run(t.Context(), p), "explain": explainCommand{URL: server.URL}.fromOutside(t.Context(), p, def),
+	} {
+		if err == nil || !strings.Contains(err.Error(), "redirects to") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	select {
+	case path := <-asked:
+		t.Errorf("another server was asked for %s", path)
+	default:
+	}
+}
+
+// Pages without end, or with a label of megabytes, filled the memory of who reads them.
+func TestScorecardReadsNoPageOfMegabytes(t *testing.T) {
+	t.Parallel()
+	label := strings.Repeat("x", 9<<20)
+	url := forecastServer(t, func(l []view.Forecast, _ *view.Scorecards) { l[0].Label = label })
+	err := scorecardCommand{URL: url}.Run(t.Context(), &program{stdout: &strings.Builder{}})
+	if err == nil || !strings.Contains(err.Error(), "more than") {
+		t.Errorf("a label of 9 MB: %.200v", err)
+	}
+}
+
+func FuzzForecastsOfAServer(f *testing.F) {
+	f.Add([]byte(`{"data":[{"id":"eia-weekly-petroleum/crude_stocks_change/2026-05-08","seq":1,"line":"a;b","hash":"c","grade":{"line":"d"}}]}`),
+		[]byte(`{"id":"eia-weekly-petroleum","data":[{"figure":"x","label":"y","all":{"skill":[{"skill":1}],"coverage":[{"band":[1,2]}]}}]}`))
+	f.Fuzz(func(t *testing.T, page, card []byte) {
+		var list view.Forecasts
+		var stated view.Scorecards
+		if audit.Decode(page, &list) != nil || audit.Decode(card, &stated) != nil {
+			return
+		}
+		cards, faults := judgeForecasts(list.Data, []view.Scorecards{stated})
+		var out strings.Builder
+		if err := printScorecards(&out, "https://a.example", list.Data, cards, faults); err != nil {
+			t.Error(err)
+		}
+		if strings.ContainsFunc(out.String(), func(r rune) bool { return r != '\n' && !strconv.IsPrint(r) }) {
+			t.Errorf("the server commands the terminal: %q", out.String())
+		}
+	})
 }

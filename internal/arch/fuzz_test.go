@@ -20,7 +20,7 @@ var decoders = map[string]string{
 	"net/url": "Parse ParseQuery", "golang.org/x/net/html": "Parse NewTokenizer", "bufio": "NewScanner NewReader", "encoding/binary": "Read",
 	"net/netip": "ParseAddr ParseAddrPort ParsePrefix", "mime": "ParseMediaType", "encoding/pem": "Decode", "net/http": "ParseTime",
 	"github.com/ethereum/go-ethereum/common/hexutil": "Decode DecodeBig DecodeUint64", "github.com/ethereum/go-ethereum/crypto": "SigToPub Ecrecover",
-	"github.com/xuri/excelize/v2": "OpenReader",
+	"github.com/xuri/excelize/v2": "OpenReader", "tidemark/chain/audit": "Decode NewReader",
 }
 
 // methods are decoders that are methods of values.
@@ -55,6 +55,7 @@ var census = map[string]string{
 	"api/view/":                         "ours: rows of the database, which the workers checked",
 	"backfill/":                         "ours: questions that were asked before",
 	"chain/audit/":                      "chain/audit.FuzzAnswers",
+	"chain/audit/reader.go":             "cmd/tidemark.FuzzEvidenceOfAServer cmd/tidemark.FuzzForecastsOfAServer",
 	"chain/base/eas.go":                 "chain/base.FuzzDecodeStatement chain/base.FuzzNodeAnswers",
 	"chain/base/proof.go":               "chain/base.FuzzSignature",
 	"chain/base/":                       "chain/base.FuzzNodeAnswers",
@@ -65,7 +66,10 @@ var census = map[string]string{
 	"chain/tlog/":                       "chain/tlog.FuzzLeaf chain/tlog.FuzzProof chain/tlog.FuzzCheckpoint chain/tlog.FuzzTilePath chain/tlog.FuzzBundle chain/tlog.FuzzPolicy",
 	"chain/witness/":                    "chain/witness.FuzzAddCheckpoint",
 	"chain/":                            "chain.FuzzPreimageNamesOneLink chain.FuzzCheckAgreesWithTheRules",
-	"cmd/tidemark/":                     "ours: settings, flags and files of the operator, and rows of the database",
+	"cmd/tidemark/explain_url.go":       "cmd/tidemark.FuzzEvidenceOfAServer",
+	"cmd/tidemark/ops.go":               "ours: what the operator's own roles answer",
+	"cmd/tidemark/program.go":           "ours: a file of the operator's state",
+	"cmd/tidemark/scorecard.go":         "cmd/tidemark.FuzzForecastsOfAServer",
 	"ingest/archive/manifest.go":        "ingest/archive.FuzzReadManifest",
 	"ingest/archive/":                   "ingest/archive.FuzzReadManifest",
 	"ingest/bls/":                       "ingest/bls.FuzzParse",
@@ -242,6 +246,22 @@ func TestEveryDecoderOfStrangersTextsHasAFuzzTarget(t *testing.T) {
 	}
 	if targets < 40 || len(used) < 40 {
 		t.Errorf("the census names %d targets and meets %d places: it does not look", targets, len(used))
+	}
+}
+
+// A folder of commands has both: files that read the operator's settings, and files that read what a stranger's server answers. A line for
+// the whole folder hid the latter.
+func TestTheCommandsHaveALineForEachFileThatDecodes(t *testing.T) {
+	t.Parallel()
+	for key := range census {
+		if strings.HasPrefix(key, "cmd/") && strings.HasSuffix(key, "/") {
+			t.Errorf("%s speaks for a whole folder", key)
+		}
+	}
+	for _, file := range []string{"cmd/tidemark/explain_url.go", "cmd/tidemark/scorecard.go"} {
+		if what := reads(t, file); what == "" || strings.HasPrefix(census[file], "ours:") {
+			t.Errorf("%s reads a server's answers: %q, %s", file, what, census[file])
+		}
 	}
 }
 
