@@ -331,7 +331,7 @@ func TestAgentsBeforeTheFirstLoad(t *testing.T) {
 	for tool, arguments := range map[string]map[string]any{
 		"get_latest_picks": nil, "get_stock_research": {"ticker": "ACME"}, "get_portfolio_summary": nil, "verify_pick": {"ticker": "ACME"},
 		"get_verification_chain": nil, "list_economic_events": nil, "get_economic_event": {"id": "x"}, "list_signals": nil,
-		"get_signal": {"id": "crack-spread-321"}, "get_signal_history": {"id": "crack-spread-321"},
+		"get_calendar": {}, "get_signal": {"id": "crack-spread-321"}, "get_signal_history": {"id": "crack-spread-321"},
 	} {
 		r := a.result("tools/call", map[string]any{"name": tool, "arguments": arguments})
 		if r["isError"] != true || !strings.Contains(fmt.Sprint(r["content"]), "call again") {

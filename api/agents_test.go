@@ -128,7 +128,7 @@ func TestAgents(t *testing.T) {
 }
 
 var toolNames = []string{
-	"get_economic_event", "get_latest_picks", "get_portfolio_summary", "get_signal", "get_signal_history", "get_stock_research", "get_verification_chain",
+	"get_calendar", "get_economic_event", "get_latest_picks", "get_portfolio_summary", "get_signal", "get_signal_history", "get_stock_research", "get_verification_chain",
 	"list_economic_events", "list_signals", "verify_pick",
 }
 
@@ -180,6 +180,7 @@ func bothEras(t *testing.T, a *agents) {
 				{Name: "verify_pick", Arguments: map[string]any{"ticker": "BORL"}},
 				{Name: "get_verification_chain"},
 				{Name: "list_signals"},
+				{Name: "get_calendar"},
 				{Name: "get_signal", Arguments: map[string]any{"id": "crack-spread-321"}},
 				{Name: "get_signal_history", Arguments: map[string]any{"id": "crack-spread-321", "limit": 2}},
 				{Name: "list_economic_events", Arguments: map[string]any{"limit": 1}},

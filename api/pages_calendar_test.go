@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
@@ -18,5 +19,36 @@ func TestTheCalendarIsAPageAndAFile(t *testing.T) {
 		if file.StatusCode != http.StatusOK || file.Header.Get("Content-Type") != "text/calendar; charset=utf-8" || !strings.HasPrefix(string(file.body), "BEGIN:VCALENDAR\r\n") {
 			t.Errorf("the file for %s: %s as %s", accept, file.Status, file.Header.Get("Content-Type"))
 		}
+	}
+}
+
+// The page, the file, the API and the tool for agents are made of one list.
+func TestTheCalendarIsTheSameEverywhere(t *testing.T) {
+	t.Parallel()
+	s := told(t)
+	answer := s.ask(http.MethodGet, "/api/calendar")
+	var list struct {
+		Data []struct {
+			Name       string
+			ExpectedAt string `json:"expected_at"`
+			Exact      bool
+		}
+		ICSURL string `json:"ics_url"`
+	}
+	if err := json.Unmarshal(answer.body, &list); err != nil || answer.StatusCode != http.StatusOK || !strings.HasSuffix(list.ICSURL, "/calendar.ics") {
+		t.Fatalf("%s: %s: %v", answer.Status, answer.body, err)
+	}
+	file := string(s.ask(http.MethodGet, "/calendar.ics").body)
+	page := string(s.ask(http.MethodGet, "/calendar", "Accept", browser).body)
+	if n := strings.Count(file, "BEGIN:VEVENT"); n != len(list.Data) || strings.Count(page, `<li class="card">`) != max(n, 1) {
+		t.Errorf("%d releases in the API, %d in the file, and the page %s", len(list.Data), n, page)
+	}
+	for i, r := range list.Data {
+		if i > 0 && r.ExpectedAt < list.Data[i-1].ExpectedAt {
+			t.Errorf("%s comes after %s", r.ExpectedAt, list.Data[i-1].ExpectedAt)
+		}
+	}
+	if a := s.ask(http.MethodGet, "/api/calendar?when=soon"); a.StatusCode != http.StatusBadRequest {
+		t.Errorf("an unknown parameter: %s", a.Status)
 	}
 }

@@ -161,6 +161,7 @@ func New(o Options) *Server {
 	s.handleGet(public, "/api/signals/{id}/forecasts", s.forecasts)
 	s.handleGet(public, "/api/signals/{id}/forecasts/{period}", s.forecastsOf)
 	s.handleGet(public, "/api/signals/{id}/scorecard", s.scorecard)
+	s.handleGet(public, "/api/calendar", s.calendar)
 	if o.Publications != nil {
 		s.handleGet(public, "/api/v1/info", s.info)
 	}

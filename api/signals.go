@@ -92,3 +92,26 @@ func (s *Server) find(r *http.Request) (*view.Signal, error) {
 func (s *Server) notFound(http.ResponseWriter, *http.Request) error {
 	return &problemError{code: view.CodeNotFound, detail: "Nothing is served at this address."}
 }
+
+// calendar lists the publications that are expected next.
+func (s *Server) calendar(w http.ResponseWriter, r *http.Request) error {
+	st, err := s.state()
+	if err != nil {
+		return err
+	}
+	if err := s.parameters(r).err(); err != nil {
+		return err
+	}
+	if err := s.limitHistory(w, r); err != nil {
+		return err
+	}
+	list, err := s.view.Calendar(r.Context(), st)
+	if err != nil {
+		return err
+	}
+	body, err := view.Encode(list)
+	if err != nil {
+		return err
+	}
+	return send(w, r, "application", "json", view.NewDocument(view.TypeJSON, view.CachePublic, body, time.Time{}))
+}

@@ -78,6 +78,7 @@ func (d *Discovery) links(b *strings.Builder, s site) {
 		{"/api/signals/openapi.json", "OpenAPI of the Signals API", "the signals alone"},
 		{"/api/signals", "Signals", "the catalog of the live signals, no key"},
 		{"/api/v1/info", "Info", "prices, billing model, languages, state of the chain, no key"},
+		{"/api/calendar", "Calendar", "the next releases with their forecasts, no key; /calendar.ics for calendar programs"},
 		{"/api/v1/verify/picks", "Hash chain", "every announced pick with its hash, recomputed, no key"},
 	}
 	if d.o.Sells {
@@ -88,6 +89,10 @@ func (d *Discovery) links(b *strings.Builder, s site) {
 	}
 	section("APIs", apis...)
 	b.WriteString("\nA key: `POST " + d.o.PublicURL + "/api/v1/auth/register` with `{\"name\": \"my-agent\"}`, then `Authorization: Bearer <key>`.\n")
+	b.WriteString("\n## Files and changes\n\nNo key, but for alerts.\n\n" +
+		"- `GET /data/manifest.json`: everything public as Parquet files, made each day, with SHA-256; also `/data/croissant.json`, `/data/datapackage.json`.\n" +
+		"- `GET /api/stream`: what becomes known, as server-sent events; `/api/stream/atom` as a feed.\n" +
+		"- `POST /api/v1/alerts`: the same, posted to a webhook by rules of a key.\n")
 	if d.o.Publications != nil {
 		b.WriteString("\n## Picks API\n\nEach wants the key.\n\n")
 		for _, e := range endpoint.All() {

@@ -59,6 +59,12 @@ var signalTools = []tool{
 		},
 		output: outputOf[view.SignalHistory], run: signalHistory,
 	},
+	{
+		name: "get_calendar", title: "Next releases",
+		description: "The publications of public figures that are expected next, the earliest first: the figure, its period, when it is expected (exact: the earliest " +
+			"time of a schedule, else an estimated day), and the central 80 % of the forecast that is recorded before the print.",
+		output: outputOf[view.Calendar], run: nextReleases,
+	},
 }
 
 // loaded returns the current signals, or a userError while nothing is loaded yet.
@@ -194,6 +200,29 @@ func signalHistory(d *Server, ctx context.Context, v values) (string, any, error
 	}
 	l.add("\n%s", s.Snapshot.Disclaimer)
 	return l.String(), json.RawMessage(body.Bytes()), nil
+}
+
+func nextReleases(d *Server, ctx context.Context, _ values) (string, any, error) {
+	st, err := d.loaded()
+	if err != nil {
+		return "", nil, err
+	}
+	list, err := d.o.View.Calendar(ctx, st)
+	if err != nil {
+		return "", nil, retried(err)
+	}
+	var l lines
+	l.add("%d releases are expected.", len(list.Data))
+	for _, r := range list.Data {
+		switch {
+		case r.Forecast != nil:
+			l.add("%s: %s (%s), forecast %s to %s %s with 80%% probability.", r.ExpectedAt.UTC().Format(time.RFC3339), r.Name, *r.Period, plain(r.Low), plain(r.High), r.Unit)
+		default:
+			l.add("About %s: %s.", r.ExpectedAt.Format(time.DateOnly), r.Name)
+		}
+	}
+	l.add("\n%s", list.Disclaimer)
+	return l.String(), list, nil
 }
 
 // signal adds a snapshot as a sentence.

@@ -2,9 +2,7 @@ package pages
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -27,38 +25,24 @@ type release struct {
 	stamp time.Time
 }
 
-// releases returns the expected publications in ascending time: the figures with a forecast that have no print yet, and for other signals
-// the estimated day of the next value.
+// releases returns the calendar as people read it.
 func (p *Pages) releases(ctx context.Context, r request) ([]release, error) {
-	var out []release
-	for _, s := range r.signals.Signals {
-		own := false
-		if len(forecast.Of(s.Definition.ID)) > 0 {
-			doc, _, err := p.o.View.Forecasts(ctx, s, view.ForecastsRequest{Limit: perPage})
-			if err != nil {
-				return nil, err
-			}
-			var list view.Forecasts
-			if err := json.Unmarshal(doc.Identity.Body, &list); err != nil {
-				return nil, fmt.Errorf("read an answer: %w", err)
-			}
-			for _, f := range list.Data {
-				if f.Grade != nil {
-					continue
-				}
-				own = true
-				row := newForecastRow(f, readerDecimals(forecast.Named(s.Definition.ID, f.Target.Figure)))
-				out = append(out, release{
-					Signal: s, Name: f.Target.Name, Period: f.Target.Period, At: f.Target.ReleaseAt, Exact: true, Forecast: f.ID, Low: row.Low80, High: row.High80,
-					Unit: f.Target.Unit, stamp: f.IssuedAt,
-				})
-			}
-		}
-		if next := expected(s.Definition, s.History.Points(beginning("5y", s.History.Last()))); !own && next.After(p.o.View.Now()) && s.Snapshot.AsOf != nil {
-			out = append(out, release{Signal: s, Name: s.Snapshot.Name, At: next.UTC().Truncate(24 * time.Hour), stamp: *s.Snapshot.AsOf})
-		}
+	list, err := p.o.View.Calendar(ctx, r.signals)
+	if err != nil {
+		return nil, err
 	}
-	slices.SortStableFunc(out, func(a, b release) int { return a.At.Compare(b.At) })
+	var out []release
+	for _, x := range list.Data {
+		one := release{Signal: r.signals.Signal(x.Signal), Name: x.Name, At: x.ExpectedAt, Exact: x.Exact, Unit: x.Unit, stamp: x.KnownAt}
+		if x.Forecast != nil {
+			decimals := readerDecimals(forecast.Named(x.Signal, *x.Figure))
+			one.Forecast, one.Period, one.Low, one.High = *x.Forecast, *x.Period, unknown, unknown
+			if x.Low != nil && x.High != nil {
+				one.Low, one.High = fixed(*x.Low, decimals), fixed(*x.High, decimals)
+			}
+		}
+		out = append(out, one)
+	}
 	return out, nil
 }
 

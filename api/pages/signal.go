@@ -142,7 +142,7 @@ func (p *Pages) signalView(ctx context.Context, r request, s *view.Signal) (body
 	if v, b := body.Snapshot.Value, body.Snapshot.BaselineValue; v != nil && b != nil {
 		body.Difference = s.Definition.Signed(*v - *b)
 	}
-	if next := expected(s.Definition, s.History.Points(beginning("5y", s.History.Last()))); asOf.IsZero() && next.After(p.o.View.Now()) {
+	if next := s.NextValue(); asOf.IsZero() && next.After(p.o.View.Now()) {
 		body.Next = next
 	}
 	path := "/signals/" + s.Definition.ID

@@ -101,7 +101,7 @@ const stretches = 320
 // values, which interrupts every line. It finds gaps before it omits points, because the remaining points are further apart than the
 // source's points.
 func columnsOf(d signals.Definition, points []view.HistoryPoint) columns {
-	none, longest := math.NaN(), gapFactor*spacing(points)
+	none, longest := math.NaN(), gapFactor*view.Spacing(points)
 	var all columns
 	add := func(x float64, p view.HistoryPoint) {
 		per := d.Scale()
@@ -214,39 +214,6 @@ func revised(points, now []view.HistoryPoint) (n int) {
 		}
 	}
 	return n
-}
-
-// released is how many of the newest points are used to estimate the next release.
-const released = 24
-
-// expected estimates when the next value becomes known. It adds the median distance of observations and the median publication delay to the
-// newest observation. It returns zero if the signal is seasonal or has too few points.
-func expected(d signals.Definition, points []view.HistoryPoint) time.Time {
-	points = points[max(len(points)-released, 0):]
-	var lags []float64
-	for _, p := range points {
-		if p.Vintage <= 1 {
-			lags = append(lags, p.PublishedAt.Sub(p.ObservedAt).Seconds())
-		}
-	}
-	if d.SeasonStart != 0 || len(lags) < 4 {
-		return time.Time{}
-	}
-	slices.Sort(lags)
-	return points[len(points)-1].ObservedAt.Add(time.Duration((spacing(points) + lags[len(lags)/2]) * float64(time.Second)))
-}
-
-// spacing returns the median distance of neighbours in seconds.
-func spacing(points []view.HistoryPoint) float64 {
-	if len(points) < 2 {
-		return 0
-	}
-	d := make([]float64, len(points)-1)
-	for i := range d {
-		d[i] = points[i+1].ObservedAt.Sub(points[i].ObservedAt).Seconds()
-	}
-	slices.Sort(d)
-	return d[len(d)/2]
 }
 
 // describe describes a plot in words.

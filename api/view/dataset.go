@@ -31,6 +31,7 @@ type Dataset struct {
 	Technique           string         `json:"measurementTechnique"`
 	IsBasedOn           string         `json:"isBasedOn,omitempty"`
 	Catalog             DataCatalog    `json:"includedInDataCatalog"`
+	IsPartOf            *DatasetPart   `json:"isPartOf,omitempty"`
 	Distribution        []DataDownload `json:"distribution"`
 }
 
@@ -58,6 +59,13 @@ type Property struct {
 
 // DataCatalog is a schema.org DataCatalog.
 type DataCatalog struct {
+	Type string `json:"@type"`
+	Name string `json:"name"`
+	URL  string `json:"url"`
+}
+
+// DatasetPart is a schema.org Dataset that another one is a part of.
+type DatasetPart struct {
 	Type string `json:"@type"`
 	Name string `json:"name"`
 	URL  string `json:"url"`
@@ -111,6 +119,7 @@ func (o Options) dataset(d signals.Definition, s SignalSnapshot) Dataset {
 		},
 		Technique: d.Technique,
 		Catalog:   DataCatalog{Type: "DataCatalog", Name: Product, URL: o.catalogURL()},
+		IsPartOf:  &DatasetPart{Type: "Dataset", Name: setTitle, URL: o.PublicURL + "/data/manifest.json"},
 		Distribution: []DataDownload{
 			{Type: "DataDownload", Encoding: TypeJSON, ContentURL: s.HistoryURL},
 			{Type: "DataDownload", Encoding: TypeCSV, ContentURL: s.HistoryURL + "?format=" + FormatCSV},

@@ -101,7 +101,7 @@ func mcpInspector(t *testing.T, s *server) {
 
 			list, out := ask("tools/list", "--strict")
 			want := []string{
-				"get_economic_event", "get_latest_picks", "get_portfolio_summary", "get_signal", "get_signal_history", "get_stock_research",
+				"get_calendar", "get_economic_event", "get_latest_picks", "get_portfolio_summary", "get_signal", "get_signal_history", "get_stock_research",
 				"get_verification_chain", "list_economic_events", "list_signals", "verify_pick",
 			}
 			if got := names(list["tools"]); !slices.Equal(got, want) {
@@ -120,6 +120,7 @@ func mcpInspector(t *testing.T, s *server) {
 				{"get_verification_chain", "limit=2"},
 				{"list_economic_events", "limit=1"},
 				{"list_signals"},
+				{"get_calendar"},
 				{"get_signal", "id=crack-spread-321"},
 				{"get_signal_history", "id=crack-spread-321", "limit=100"},
 			} {

@@ -219,6 +219,13 @@ func signalEndpoints() []route {
 			answers:     []answer{ok("The scorecards.", cached, body[view.Scorecards]("")), unchanged},
 			codes:       append([]string{view.CodeInvalidParameter, view.CodeUnknownSignal, view.CodeNotFound, view.CodeRateLimited}, reads...),
 		},
+		{
+			id: "getCalendar", method: http.MethodGet, path: "/api/calendar", tag: "Signals",
+			summary:     "List the next releases",
+			description: "The publications that are expected next, the earliest first: figures with a forecast that have no print yet, and for other signals the estimated day of the next value. `/calendar.ics` is the same for calendar programs.",
+			answers:     []answer{ok("The list.", cached, body[view.Calendar]("")), unchanged},
+			codes:       append([]string{view.CodeInvalidParameter, view.CodeRateLimited}, reads...),
+		},
 	}
 }
 

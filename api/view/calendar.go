@@ -1,0 +1,149 @@
+package view
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"tidemark/signals"
+	"tidemark/signals/forecast"
+)
+
+// Calendar lists the publications that are expected next, the earliest first.
+type Calendar struct {
+	Data []Release `json:"data"`
+	// ICSURL is the same for calendar programs.
+	ICSURL      string `json:"ics_url"`
+	Environment string `json:"environment"`
+	Disclaimer  string `json:"disclaimer"`
+}
+
+// Release is a publication that is expected.
+type Release struct {
+	// Signal is the id of the signal that the figure is behind.
+	Signal string `json:"signal"`
+	// Source is the publisher's address.
+	Source string `json:"source_url"`
+	// Figure is the figure with a forecast, null where the next value of the signal is meant.
+	Figure *string `json:"figure"`
+	Name   string  `json:"name"`
+	// Period is what the figure is about, null if that is not known.
+	Period *string `json:"period"`
+	// ExpectedAt is when it is expected. If Exact is set, it is the earliest time of the publisher's schedule. Otherwise it is a day, estimated
+	// from earlier releases.
+	ExpectedAt time.Time `json:"expected_at"`
+	Exact      bool      `json:"exact"`
+	// Forecast is the id of the recorded forecast, with the bounds of its central 80 %. They are null without a forecast.
+	Forecast *string  `json:"forecast_id"`
+	Unit     string   `json:"unit"`
+	Low      *float64 `json:"low_80"`
+	High     *float64 `json:"high_80"`
+	// KnownAt is when this entry became known.
+	KnownAt time.Time `json:"known_at"`
+	// MachineURL is where the forecast or the signal is.
+	MachineURL string `json:"machine_url"`
+}
+
+// maxOpenForecasts is how many of a signal's newest forecasts are looked through for those without a print.
+const maxOpenForecasts = 50
+
+// NextValue estimates when the next value of the signal becomes known. It returns zero if that cannot be estimated.
+func (s *Signal) NextValue() time.Time {
+	last := s.History.Last()
+	if last.IsZero() {
+		return last
+	}
+	return expectedNext(s.Definition, s.History.Points(last.AddDate(-5, 0, 0)))
+}
+
+// Calendar returns the publications that are expected next: the figures with a forecast that have no print yet, and for other signals the
+// estimated day of the next value. The error is postgres.ErrUnavailable if the database is unavailable.
+func (v *View) Calendar(ctx context.Context, st *State) (*Calendar, error) {
+	out := &Calendar{Data: []Release{}, ICSURL: v.o.PublicURL + "/calendar.ics", Environment: v.o.environment(), Disclaimer: st.Disclaimer}
+	for _, s := range st.Signals {
+		own, err := v.openForecasts(ctx, s)
+		if err != nil {
+			return nil, err
+		}
+		out.Data = append(out.Data, own...)
+		if next := s.NextValue(); len(own) == 0 && next.After(v.o.Now()) && s.Snapshot.AsOf != nil {
+			out.Data = append(out.Data, Release{
+				Signal: s.Definition.ID, Source: s.Definition.SourceURL, Name: s.Snapshot.Name, Unit: s.Snapshot.Unit, ExpectedAt: next.UTC().Truncate(24 * time.Hour),
+				KnownAt: *s.Snapshot.AsOf, MachineURL: v.o.machineURL(s.Definition.ID),
+			})
+		}
+	}
+	slices.SortStableFunc(out.Data, func(a, b Release) int { return a.ExpectedAt.Compare(b.ExpectedAt) })
+	return out, nil
+}
+
+// openForecasts returns the figures of a signal that have a forecast and no print yet.
+func (v *View) openForecasts(ctx context.Context, s *Signal) (out []Release, err error) {
+	id := s.Definition.ID
+	if len(forecast.Of(id)) == 0 {
+		return nil, nil
+	}
+	doc, _, err := v.Forecasts(ctx, s, ForecastsRequest{Limit: maxOpenForecasts})
+	if err != nil {
+		return nil, err
+	}
+	var list Forecasts
+	if err := json.Unmarshal(doc.Identity.Body, &list); err != nil {
+		return nil, fmt.Errorf("read an answer: %w", err)
+	}
+	for _, f := range list.Data {
+		if f.Grade != nil {
+			continue
+		}
+		out = append(out, Release{
+			Signal: id, Source: s.Definition.SourceURL, Figure: &f.Target.Figure, Name: f.Target.Name, Period: &f.Target.Period, ExpectedAt: f.Target.ReleaseAt, Exact: true,
+			Forecast: &f.ID, Unit: f.Target.Unit, Low: quantileOf(f, 0.1), High: quantileOf(f, 0.9), KnownAt: f.IssuedAt,
+			MachineURL: v.o.machineURL(id) + "/forecasts/" + f.Target.Period,
+		})
+	}
+	return out, nil
+}
+
+func quantileOf(f Forecast, p float64) *float64 {
+	for _, q := range f.Quantiles {
+		if q.P == p {
+			return &q.Value
+		}
+	}
+	return nil
+}
+
+// released is how many of the newest points are used to estimate the next release.
+const released = 24
+
+// expectedNext estimates when the next value becomes known. It adds the median distance of observations and the median publication delay to the
+// newest observation. It returns zero if the signal is seasonal or has too few points.
+func expectedNext(d signals.Definition, points []HistoryPoint) time.Time {
+	points = points[max(len(points)-released, 0):]
+	var lags []float64
+	for _, p := range points {
+		if p.Vintage <= 1 {
+			lags = append(lags, p.PublishedAt.Sub(p.ObservedAt).Seconds())
+		}
+	}
+	if d.SeasonStart != 0 || len(lags) < 4 {
+		return time.Time{}
+	}
+	slices.Sort(lags)
+	return points[len(points)-1].ObservedAt.Add(time.Duration((Spacing(points) + lags[len(lags)/2]) * float64(time.Second)))
+}
+
+// Spacing returns the median distance of neighbours in seconds.
+func Spacing(points []HistoryPoint) float64 {
+	if len(points) < 2 {
+		return 0
+	}
+	d := make([]float64, len(points)-1)
+	for i := range d {
+		d[i] = points[i+1].ObservedAt.Sub(points[i].ObservedAt).Seconds()
+	}
+	slices.Sort(d)
+	return d[len(d)/2]
+}
