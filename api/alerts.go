@@ -70,40 +70,45 @@ func (s *Server) createAlert(w http.ResponseWriter, r *http.Request) error {
 	if _, err := readObject(w, r, &asked, false); err != nil {
 		return err
 	}
-	rule, target, err := s.parseAlert(asked)
+	made, err := s.makeAlert(r, key, asked)
 	if err != nil {
 		return err
+	}
+	w.Header().Set("Location", s.view.PublicURL()+alertsPath+"/"+made.ID)
+	return s.sendOnce(w, r, http.StatusCreated, view.AlertBody{
+		Data: made,
+		Meta: view.RegisteredMeta{RequestID: w.Header().Get("X-Request-Id"), Warning: secretWarning},
+	})
+}
+
+// makeAlert makes a rule of a key.
+func (s *Server) makeAlert(r *http.Request, key postgres.Key, asked alertRequest) (made view.MadeAlert, err error) {
+	rule, target, err := s.parseAlert(asked)
+	if err != nil {
+		return made, err
 	}
 	encoded, err := json.Marshal(rule)
 	if err != nil {
-		return fmt.Errorf("write a rule: %w", err)
+		return made, fmt.Errorf("write a rule: %w", err)
 	}
-	secret, err := pushes.NewSecret()
-	if err != nil {
-		return err
+	if made.Secret, err = pushes.NewSecret(); err != nil {
+		return made, err
 	}
 	one := postgres.PushRule{PublicID: randomID("alert_"), KeyID: key.ID, Topic: rule.Topic(), Rule: encoded, URL: target}
-	err = s.billing.DB.CreatePushRule(r.Context(), one, secret)
+	err = s.billing.DB.CreatePushRule(r.Context(), one, made.Secret)
 	switch {
 	case errors.Is(err, postgres.ErrTooManyRules):
-		return &problemError{code: view.CodeInvalidRequest, detail: fmt.Sprintf("A key can have %d alerts. Delete one first.", postgres.MaxPushRules)}
+		return made, &problemError{code: view.CodeInvalidRequest, detail: fmt.Sprintf("A key can have %d alerts. Delete one first.", postgres.MaxPushRules)}
 	case errors.Is(err, postgres.ErrRulesFull):
-		return &problemError{code: view.CodeUnavailable, detail: "There are too many alerts of all keys.", retryAfter: "3600"}
+		return made, &problemError{code: view.CodeUnavailable, detail: "There are too many alerts of all keys.", retryAfter: "3600"}
 	case err != nil:
-		return s.rejectBody(r, err)
+		return made, s.rejectBody(r, err)
 	}
 	if one, _, err = s.billing.DB.PushRuleOf(r.Context(), key.ID, one.PublicID, 0); err != nil {
-		return s.rejectBody(r, err)
+		return made, s.rejectBody(r, err)
 	}
-	shown, err := showAlert(one)
-	if err != nil {
-		return err
-	}
-	w.Header().Set("Location", s.view.PublicURL()+alertsPath+"/"+one.PublicID)
-	return s.sendOnce(w, r, http.StatusCreated, view.AlertBody{
-		Data: view.MadeAlert{Alert: shown, Secret: secret},
-		Meta: view.RegisteredMeta{RequestID: w.Header().Get("X-Request-Id"), Warning: secretWarning},
-	})
+	made.Alert, err = showAlert(one)
+	return made, err
 }
 
 const secretWarning = "Store this secret now; it is not shown again."
@@ -136,19 +141,28 @@ func (s *Server) listAlerts(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	list, err := s.alertsOf(r, key)
+	if err != nil {
+		return err
+	}
+	return s.sendKeyed(w, r, view.Alerts{Data: list})
+}
+
+// alertsOf returns the rules of a key, oldest first.
+func (s *Server) alertsOf(r *http.Request, key postgres.Key) ([]view.Alert, error) {
 	list, err := s.billing.DB.PushRules(r.Context(), key.ID)
 	if err != nil {
-		return s.unavailable(r, err)
+		return nil, s.unavailable(r, err)
 	}
-	body := view.Alerts{Data: []view.Alert{}}
+	out := []view.Alert{}
 	for _, one := range list {
 		shown, err := showAlert(one)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		body.Data = append(body.Data, shown)
+		out = append(out, shown)
 	}
-	return s.sendKeyed(w, r, body)
+	return out, nil
 }
 
 // alert returns a rule of the key with its newest messages.
@@ -231,6 +245,14 @@ func (s *Server) testAlert(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	id := r.PathValue("id")
+	if err := s.sendTest(r, key, id); err != nil {
+		return err
+	}
+	return s.sent(w, r, id, 1)
+}
+
+// sendTest has a test message of a rule sent.
+func (s *Server) sendTest(r *http.Request, key postgres.Key, id string) error {
 	body, err := pushes.NewTest(id, s.billing.Now())
 	if err != nil {
 		return err
@@ -238,7 +260,7 @@ func (s *Server) testAlert(w http.ResponseWriter, r *http.Request) error {
 	if err := s.billing.DB.TestPushRule(r.Context(), key.ID, id, randomID("msg_test_"), body); err != nil {
 		return s.rejectAlert(r, err)
 	}
-	return s.sent(w, r, id, 1)
+	return nil
 }
 
 // sent says that messages are on their way.

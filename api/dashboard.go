@@ -331,6 +331,9 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request, status int, x sess
 	}
 	d.Today, d.Month = view.UsageSum{Requests: a.RequestsToday, Cost: a.CostToday.String()}, view.UsageSum{Requests: a.RequestsMonth, Cost: a.CostMonth.String()}
 	d.Token, d.Once, d.MinTopUp = x.token(), rand.Text(), accounts.MinTopUp.Shortest()
+	if err := s.addAlerts(r, x, &d); err != nil {
+		return err
+	}
 	d.Cards = s.o.Cards != nil && s.billing.Tariff.Model == accounts.ModelBalance
 	if s.claimService != nil && d.Transfers == nil {
 		t := s.claimService.transfers()

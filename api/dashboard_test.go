@@ -66,7 +66,7 @@ func openOffice(t *testing.T) *dashboardFixture {
 	o := &dashboardFixture{cards: &testLog{Client: client}}
 	o.system = start(t, setup{
 		accounts: &api.Accounts{Tariff: tariff, Now: time.Now, Limiter: limiter}, cards: o.cards,
-		claims: &api.ClaimsOptions{Seller: seller, WaitTimeout: time.Millisecond},
+		claims: &api.ClaimsOptions{Seller: seller, WaitTimeout: time.Millisecond}, pushes: true,
 	})
 	return o
 }

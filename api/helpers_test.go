@@ -123,6 +123,8 @@ type setup struct {
 	cards api.Cards
 	// claims may be nil.
 	claims *api.ClaimsOptions
+	// pushes reports that there is a stream, and that keys can have alerts.
+	pushes bool
 	// tracer may be nil.
 	tracer *telemetry.Tracer
 	// unloaded keeps the view in the state before the first load.
@@ -164,7 +166,11 @@ func start(t testing.TB, o setup) *system {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.server = api.New(api.Options{View: s.view, Pages: html, Ready: o.ready, Accounts: o.accounts, Cards: o.cards, Claims: o.claims, Data: o.data, Log: log, Now: time.Now, Tracer: o.tracer})
+	var outbox api.PushStore
+	if o.pushes {
+		outbox = db
+	}
+	s.server = api.New(api.Options{Pushes: outbox, View: s.view, Pages: html, Ready: o.ready, Accounts: o.accounts, Cards: o.cards, Claims: o.claims, Data: o.data, Log: log, Now: time.Now, Tracer: o.tracer})
 	server := s.server // serve may replace it
 	s.run(func(ctx context.Context) error { return server.Serve(ctx, ln) })
 	s.run(s.server.Run)

@@ -186,6 +186,9 @@ func New(o Options) *Server {
 		s.handle(public, http.MethodPost, "/webhooks/stripe", s.webhook)
 		if o.Pages != nil {
 			s.dashboard(public)
+			if o.Pushes != nil {
+				s.alertForms(public)
+			}
 		}
 	}
 	if o.Payments != nil {

@@ -28,6 +28,12 @@ type Dashboard struct {
 	MinTopUp string
 	// Transfers describes how to pay with the stablecoin. It is nil if transfers are not accepted.
 	Transfers *DashboardTransfers
+	// HasAlerts reports whether the key can have alerts. AlertKinds and AlertSignals are what a rule can be about. NewSecret is the secret of a new
+	// alert, in the only response that shows it.
+	HasAlerts                bool
+	Alerts                   []Alert
+	AlertKinds, AlertSignals []string
+	NewSecret                string
 	// NewKey is the key's new text, in the only response that shows it.
 	NewKey string
 	// Returned reports whether the visitor returns from the payment processor.
