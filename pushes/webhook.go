@@ -160,6 +160,11 @@ func (s *Sender) Send(ctx context.Context, m Message) (Outcome, error) {
 	if err := CheckTarget(m.URL, s.private); err != nil {
 		return Outcome{Fault: "the address is not allowed"}, nil //nolint:nilerr // the settings may have changed since the rule was made
 	}
+	return s.send(ctx, m)
+}
+
+// send sends to an address that was checked as it is written.
+func (s *Sender) send(ctx context.Context, m Message) (Outcome, error) {
 	at := s.now()
 	var signatures []string
 	for _, secret := range m.Secrets {
@@ -198,10 +203,8 @@ func fault(err error) string {
 	var dns *net.DNSError
 	var cert *tls.CertificateVerificationError
 	switch {
-	case errors.Is(err, publicnet.ErrNotPublic):
-		return "the host is not in the public internet"
-	case errors.As(err, &dns):
-		return "the host was not found"
+	case errors.Is(err, publicnet.ErrNotPublic), errors.As(err, &dns): // not told apart: names of a private network are nobody's business
+		return "the host has no address in the public internet"
 	case errors.As(err, &cert):
 		return "the certificate is not valid for the host"
 	case errors.As(err, &timeout) && timeout.Timeout():

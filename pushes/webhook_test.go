@@ -109,6 +109,11 @@ func TestANameThatLeadsInsideIsNotConnectedTo(t *testing.T) {
 			t.Errorf("%s was connected to", host)
 		}
 	}
+	// The check of the address itself, without that of the name: the fault is that of a name that does not exist.
+	inside, err := pushes.NewSender(pushes.SenderOptions{Now: time.Now}).SendUnchecked(t.Context(), pushes.Message{URL: s.URL, ID: "msg_1"})
+	if err != nil || inside.Status != 0 || inside.Fault != "the host has no address in the public internet" {
+		t.Errorf("an address of this machine: %+v, %v", inside, err)
+	}
 	got, err := sender(false, 0).Send(t.Context(), pushes.Message{URL: "https://localhost.:" + port + "/", ID: "msg_1", Body: []byte("{}")})
 	if err != nil || got.Accepted() || got.Status != 0 || asked.Load() != 0 {
 		t.Errorf("the outcome is %+v, %v, and the server was asked %d times", got, err, asked.Load())
