@@ -127,6 +127,7 @@ memory: ## Measure how much memory a scheduler, a worker and an API take as proc
 .PHONY: chaos
 chaos: ## Kill, freeze and restart real processes for five minutes, on one Redis, on Sentinels and on a Cluster
 	@go test -count=1 -v -timeout 90m -run 'TestChaos$$' ./test/chaos -seconds $(CHAOS_SECONDS) -seed $(CHAOS_SEED)
+	@go test -count=1 -v -timeout 60m -run 'TestNothingPushedIsLost$$' ./test/faults -pushes.listeners 500 -pushes.webhooks 50 -pushes.outage 1m
 
 .PHONY: chaos-short
 chaos-short: ## The same for one minute on one Redis
