@@ -65,7 +65,7 @@ func (h *helpText) line(format string, args ...any) {
 // program lists the commands by purpose, one a line.
 func (h *helpText) program(root *kong.Node) {
 	h.line("Usage: %s COMMAND [flags]", root.Name)
-	h.line("%s\n", root.Help)
+	h.line("%s", root.Help)
 	for _, g := range purposes {
 		title := g.Title
 		for _, c := range root.Children {

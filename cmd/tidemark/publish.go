@@ -16,7 +16,7 @@ import (
 
 type publishCommand struct {
 	config.Stored
-	config.Site
+	config.Address
 
 	To   string `arg:"" help:"A folder, or a bucket (s3://bucket?region=eu-central-1&prefix=data/), as ARCHIVE_URL."`
 	Date string `help:"The day of the set, YYYY-MM-DD. Default: the newest."`

@@ -39,7 +39,7 @@ type schedulerCommand struct {
 type workerCommand struct {
 	config.Database
 	config.Redis
-	config.Site
+	config.Address
 	config.PrivateListener
 	config.OperatorPages
 	config.Archive
