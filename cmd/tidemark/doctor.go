@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 	"syscall"
 	"time"
 
@@ -191,7 +190,7 @@ func (p *program) checkRedis(ctx context.Context) []ops.Finding {
 	return ops.Result(ops.Healthy, "", "%s, answers in %s", at.Kind(), p.now().Sub(began).Round(100*time.Microsecond))
 }
 
-// checkArchive writes a fixed text to the archive, reads it again, and leaves it there: raw bytes are never deleted. db is nil if the
+// checkArchive writes a trial file to the archive, in the place of the last one, and reads it again. db is nil if the
 // database is unavailable.
 func (p *program) checkArchive(ctx context.Context, db *postgres.DB) []ops.Finding {
 	if db == nil {
@@ -216,16 +215,14 @@ func (p *program) checkArchive(ctx context.Context, db *postgres.DB) []ops.Findi
 }
 
 func probe(ctx context.Context, store *archive.Store, setting, healthy string) []ops.Finding {
-	const text = "The doctor of Tidemark was here.\n"
-	sum, err := store.Put(ctx, []byte(text))
-	if errors.Is(err, syscall.ENOSPC) {
-		return ops.Result(ops.Bad, "make room at "+setting, "the disk is full: %v", err)
-	}
-	if err != nil {
-		return ops.Result(ops.Bad, "let this user write to the archive of "+setting, "%v", err)
-	}
-	if b, err := store.Get(ctx, sum); err != nil || string(b) != text {
-		return ops.Result(ops.Bad, "check the storage of "+setting, "what was written cannot be read: %v", err)
+	write, read := store.Try(ctx)
+	switch {
+	case errors.Is(write, syscall.ENOSPC):
+		return ops.Result(ops.Bad, "make room at "+setting, "the disk is full: %v", write)
+	case write != nil:
+		return ops.Result(ops.Bad, "let this user write to the archive of "+setting, "it cannot be written: %v", write)
+	case read != nil:
+		return ops.Result(ops.Bad, "check the storage of "+setting, "what was written cannot be read: %v", read)
 	}
 	return ops.Result(ops.Healthy, "", "%s", healthy)
 }
@@ -237,7 +234,7 @@ const lowDisk = 2 << 30
 func (p *program) checkDisks(context.Context) []ops.Finding {
 	list := checkDisk("STATE_DIR", p.settings.StateDir)
 	for _, a := range []address{{"ARCHIVE_URL", p.settings.ArchiveURL}, {"ARCHIVE_COLD_URL", p.settings.ColdURL}} {
-		if dir, bucket := strings.CutPrefix(a.addr, "file://"); a.addr != "" && (bucket || !strings.Contains(a.addr, "://")) {
+		if dir, err := archive.LocalFolder(a.addr); err == nil && dir != "" { // the check of the archive tells of an error
 			list = append(list, checkDisk(a.setting, dir)...)
 		}
 	}

@@ -3,8 +3,11 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"net"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -95,8 +98,9 @@ func TestTheDoctorNamesWhatIsBadAndTheRepair(t *testing.T) {
 	if _, err := db.EnsureWorld(t.Context(), "live", nil); err != nil {
 		t.Fatal(err)
 	}
+	kept := t.TempDir()
 	doctor := []string{
-		"doctor", "--database-url=" + url, "--redis-url=" + pgtest.Redis(t), "--state-dir=" + t.TempDir(), "--sec-user-agent=Test a@b.example",
+		"doctor", "--database-url=" + url, "--redis-url=" + pgtest.Redis(t), "--archive-url=file://" + kept + "?create_dir=true", "--state-dir=" + t.TempDir(), "--sec-user-agent=Test a@b.example",
 		"--prices-folder=" + t.TempDir(), "--alert-webhook-url=http://127.0.0.1:1", "--ledger-remote=file:///nowhere",
 		"--archive-cold-url=" + t.TempDir(),
 	}
@@ -120,6 +124,16 @@ func TestTheDoctorNamesWhatIsBadAndTheRepair(t *testing.T) {
 		if !strings.Contains(out, s) {
 			t.Errorf("it lacks %q:\n%s", s, out)
 		}
+	}
+	if !strings.Contains(out, " GB are left at "+kept+"\n") || strings.Contains(out, "skip  disk") {
+		t.Errorf("it does not look at the disk of ARCHIVE_URL:\n%s", out)
+	}
+	// The archive was written a moment ago, and cannot be any more: below a file is no folder.
+	if err := errors.Join(os.RemoveAll(filepath.Join(kept, "blobs", "00")), os.WriteFile(filepath.Join(kept, "blobs", "00"), nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if code, out = told(t, doctor...); code != 1 || !strings.Contains(out, "bad   archive ") || !strings.Contains(out, "it cannot be written") {
+		t.Errorf("an archive that cannot be written: exit %d\n%s", code, out)
 	}
 	c, err := pgx.Connect(t.Context(), url)
 	if err != nil {

@@ -21,14 +21,15 @@ import (
 // missing: the steps are then unknown.
 const HistoryName = "history.ndjson"
 
-// HistoryFormat and HistoryVersion are in the first line of such a file. Version 1 did not describe the lines that follow.
+// HistoryFormat and HistoryVersion are in the first line of such a file. Version 1 did not describe the lines that follow, and before
+// version 3 there were no states.
 const (
 	HistoryFormat  = "tidemark-history"
-	HistoryVersion = 2
+	HistoryVersion = 3
 )
 
-// historyHeader is the first line. The file describes the first Exchanges lines of the manifest, whose digest is Manifest. Steps is the
-// number of lines that follow, and Digest their SHA-256, in lower-case hex.
+// historyHeader is the first line. The file describes all Exchanges lines of the manifest, whose digest is Manifest. Steps is the number of
+// lines that follow, and Digest their SHA-256, in lower-case hex.
 type historyHeader struct {
 	Format    string `json:"format"`
 	Version   int    `json:"version"`
@@ -39,10 +40,11 @@ type historyHeader struct {
 	Origin
 }
 
-// historyEntry is every other line: one of the two.
+// historyEntry is every other line: one of the three.
 type historyEntry struct {
 	Stored   *storedEntry   `json:"stored,omitempty"`
 	Computed *computedEntry `json:"computed,omitempty"`
+	State    *stateEntry    `json:"state,omitempty"`
 }
 
 type storedEntry struct {
@@ -60,6 +62,15 @@ type answerEntry struct {
 type computedEntry struct {
 	Signal string    `json:"signal"`
 	At     time.Time `json:"at"`
+}
+
+// stateEntry is an operator's change of a signal's state.
+type stateEntry struct {
+	Signal string    `json:"signal"`
+	At     time.Time `json:"at"`
+	State  string    `json:"state"`
+	Cause  string    `json:"cause"`
+	By     string    `json:"by"`
 }
 
 // Origin returns the world of the folder, and whether the folder has the steps for its exchanges.
@@ -176,22 +187,27 @@ func (f *Folder) readSteps(ids []int64, yield func(series.Step, error) bool) err
 	}
 }
 
-// holds returns an error unless the manifest begins with the exchanges of the history.
+// holds returns an error unless the history is that of the manifest, and speaks of all its exchanges. Exchanges that it does not speak of
+// would count as left out.
 func (f *Folder) holds(h historyHeader) error {
 	digest, n := sha256.New(), 0
 	for fetch, err := range f.Fetches() {
 		if err != nil {
 			return err
 		}
-		if n == h.Exchanges {
-			break
+		if n++; n > h.Exchanges {
+			continue
 		}
 		line, err := formatFetch(fetch)
 		if err != nil {
 			return err
 		}
 		_, _ = digest.Write(line)
-		n++
+	}
+	if n > h.Exchanges {
+		return fmt.Errorf("the %s has %d exchanges, and the %s beside it speaks of %d of them: export the folder again from the "+
+			"installation that it came from, or remove the %s and import the folder with --without-history", ManifestName, n, HistoryName,
+			h.Exchanges, HistoryName)
 	}
 	if n != h.Exchanges || hex.EncodeToString(digest.Sum(nil)) != h.Manifest {
 		return fmt.Errorf("the %s is not that of the %s beside it: make the folder anew", HistoryName, ManifestName)
@@ -204,9 +220,21 @@ func readStep(line []byte, ids []int64) (s series.Step, err error) {
 	if err := decode(line, &e); err != nil {
 		return s, err
 	}
+	kinds := 0
+	for _, there := range []bool{e.Stored != nil, e.Computed != nil, e.State != nil} {
+		if there {
+			kinds++
+		}
+	}
 	switch {
-	case (e.Stored == nil) == (e.Computed == nil):
-		return s, errors.New(`neither "stored" nor "computed", or both`)
+	case kinds != 1:
+		return s, errors.New(`expected one of "stored", "computed" and "state"`)
+	case e.State != nil:
+		if e.State.Signal == "" || e.State.At.IsZero() || e.State.State == "" || e.State.Cause == "" || e.State.By == "" {
+			return s, errors.New("state: no signal, time, state, cause or author")
+		}
+		s.Signal, s.At, s.State, s.Cause, s.By = e.State.Signal, e.State.At, e.State.State, e.State.Cause, e.State.By
+		return s, nil
 	case e.Computed != nil:
 		if e.Computed.Signal == "" || e.Computed.At.IsZero() {
 			return s, errors.New("computed: no signal, or no time")
@@ -288,6 +316,9 @@ func (h *historyWriter) write(dir string, exchanges int, digest []byte) (name st
 }
 
 func (h *historyWriter) entry(s series.Step) (e historyEntry, err error) {
+	if s.State != "" {
+		return historyEntry{State: &stateEntry{s.Signal, s.At.UTC(), s.State, s.Cause, s.By}}, nil
+	}
 	if s.Signal != "" {
 		return historyEntry{Computed: &computedEntry{s.Signal, s.At.UTC()}}, nil
 	}

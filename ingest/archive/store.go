@@ -77,16 +77,11 @@ func openAt(ctx context.Context, location string, create bool) (*Store, error) {
 	case !isURL:
 		return openFolder(location, create)
 	case scheme == fileblob.Scheme && !strings.Contains(rest, "?"):
-		if relative, ok := strings.CutPrefix(rest, "./"); ok {
-			return openFolder(relative, create)
+		dir, err := LocalFolder(location)
+		if err != nil {
+			return nil, err
 		}
-		if path, ok := strings.CutPrefix(rest, "localhost/"); ok {
-			rest = "/" + path
-		}
-		if !strings.HasPrefix(rest, "/") {
-			return nil, fmt.Errorf("open the archive %s: expected file:///absolute/path or file://./relative/path", location)
-		}
-		return openFolder(filepath.FromSlash(rest), create)
+		return openFolder(dir, create)
 	case scheme == memblob.Scheme:
 		return &Store{bucket: memblob.OpenBucket(nil)}, nil
 	}

@@ -27,8 +27,10 @@ type Writer struct {
 	held map[[sha256.Size]byte][]int
 	// place is the place of the newest line, from 1 on, and count the number of lines. digest is the digest of all of them.
 	place, count int
-	digest       hash.Hash
-	history      *historyWriter
+	// unseen is how many lines of the folder a fetch log with a history has not had so far.
+	unseen  int
+	digest  hash.Hash
+	history *historyWriter
 	// failed is the first error of a line: a later line would follow a torn one.
 	failed error
 	closed bool
@@ -82,6 +84,7 @@ func (w *Writer) begin() error {
 		}
 		key := sha256.Sum256(line)
 		w.held[key] = append(w.held[key], w.place)
+		w.unseen++
 	}
 	return nil
 }
@@ -136,6 +139,7 @@ func (w *Writer) line(f series.Fetch) error {
 		w.place = places[0]
 	default: // a fetch log may hold the same exchange twice, each with its own steps
 		w.place, w.held[key] = places[0], places[1:]
+		w.unseen--
 	}
 	if w.history != nil {
 		w.history.places[f.ID] = int64(w.place)
@@ -155,10 +159,26 @@ func (w *Writer) append(line []byte) error {
 	return nil
 }
 
-// Close puts the manifest in its place. After an error the folder is as it was.
+// ForeignError reports that a folder holds exchanges of another installation. Its history is not replaced: they would all count as left out.
+type ForeignError struct {
+	Dir string
+	// Exchanges is how many of the folder's exchanges the fetch log lacks.
+	Exchanges int
+}
+
+func (e *ForeignError) Error() string {
+	return fmt.Sprintf("%s holds %d exchanges that this database does not have: it belongs to another installation, and stays as it is. "+
+		"Export to a folder of its own", e.Dir, e.Exchanges)
+}
+
+// Close puts the manifest in its place. After an error the folder is as it was. With a history, the folder must not hold exchanges that
+// were not added: the error is then a *ForeignError.
 func (w *Writer) Close() error {
 	if w.closed {
 		return errors.New("write the manifest: the writer is closed")
+	}
+	if w.failed == nil && w.history != nil && w.unseen > 0 {
+		w.failed = &ForeignError{Dir: w.dir, Exchanges: w.unseen}
 	}
 	if w.failed != nil {
 		return errors.Join(w.failed, w.Abort())

@@ -81,7 +81,7 @@ func Conditions(s State, l Limits) (list []postgres.Alert) {
 		failed[name] = true
 		usual, why := "", ""
 		if r.Usual != nil {
-			usual = fmt.Sprintf(", and the last ones took %s at most", age(*r.Usual))
+			usual = fmt.Sprintf(", and nearly all of the last ones took %s at most", age(*r.Usual))
 		}
 		if r.Error != nil {
 			why = ": " + line(r.Error)

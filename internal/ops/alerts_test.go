@@ -268,6 +268,10 @@ func TestTheFirstFailureIsTold(t *testing.T) {
 				now() - interval '%[1]d days', now() - interval '%[1]d days' + took
 			from (values ('quick', interval '2 minutes'), ('slow', interval '2 hours')) v(subject, took)`, n+1))
 	}
+	// One trouble of forty minutes does not become the habit: the next one is told as soon.
+	s.exec(`insert into runs (job, subject, slot, trigger, queue, status, max_attempts, created_at, started_at, finished_at)
+		values ('ingest', 'quick', now() - interval '150 minutes', 'cron', 'default', 'succeeded', 8, now() - interval '150 minutes',
+			now() - interval '150 minutes', now() - interval '110 minutes')`)
 	attempt("quick", false)
 	attempt("slow", false)
 	if got := told(); got != nil {
@@ -285,6 +289,13 @@ func TestTheFirstFailureIsTold(t *testing.T) {
 	s.exec(`update runs set failures = 0 where status = 'due' and subject = 'quick'`)
 	if d := cmp.Diff([]string{"job-failed ingest changed"}, told()); d != "" {
 		t.Errorf("what waits without a failure (-want +got):\n%s", d)
+	}
+	// Its time came while the installation was stopped; then it is begun, and then a worker stops and gives it back.
+	for _, now := range []string{"next_try_at = now() - interval '1 minute'", "status = 'running'", "status = 'due', next_try_at = null"} {
+		s.exec(`update runs set ` + now + ` where status in ('due', 'running') and subject = 'quick'`)
+		if d := cmp.Diff([]string{"job-failed ingest changed"}, told()); d != "" {
+			t.Errorf("what waits without a failure, after %s (-want +got):\n%s", now, d)
+		}
 	}
 	s.exec(`update runs set created_at = created_at - interval '20 minutes' where status = 'due' and subject = 'quick'`)
 	if d := cmp.Diff([]string{"job-failed ingest changed", "job-late ingest quick"}, told()); d != "" {

@@ -127,21 +127,24 @@ type Late struct {
 	Job, Subject string
 	Run          int64
 	Slot         time.Time
-	// Since is when the run was created. Usual is the longest duration of the last runs, nil if there are too few.
+	// Since is when the run was created. Usual is the longest duration of the last runs but for rare ones, nil if there are too few.
 	Since time.Time
 	Usual *time.Duration
 	// Error is the error of the last attempt, or what it waits for. It is nil while the run is working.
 	Error *string
 }
 
-// A run is late if it takes 1.5 times as long as the longest of the last twenty runs, and at least five minutes longer. If fewer than three
-// runs are known, the limit is 30 minutes or 1.5 times the longest, whichever is more. The same limit applies to a run that waits without a
-// failure, as an attestation waits for its block.
+// A run is late if it takes 1.5 times as long as its usual duration, and at least five minutes longer. Usual is the longest of the last
+// twenty runs without the longest tenth of them, rounded up: after one trouble the next is noticed as soon. Fewer than four are all counted.
+// If fewer than three runs are known, the limit is 30 minutes or 1.5 times the longest, whichever is more. The same limit applies to a run
+// with an earlier attempt that neither failed nor was lost: it waits for something, as an attestation for its block, or begins anew after a
+// restart.
 const lateSQL = `
 	select o.job, o.subject, o.id as run, o.slot, o.created_at as since, case when h.known >= 3 then h.usual end as usual, o.error
 	from runs o
 	cross join lateral (
-		select count(*) as known, max(took) as usual
+		select count(*) as known,
+			(array_agg(took order by took desc))[1 + case when count(*) < 4 then 0 else ceil(count(*) / 10.0) end::int] as usual
 		from (
 			select finished_at - created_at as took
 			from runs s
@@ -150,7 +153,7 @@ const lateSQL = `
 			limit 20) t) h
 	where o.status in ('due', 'queued', 'running') and o.trigger <> 'backfill' and o.job <> @backfill and o.started_at is not null
 		and clock_timestamp() - o.created_at
-			> case when h.known < 3 or (o.status = 'due' and o.failures = 0 and o.next_try_at > clock_timestamp())
+			> case when h.known < 3 or (o.attempt > 1 and o.failures = 0 and o.losses = 0)
 				then greatest(h.usual * 1.5, interval '30 minutes') else greatest(h.usual * 1.5, h.usual + interval '5 minutes') end
 	order by o.created_at, o.id` // indexes runs_open, runs_job_subject_slot_key
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"tidemark/internal/series"
 	"tidemark/internal/task"
 	"tidemark/signals"
 )
@@ -68,6 +69,44 @@ func (db *DB) AddState(ctx context.Context, s State) error {
 	return nil
 }
 
+// operatorStates yields the states that operators gave to signals, as steps. Every other state follows from what was computed. It reports
+// whether the caller wants more.
+func (db *DB) operatorStates(ctx context.Context, yield func(series.Step, error) bool) (bool, error) {
+	rows, err := db.reads.Query(ctx, `
+		select `+stateColumns+` from signal_states where by <> @computed and by !~ '^run [0-9]+$' order by at, id`,
+		pgx.NamedArgs{"computed": byHand})
+	list, err := collect[State](rows, err)
+	if err != nil {
+		return false, fmt.Errorf("read the states: %w", err)
+	}
+	for _, s := range list {
+		if !yield(series.Step{Signal: s.Signal, At: s.At, State: s.State, Cause: s.Cause, By: s.By}, nil) {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// bringState records an operator's state of an imported archive, unless it is here already.
+func bringState(ctx context.Context, tx pgx.Tx, s series.Step) error {
+	if err := lockSignal(ctx, tx, s.Signal); err != nil {
+		return err
+	}
+	_, err := tx.Exec(ctx, `
+		insert into signal_states (signal, at, state, cause, by)
+		select @signal::text, @at::timestamptz, @state::text, @cause::text, @by::text
+		where not exists (
+			select from signal_states where signal = @signal and at = @at and state = @state and cause = @cause and by = @by)`,
+		pgx.NamedArgs{"signal": s.Signal, "at": s.At, "state": s.State, "cause": s.Cause, "by": s.By})
+	if err != nil {
+		return fmt.Errorf("add a state: %w", err)
+	}
+	return nil
+}
+
+// byHand is the author of a computed state that belongs to no run.
+const byHand = "by hand"
+
 func insertState(ctx context.Context, tx pgx.Tx, s State) error {
 	_, err := tx.Exec(ctx, `insert into signal_states (signal, at, state, cause, by) values (@signal, @at, @state, @cause, @by)`,
 		pgx.NamedArgs{"signal": s.Signal, "at": s.At, "state": s.State, "cause": s.Cause, "by": s.By})
@@ -101,7 +140,7 @@ func changeState(ctx context.Context, tx pgx.Tx, s Snapshot, f task.Fence) error
 	if before.State == s.Status || before.State == signals.StatusDeprecated {
 		return nil
 	}
-	by := "by hand"
+	by := byHand
 	if f.RunID != 0 {
 		by = fmt.Sprintf("run %d", f.RunID)
 	}

@@ -75,11 +75,15 @@ const loadsSQL = `
 
 const computedSQL = `select signal, at, computed_at from snapshots where computed_at <= @newest order by computed_at, signal, at`
 
-// Steps yields all completed steps up to now, in order. Steps that end during the call are left out. So are imported steps that were not
+// Steps yields all completed steps up to now, in order, and before them the states that operators gave to signals. Steps that end during the call are left out. So are imported steps that were not
 // rebuilt yet.
 func (db *DB) Steps(ctx context.Context) iter.Seq2[series.Step, error] {
 	return func(yield func(series.Step, error) bool) {
-		if err := db.steps(ctx, yield); err != nil {
+		goOn, err := db.operatorStates(ctx, yield)
+		if err == nil && goOn {
+			err = db.steps(ctx, yield)
+		}
+		if err != nil {
 			yield(series.Step{}, fmt.Errorf("read what was done: %w", err))
 		}
 	}
@@ -178,7 +182,7 @@ const leaveOutSQL = `
 
 // AddSteps records the steps of an imported archive that must be repeated here, in order, and returns the number of new steps. fetches are
 // the ids of all imported responses. Responses without a step were left out in the other installation, and are left out here. AddSteps
-// records all or nothing; the same steps again add nothing.
+// records all or nothing; the same steps again add nothing. Operators' states are in force at once, and are not counted.
 func (db *DB) AddSteps(ctx context.Context, steps iter.Seq2[series.Step, error], fetches []int64) (added int64, err error) {
 	err = db.tx(ctx, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `lock table rebuilding in share row exclusive mode`); err != nil { // one import at a time
@@ -187,6 +191,12 @@ func (db *DB) AddSteps(ctx context.Context, steps iter.Seq2[series.Step, error],
 		for s, err := range steps {
 			if err != nil {
 				return err
+			}
+			if s.State != "" {
+				if err := bringState(ctx, tx, s); err != nil {
+					return err
+				}
+				continue
 			}
 			sql, args := bringSnapshotSQL, pgx.NamedArgs{"signal": s.Signal, "at": s.At}
 			if s.Signal == "" {

@@ -10,9 +10,11 @@ type Step struct {
 	Source  string
 	Answers []StepAnswer
 	Choices []byte
-	// Signal and At belong to a step that computed a signal.
+	// Signal and At belong to a step that computed a signal, or changed its state.
 	Signal string
 	At     time.Time
+	// State, Cause and By belong to a step in which an operator changed the state of Signal at At. They are empty in all others.
+	State, Cause, By string
 }
 
 // StepAnswer is one answer of a step.
