@@ -67,6 +67,13 @@ func mistakes(t *testing.T, a *agents) {
 		{"get_signal_history", `{"id":"crack-spread-321","cursor":"bm90IG91cnM"}`, []string{"next_cursor", "leave it out"}},
 		{"get_signal_history", `{"id":"crack-spread-321","from":"2026-02-30"}`, []string{"no such day"}},
 		{"get_signal_history", `{"id":"crack-spread-321","from":"2026-03-01","to":"2026-02-01"}`, []string{"to lies before from"}},
+		{"explain_change", `{}`, []string{"id is missing"}},
+		{"explain_change", `{"id":"crack-spread-321","from":"yesterday"}`, []string{"from cannot be", "2026-10-01T12:00:00Z"}},
+		{"explain_change", `{"id":"crack-spread-321","to":"2026-02-30"}`, []string{"to cannot be"}},
+		{"explain_change", `{"id":"crack-spread-321","to":"1999-01-01"}`, []string{"No snapshot"}},
+		{"explain_change", `{"id":"crack-spread-321","language":"xx"}`, []string{"es, en, pt, hi"}},
+		{"get_forecast", `{"id":"crack-spread-321","period":"1999-01"}`, []string{"No figure", "Leave period out"}},
+		{"get_forecast", `{"id":"crack-spread-321","period":"../.."}`, []string{"period cannot be"}},
 		{"get_economic_event", `{"id":"us-cpi-1900-01"}`, []string{"list_economic_events"}},
 		{"get_economic_event", `{"id":"<script>"}`, []string{"id cannot be"}},
 	} {
@@ -332,6 +339,7 @@ func TestAgentsBeforeTheFirstLoad(t *testing.T) {
 		"get_latest_picks": nil, "get_stock_research": {"ticker": "ACME"}, "get_portfolio_summary": nil, "verify_pick": {"ticker": "ACME"},
 		"get_verification_chain": nil, "list_economic_events": nil, "get_economic_event": {"id": "x"}, "list_signals": nil,
 		"get_calendar": {}, "get_signal": {"id": "crack-spread-321"}, "get_signal_history": {"id": "crack-spread-321"},
+		"explain_change": {"id": "crack-spread-321"}, "get_forecast": {"id": "crack-spread-321"},
 	} {
 		r := a.result("tools/call", map[string]any{"name": tool, "arguments": arguments})
 		if r["isError"] != true || !strings.Contains(fmt.Sprint(r["content"]), "call again") {

@@ -17,7 +17,9 @@ func signalTools(t *testing.T, a *agents) {
 	}
 	one, _ := a.call("get_signal", map[string]any{"id": "crack-spread-321"})
 	proofs, _ := one["proofs"].([]any)
+	evidence, _ := one["evidence"].(map[string]any)
 	delete(one, "proofs")
+	delete(one, "evidence")
 	want := a.get(crack)
 	if d := cmp.Diff(want, one); d != "" {
 		t.Errorf("get_signal differs from the snapshot (-snapshot +tool):\n%s", d)
@@ -26,9 +28,11 @@ func signalTools(t *testing.T, a *agents) {
 	if len(proofs) != len(inputs) || len(inputs) == 0 {
 		t.Fatalf("%d proofs for %d inputs", len(proofs), len(inputs))
 	}
+	evidenceLinks(t, a, want, evidence)
 	for i, p := range proofs {
 		p, in := p.(map[string]any), inputs[i].(map[string]any)
-		if p["sha256"] != in["sha256"] || p["source"] != in["source"] || (p["log_index"] == nil) != (p["proof_url"] == nil) {
+		if p["sha256"] != in["sha256"] || p["source"] != in["source"] || (p["log_index"] == nil) != (p["proof_url"] == nil) ||
+			p["raw_url"] != a.base+"/raw/"+in["sha256"].(string) {
 			t.Errorf("the proof %v does not belong to the input %v", p, in)
 		}
 	}
@@ -57,4 +61,46 @@ func signalTools(t *testing.T, a *agents) {
 	if r := a.ask(http.MethodGet, crack); r.StatusCode != http.StatusOK {
 		t.Error(r.Status)
 	}
+}
+
+// evidenceLinks: a snapshot leads an agent to its evidence as a page and as JSON, and to why it moved. Each address is answered.
+func evidenceLinks(t *testing.T, a *agents, snapshot, links map[string]any) {
+	t.Helper()
+	get := func(name string) map[string]any {
+		address, _ := links[name].(string)
+		return a.get(strings.TrimPrefix(address, a.base))
+	}
+	page, _ := links["page_url"].(string)
+	if r := a.ask(http.MethodGet, strings.TrimPrefix(page, a.base)); r.StatusCode != http.StatusOK || page != a.base+"/evidence/crack-spread-321/2026-03-02" {
+		t.Errorf("the page of the evidence is %q: %s", page, r.Status)
+	}
+	if e := get("url"); e["id"] != "crack-spread-321" || e["as_of"] != snapshot["as_of"] || e["numbers"].(map[string]any)["value"] != snapshot["value"] {
+		t.Errorf("%s is the evidence %v of %v", links["url"], e["numbers"], snapshot["value"])
+	}
+	earlier := full()
+	earlier.At, earlier.Value = earlier.At.AddDate(0, 0, -1), new(21.5)
+	a.save(earlier)
+	if c := get("changes_url"); c["data"].(map[string]any)["to"].(map[string]any)["as_of"] != snapshot["as_of"] {
+		t.Errorf("%s explains %v", links["changes_url"], c)
+	}
+}
+
+// changesAndForecasts: the tools about why a signal moved and about forecasts answer what the API answers.
+func changesAndForecasts(t *testing.T, a *agents) {
+	for query, arguments := range map[string]map[string]any{
+		"": {}, "?from=2026-03-02": {"from": "2026-03-02"}, "?to=2026-03-04T11:00:00Z&lang=hi": {"to": "2026-03-04T11:00:00Z", "language": "hi"},
+	} {
+		arguments["id"] = "crack-spread-321"
+		got, text := a.call("explain_change", arguments)
+		want := a.get(crack + "/changes" + query)
+		if d := cmp.Diff(want, got); d != "" || !strings.Contains(text, want["data"].(map[string]any)["text"].(string)) {
+			t.Errorf("explain_change%s differs (-changes +tool):\n%s\n%s", query, d, text)
+		}
+	}
+	got, text := a.call("get_forecast", map[string]any{"id": "crack-spread-321"})
+	card, _ := got["scorecard_url"].(string)
+	if list, ok := got["data"].([]any); !ok || len(list) != 0 || !strings.Contains(text, "No figure of crack-spread-321 was forecast yet") {
+		t.Errorf("without a forecast: %v\n%s", got, text)
+	}
+	a.get(strings.TrimPrefix(card, a.base))
 }

@@ -118,6 +118,7 @@ func TestAgents(t *testing.T) {
 	t.Run("get what is announced, and percentages", func(t *testing.T) { announced(t, a) })
 	t.Run("can recompute the chain", func(t *testing.T) { recomputed(t, a) })
 	t.Run("get the signals with their proofs", func(t *testing.T) { signalTools(t, a) })
+	t.Run("are told why a signal moved, and its forecasts", func(t *testing.T) { changesAndForecasts(t, a) })
 	t.Run("go on with cursors", func(t *testing.T) { cursors(t, a) })
 	t.Run("read the documents of the other doors", func(t *testing.T) { resources(t, a) })
 	t.Run("find prompts and completions", func(t *testing.T) { prompts(t, a) })
@@ -128,7 +129,7 @@ func TestAgents(t *testing.T) {
 }
 
 var toolNames = []string{
-	"get_calendar", "get_economic_event", "get_latest_picks", "get_portfolio_summary", "get_signal", "get_signal_history", "get_stock_research", "get_verification_chain",
+	"explain_change", "get_calendar", "get_economic_event", "get_forecast", "get_latest_picks", "get_portfolio_summary", "get_signal", "get_signal_history", "get_stock_research", "get_verification_chain",
 	"list_economic_events", "list_signals", "verify_pick",
 }
 

@@ -166,5 +166,10 @@ func TestDiscovery(t *testing.T) {
 		if !strings.Contains(body, "Synthetic data") && !strings.Contains(body, "sandbox") {
 			t.Error("it does not say that the data are synthetic")
 		}
+		for _, path := range []string{"/evidence/{id}/{date}", "/api/signals/{id}/evidence", "/raw/{sha256}", "/api/signals/{id}/changes", "/api/signals/{id}/forecasts"} {
+			if !strings.Contains(body, "`GET "+p.url+path+"`: ") {
+				t.Errorf("it does not name %s", path)
+			}
+		}
 	})
 }

@@ -103,6 +103,10 @@ func (d *Discovery) links(b *strings.Builder, s site) {
 			fmt.Fprintf(b, "- `GET /api/v1%s`%s: %s\n", e.Path, price, e.Summary)
 		}
 	}
+	b.WriteString("\n## Evidence\n\nEvery number of a signal leads to the bytes that it rests on, without a key. `{id}` is a signal's id.\n\n")
+	for _, e := range evidence {
+		fmt.Fprintf(b, "- `GET %s%s`: %s\n", d.o.PublicURL, e.path, e.about)
+	}
 	var list []link
 	for _, sig := range s.signals.Signals {
 		about := sig.Definition.Unit + ", " + sig.Snapshot.Status + ". " + firstSentence(sig.Definition.Description)
@@ -113,6 +117,16 @@ func (d *Discovery) links(b *strings.Builder, s site) {
 	section("Optional",
 		link{"/llms-full.txt", "This description in full", "every address, every problem, the briefs of all signals"},
 		link{"/.well-known/api-catalog", "API catalog", "RFC 9727"}, link{"/sitemap.xml", "Sitemap", "all pages"})
+}
+
+// evidence are the addresses that lead from a signal's number to its bytes, its past and its forecasts.
+var evidence = []link{
+	{path: "/evidence/{id}/{date}", about: "a page with the formula, its numbers, each observation and its bytes, which the browser hashes; `latest` is a date, too"},
+	{path: "/api/signals/{id}/evidence", about: "the same as JSON; `date` or `as_of` names a snapshot"},
+	{path: "/api/signals/{id}/inputs", about: "every archived body that the signal rests on, with the root of their Merkle tree"},
+	{path: "/raw/{sha256}", about: "the archived bytes; 451 with hash, size, time and proof where the publisher's licence forbids it"},
+	{path: "/api/signals/{id}/changes", about: "why the signal moved between two snapshots (`from`, `to`), in parts that add up"},
+	{path: "/api/signals/{id}/forecasts", about: "figures forecast before their release, and their grades; `/api/signals/{id}/scorecard` judges them"},
 }
 
 // firstSentence is a sufficient summary of a signal.

@@ -1,5 +1,5 @@
-// Package mcp is the server for agents: the Model Context Protocol over the same views as the API and the pages. It has ten tools, the
-// signals as resources, and two prompts. It writes nothing, requires no key, and shows only announced picks and percentages. The official
+// Package mcp is the server for agents: the Model Context Protocol over the same views as the API and the pages. It has tools,
+// the signals as resources, and two prompts. It writes nothing, requires no key, and shows only announced picks and percentages. The official
 // SDK implements the protocol. Package api implements the HTTP part around it (origins, rate limit, CORS). Start at New, then read
 // tools.go.
 package mcp

@@ -38,9 +38,10 @@ var signalTools = []tool{
 	},
 	{
 		name: "get_signal", title: "One market signal",
-		description: "A snapshot of one signal: value, interval with what it bounds and whether that was measured, baseline, z-score, backtest, and the archived " +
-			"bytes behind it, the newest by SHA-256, each with its leaf in the transparency log (log_index) and a file that proves it offline (proof_url). With as_of, " +
-			"the snapshot as it was known then.",
+		description: "A snapshot of one signal: value, interval with what it bounds and whether that was measured, baseline, z-score, backtest, where the evidence " +
+			"for its numbers is (evidence: the formula with each observation and its archived body, as a page and as JSON), and the archived bytes behind it, " +
+			"the newest by SHA-256, each with its address (raw_url; 451 where a licence forbids it), its leaf in the transparency log (log_index) and a file that " +
+			"proves it offline (proof_url). With as_of, the snapshot as it was known then.",
 		arguments: []argument{signalID, asOf}, output: outputOf[view.AgentSignal], run: oneSignal,
 	},
 	{
@@ -64,6 +65,29 @@ var signalTools = []tool{
 		description: "The publications of public figures that are expected next, the earliest first: the figure, its period, when it is expected (exact: the earliest " +
 			"time of a schedule, else an estimated day), and the central 80 % of the forecast that is recorded before the print.",
 		output: outputOf[view.Calendar], run: nextReleases,
+	},
+	{
+		name: "explain_change", title: "Why a market signal moved",
+		description: "Why one signal differs between two snapshots: parts that add up to the difference of value, baseline and z-score (new observations, " +
+			"revisions, windows, the code), in numbers and in words. Without from and to: the newest snapshot against the one before it.",
+		arguments: []argument{
+			signalID,
+			{name: "from", description: "The first snapshot: the newest about this day or earlier (YYYY-MM-DD), or the one as of this instant (RFC 3339 with zone).", example: `"2026-01-01"`, maxLength: 40},
+			{name: "to", description: "The second snapshot, named in the same way.", example: `"2026-03-31"`, maxLength: 40},
+			language,
+		},
+		output: outputOf[view.Changes], run: explainChange,
+	},
+	{
+		name: "get_forecast", title: "Forecast of a public figure",
+		description: "Forecasts of the figures of one signal, each recorded before its release and never changed: 23 quantiles, the two naive forecasts that it is " +
+			"to beat, its label (no_skill is a result), its hash and, after the release, its grade on the first print. Without period, the newest of each figure. " +
+			"scorecard_url says what the forecasts so far were worth.",
+		arguments: []argument{
+			signalID,
+			{name: "period", description: "Period of the figure, as target.period gives it.", example: `"2026-11-20"`, pattern: regexp.MustCompile(`^[0-9a-z-]{4,20}$`)},
+		},
+		output: outputOf[view.AgentForecasts], run: forecastOf,
 	},
 }
 
@@ -105,20 +129,33 @@ func (d *Server) named(v values) (*view.Signal, time.Time, error) {
 		}
 		return nil, time.Time{}, userErrorf("There is no signal %s. There are: %s.", quoted(v.texts["id"]), strings.Join(ids, ", "))
 	}
-	text := v.texts["as_of"]
-	if text == "" {
-		return s, time.Time{}, nil
+	at, day, err := instant(v, "as_of")
+	if err != nil || at.IsZero() {
+		return s, time.Time{}, err
 	}
-	at, err := time.Parse(time.DateOnly, text)
-	if err == nil {
+	if day {
 		at = at.AddDate(0, 0, 1).Add(-time.Microsecond)
-	} else if at, err = time.Parse(time.RFC3339Nano, text); err != nil {
-		return nil, time.Time{}, userErrorf("as_of cannot be %s: take a day such as 2026-10-01, or an instant with its zone such as 2026-10-01T12:00:00Z.", quoted(text))
 	}
 	if now := d.o.View.Now(); at.After(now) {
 		return nil, time.Time{}, userErrorf("as_of lies in the future: here it is %s. A day counts to its end in UTC. Leave as_of out for the newest.", now.UTC().Format(time.RFC3339))
 	}
-	return s, at.UTC().Truncate(time.Microsecond), nil
+	return s, at, nil
+}
+
+// instant returns an argument that is an instant or a day, as UTC. It returns the zero time if the argument is missing. day reports that it is
+// a day: the result is its begin.
+func instant(v values, name string) (at time.Time, day bool, err error) {
+	text := v.texts[name]
+	if text == "" {
+		return time.Time{}, false, nil
+	}
+	if at, err = time.Parse(time.DateOnly, text); err == nil {
+		return at, true, nil
+	}
+	if at, err = time.Parse(time.RFC3339Nano, text); err != nil {
+		return time.Time{}, false, userErrorf("%s cannot be %s: take a day such as 2026-10-01, or an instant with its zone such as 2026-10-01T12:00:00Z.", name, quoted(text))
+	}
+	return at.UTC().Truncate(time.Microsecond), false, nil
 }
 
 func oneSignal(d *Server, ctx context.Context, v values) (string, any, error) {
@@ -140,6 +177,9 @@ func oneSignal(d *Server, ctx context.Context, v values) (string, any, error) {
 		if p.LogIndex != nil {
 			logged++
 		}
+	}
+	if e := answer.Evidence; e != nil {
+		l.add("Evidence for each number, down to the bytes: %s (as JSON: %s).", e.PageURL, e.URL)
 	}
 	l.add("%d archived bodies are behind it. Of the newest %d, %d are in the transparency log; proofs leads to each.\n\n%s", answer.Provenance.Count,
 		len(answer.Proofs), logged, answer.Disclaimer)

@@ -3,23 +3,39 @@ package view
 import (
 	"context"
 	"errors"
+	"net/url"
 	"strconv"
 	"time"
 
 	"tidemark/internal/postgres"
 )
 
-// AgentSignal is what an agent gets about a signal: its snapshot, and what the transparency log says of the bytes behind it.
+// AgentSignal is what an agent gets about a signal: its snapshot, where the evidence for its numbers is, and what the transparency log says
+// of the bytes behind it.
 type AgentSignal struct {
 	SignalSnapshot
+	// Evidence is null for a snapshot without an observation.
+	Evidence *EvidenceLinks `json:"evidence"`
 	// Proofs has an entry for each input that the provenance names, in its order.
 	Proofs []BodyProof `json:"proofs"`
 }
 
-// BodyProof leads from an archived body to its leaf in the transparency log.
+// EvidenceLinks lead from a snapshot's numbers to what they rest on.
+type EvidenceLinks struct {
+	// PageURL is the page about the day of the observation. It shows the newest snapshot about that day.
+	PageURL string `json:"page_url"`
+	// URL is the evidence of this snapshot as JSON: the formula with its numbers, each observation, and its archived body.
+	URL string `json:"url"`
+	// ChangesURL explains why the numbers differ from those of the snapshot before.
+	ChangesURL string `json:"changes_url"`
+}
+
+// BodyProof leads from an archived body to its bytes, and to its leaf in the transparency log.
 type BodyProof struct {
 	Source string `json:"source"`
 	SHA256 string `json:"sha256"`
+	// RawURL is where the bytes are, if the publisher's licence lets us pass them on.
+	RawURL string `json:"raw_url"`
 	// LogIndex is the number of its leaf in the log of sources, ProofURL the file that proves it offline. Both are null while no signed size
 	// of the log has it.
 	LogIndex *int64  `json:"log_index"`
@@ -37,6 +53,7 @@ func (v *View) AgentSignal(ctx context.Context, s *Signal, asOf time.Time) (*Age
 		}
 		out.SignalSnapshot = *then
 	}
+	out.Evidence = v.evidenceLinks(out.SignalSnapshot)
 	inputs := out.Provenance.Inputs
 	if len(inputs) == 0 {
 		return out, nil
@@ -54,7 +71,7 @@ func (v *View) AgentSignal(ctx context.Context, s *Signal, asOf time.Time) (*Age
 		return nil, err
 	}
 	for _, in := range inputs {
-		p := BodyProof{Source: in.Source, SHA256: in.SHA256}
+		p := BodyProof{Source: in.Source, SHA256: in.SHA256, RawURL: v.rawURL(in.SHA256)}
 		if index, ok := logged[in.SHA256]; ok {
 			p.LogIndex, p.ProofURL = &index, new(v.sourceProofURL(index))
 		}
@@ -63,6 +80,54 @@ func (v *View) AgentSignal(ctx context.Context, s *Signal, asOf time.Time) (*Age
 	return out, nil
 }
 
+// evidenceLinks returns where the evidence of a snapshot is, nil if it has no observation.
+func (v *View) evidenceLinks(s SignalSnapshot) *EvidenceLinks {
+	if s.ObservedAt == nil || s.AsOf == nil {
+		return nil
+	}
+	at, path := url.QueryEscape(s.AsOf.UTC().Format(time.RFC3339Nano)), v.o.PublicURL+"/api/signals/"+s.ID
+	return &EvidenceLinks{
+		PageURL: v.o.PublicURL + "/evidence/" + s.ID + "/" + s.ObservedAt.UTC().Format(time.DateOnly),
+		URL:     path + "/evidence?as_of=" + at, ChangesURL: path + "/changes?to=" + at,
+	}
+}
+
+// AgentForecasts are what an agent gets about a signal's forecasts.
+type AgentForecasts struct {
+	Forecasts
+	// ScorecardURL is where the forecasts so far are judged.
+	ScorecardURL string `json:"scorecard_url"`
+}
+
+// newestForecasts is how many of the newest forecasts of a signal have each figure's newest among them: a signal has few figures, and each is
+// forecast at every release.
+const newestForecasts = 24
+
+// AgentForecasts returns the forecasts of a signal for a period, one for each figure, or without a period the newest of each figure. The list
+// is empty if there is none.
+func (v *View) AgentForecasts(ctx context.Context, s *Signal, period string) (AgentForecasts, error) {
+	most := newestForecasts
+	if period != "" {
+		most = 0
+	}
+	list, err := v.forecasts(ctx, s, 0, most)
+	if err != nil {
+		return AgentForecasts{}, err
+	}
+	out := AgentForecasts{Forecasts: v.forecastList(s), ScorecardURL: v.o.PublicURL + "/api/signals/" + s.Definition.ID + "/scorecard"}
+	there := map[string]bool{}
+	for _, f := range list {
+		if (period == "" || f.Period == period) && !there[f.Figure] {
+			there[f.Figure] = true
+			out.Data = append(out.Data, v.newForecast(f))
+		}
+	}
+	return out, nil
+}
+
+// rawURL returns the URL of an archived body.
+func (v *View) rawURL(sha256 string) string { return v.o.PublicURL + "/raw/" + sha256 }
+
 // sourceProofURL returns the URL of the proof of a leaf of the log of sources.
 func (v *View) sourceProofURL(index int64) string {
 	return v.o.PublicURL + "/log/sources/proof/" + strconv.FormatInt(index, 10) + ".tlog-proof"
@@ -70,3 +135,9 @@ func (v *View) sourceProofURL(index int64) string {
 
 // IsUnavailable reports whether an error means that the database is unavailable at the moment.
 func IsUnavailable(err error) bool { return errors.Is(err, postgres.ErrUnavailable) }
+
+// IsNotFound reports whether an error means that the requested snapshot does not exist.
+func IsNotFound(err error) bool { return errors.Is(err, postgres.ErrNotFound) }
+
+// IsTooMany reports whether an error means that a request would read too much.
+func IsTooMany(err error) bool { return errors.Is(err, postgres.ErrTooMany) }

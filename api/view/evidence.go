@@ -205,7 +205,7 @@ func (v *View) evidenceCells(ctx context.Context, cells []signals.Cell, bodies m
 	for _, f := range fetches {
 		bodies[f.ID] = EvidenceBody{
 			SHA256: f.SHA256, Source: f.Source, URL: f.URL, ContentType: f.Header["Content-Type"], RetrievedAt: f.FetchedAt.UTC(), Bytes: f.Bytes,
-			RawURL: v.o.PublicURL + "/raw/" + f.SHA256,
+			RawURL: v.rawURL(f.SHA256),
 		}
 	}
 	out := make([]EvidenceCell, len(known))

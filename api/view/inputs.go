@@ -66,7 +66,7 @@ func (v *View) Inputs(ctx context.Context, s *Signal, at time.Time) (*Document, 
 		for _, b := range list {
 			out.Data = append(out.Data, InputBody{
 				Source: b.Source, URL: b.URL, PublishedAt: b.PublishedAt, RetrievedAt: b.FetchedAt, SHA256: b.SHA256, Bytes: b.Bytes,
-				Observations: b.Observations, LogIndex: b.LogIndex, RawURL: v.o.PublicURL + "/raw/" + b.SHA256,
+				Observations: b.Observations, LogIndex: b.LogIndex, RawURL: v.rawURL(b.SHA256),
 			})
 		}
 		return nil

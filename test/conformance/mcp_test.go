@@ -101,7 +101,7 @@ func mcpInspector(t *testing.T, s *server) {
 
 			list, out := ask("tools/list", "--strict")
 			want := []string{
-				"get_calendar", "get_economic_event", "get_latest_picks", "get_portfolio_summary", "get_signal", "get_signal_history", "get_stock_research",
+				"explain_change", "get_calendar", "get_economic_event", "get_forecast", "get_latest_picks", "get_portfolio_summary", "get_signal", "get_signal_history", "get_stock_research",
 				"get_verification_chain", "list_economic_events", "list_signals", "verify_pick",
 			}
 			if got := names(list["tools"]); !slices.Equal(got, want) {
@@ -123,6 +123,8 @@ func mcpInspector(t *testing.T, s *server) {
 				{"get_calendar"},
 				{"get_signal", "id=crack-spread-321"},
 				{"get_signal_history", "id=crack-spread-321", "limit=100"},
+				{"explain_change", "id=crack-spread-321"},
+				{"get_forecast", "id=eia-weekly-petroleum"},
 			} {
 				args := []string{"tools/call", "--tool-name", call[0]}
 				if len(call) > 1 {
