@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"tidemark/api"
 	"tidemark/api/view"
 	"tidemark/internal/postgres"
@@ -86,6 +88,34 @@ func TestEvidenceAsJSONHasEachCellAndItsBody(t *testing.T) {
 		if a := f.ask(http.MethodGet, path); a.StatusCode != status {
 			t.Errorf("%s: %s", path, a.Status)
 		}
+	}
+}
+
+// A body may still state an observation that its publisher took back later: the evidence names both.
+func TestEvidenceNamesWhatPublishersTookBack(t *testing.T) {
+	t.Parallel()
+	f, first, second := startEvidence(t, full())
+	_, third := f.fetched("open", "https://upstream.example/c", "day,value\n2026-03-01,W\n", before.Add(time.Minute), series.Reading{
+		Series: "up.one", ObservedAt: about(1, 0).ObservedAt, Marker: "W",
+	})
+	// What was never a number, came after the snapshot or is of a later day is none.
+	f.fetched("open", "https://upstream.example/d", "older", before.Add(time.Minute), series.Reading{Series: "up.one", ObservedAt: about(9, 0).ObservedAt, Marker: "W"})
+	f.fetched("open", "https://upstream.example/e", "news", later, series.Reading{Series: "up.one", ObservedAt: about(0, 0).ObservedAt, Marker: "W"})
+	f.fetched("open", "https://upstream.example/f", "next", before.Add(time.Minute), about(-1, 3))
+	f.fetched("open", "https://upstream.example/g", "next gone", before.Add(2*time.Minute), series.Reading{Series: "up.one", ObservedAt: about(-1, 0).ObservedAt, Marker: "W"})
+	got := f.get("/api/signals/crack-spread-321/evidence?as_of=2026-03-04T11:00:00Z")
+	want := []any{map[string]any{
+		"series": "up.one", "observed_at": "2026-03-01T00:00:00Z", "withdrawn_at": "2026-03-04T09:01:00Z", "marker": "W", "sha256": third,
+	}}
+	if d := cmp.Diff(want, got["withdrawn"]); d != "" {
+		t.Errorf("withdrawn (-want +got):\n%s", d)
+	}
+	var sums []string
+	for _, b := range got["bodies"].([]any) {
+		sums = append(sums, b.(map[string]any)["sha256"].(string))
+	}
+	if d := cmp.Diff([]string{second, third}, sums); d != "" {
+		t.Errorf("bodies (-want +got), of which %s stated what was taken back:\n%s", first, d)
 	}
 }
 

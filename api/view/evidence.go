@@ -29,7 +29,10 @@ type Evidence struct {
 	// ValueCells are the observations that the value rests on, BaselineCells those of the baseline and its scale. A cell may be in both.
 	ValueCells    []EvidenceCell `json:"value_cells"`
 	BaselineCells []EvidenceCell `json:"baseline_cells"`
-	// Bodies are the archived bodies that contained the cells, each once.
+	// Withdrawn are the observations up to that of the value that were numbers once and that their publishers took back. A body may still
+	// state them; the numbers do not rest on them.
+	Withdrawn []EvidenceWithdrawal `json:"withdrawn"`
+	// Bodies are the archived bodies that contained the cells, and those by which observations were withdrawn, each once.
 	Bodies      []EvidenceBody `json:"bodies"`
 	CodeVersion string         `json:"code_version"`
 	License     string         `json:"license"`
@@ -71,6 +74,17 @@ type EvidenceCell struct {
 	PublishedAt        time.Time `json:"published_at"`
 	PublishedAtAssumed bool      `json:"published_at_assumed"`
 	SHA256             string    `json:"sha256"`
+}
+
+// EvidenceWithdrawal is an observation that its publisher took back, and the body that no longer has it.
+type EvidenceWithdrawal struct {
+	Series     string    `json:"series"`
+	ObservedAt time.Time `json:"observed_at"`
+	// WithdrawnAt is when we saw it.
+	WithdrawnAt time.Time `json:"withdrawn_at"`
+	// Marker is "withdrawn" where the body leaves the observation out. Otherwise it is the publisher's sign in the place of the number.
+	Marker string `json:"marker"`
+	SHA256 string `json:"sha256"`
 }
 
 // EvidenceBody is an archived body.
@@ -153,6 +167,9 @@ func (v *View) evidence(ctx context.Context, s *Signal, r EvidenceRequest) (*Evi
 		if e.BaselineCells, err = v.evidenceCells(ctx, working.Baseline, bodies); err != nil {
 			return err
 		}
+		if err := v.withdrawn(ctx, s, e, bodies); err != nil {
+			return err
+		}
 		e.collect(bodies)
 		return nil
 	})
@@ -167,7 +184,8 @@ func newEvidence(s *Signal, stored postgres.Snapshot) *Evidence {
 			Value: served(stored.Value), BaselineValue: served(stored.Baseline), Scale: served(stored.Scale), ZScore: served(stored.Z),
 			DeltaVsBaselinePct: served(stored.DeltaPct), N: stored.N,
 		},
-		Formula: s.Definition.Technique, Steps: []EvidenceStep{}, ValueCells: []EvidenceCell{}, BaselineCells: []EvidenceCell{}, Bodies: []EvidenceBody{},
+		Formula: s.Definition.Technique, Steps: []EvidenceStep{}, ValueCells: []EvidenceCell{}, BaselineCells: []EvidenceCell{}, Withdrawn: []EvidenceWithdrawal{},
+		Bodies:      []EvidenceBody{},
 		CodeVersion: stored.CodeVersion, License: s.Snapshot.License, SourceURL: s.Snapshot.SourceURL, Synthetic: s.Snapshot.Synthetic,
 		Environment: s.Snapshot.Environment, Disclaimer: s.Snapshot.Disclaimer,
 	}
@@ -192,21 +210,12 @@ func (v *View) evidenceCells(ctx context.Context, cells []signals.Cell, bodies m
 	if err != nil {
 		return nil, err
 	}
-	var ids []int64
-	for _, k := range known {
-		if _, there := bodies[k.FetchID]; !there && !slices.Contains(ids, k.FetchID) {
-			ids = append(ids, k.FetchID)
-		}
+	ids := make([]int64, len(known))
+	for i, k := range known {
+		ids[i] = k.FetchID
 	}
-	fetches, err := v.o.Store.FetchesByID(ctx, ids)
-	if err != nil {
+	if err := v.evidenceBodies(ctx, ids, bodies); err != nil {
 		return nil, err
-	}
-	for _, f := range fetches {
-		bodies[f.ID] = EvidenceBody{
-			SHA256: f.SHA256, Source: f.Source, URL: f.URL, ContentType: f.Header["Content-Type"], RetrievedAt: f.FetchedAt.UTC(), Bytes: f.Bytes,
-			RawURL: v.rawURL(f.SHA256),
-		}
 	}
 	out := make([]EvidenceCell, len(known))
 	for i, k := range known {
@@ -218,7 +227,49 @@ func (v *View) evidenceCells(ctx context.Context, cells []signals.Cell, bodies m
 	return out, nil
 }
 
-// collect lists the bodies in the order of the cells, those of the value first. Of a body that came twice it is the later fetch: a parser may
+// withdrawn adds what publishers took back up to the observation of a snapshot, and its bodies by the ids of their fetches.
+func (v *View) withdrawn(ctx context.Context, s *Signal, e *Evidence, bodies map[int64]EvidenceBody) error {
+	list, err := v.o.Store.WithdrawnAsOf(ctx, s.Definition.Inputs, *e.ObservedAt, e.AsOf)
+	if err != nil {
+		return err
+	}
+	ids := make([]int64, len(list))
+	for i, w := range list {
+		ids[i] = w.FetchID
+	}
+	if err := v.evidenceBodies(ctx, ids, bodies); err != nil {
+		return err
+	}
+	for _, w := range list {
+		e.Withdrawn = append(e.Withdrawn, EvidenceWithdrawal{
+			Series: string(w.Series), ObservedAt: w.ObservedAt.UTC(), WithdrawnAt: w.VintageAt.UTC(), Marker: w.Marker, SHA256: bodies[w.FetchID].SHA256,
+		})
+	}
+	return nil
+}
+
+// evidenceBodies looks up the bodies of fetches that are not in bodies yet, and adds them.
+func (v *View) evidenceBodies(ctx context.Context, fetchIDs []int64, bodies map[int64]EvidenceBody) error {
+	var ids []int64
+	for _, id := range fetchIDs {
+		if _, there := bodies[id]; !there && !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	fetches, err := v.o.Store.FetchesByID(ctx, ids)
+	if err != nil {
+		return err
+	}
+	for _, f := range fetches {
+		bodies[f.ID] = EvidenceBody{
+			SHA256: f.SHA256, Source: f.Source, URL: f.URL, ContentType: f.Header["Content-Type"], RetrievedAt: f.FetchedAt.UTC(), Bytes: f.Bytes,
+			RawURL: v.rawURL(f.SHA256),
+		}
+	}
+	return nil
+}
+
+// collect lists the bodies in the order of the cells, those of the value first, and at last those of withdrawals. Of a body that came twice it is the later fetch: a parser may
 // read more of the same bytes later.
 func (e *Evidence) collect(bodies map[int64]EvidenceBody) {
 	byHash := map[string]EvidenceBody{}
@@ -227,11 +278,17 @@ func (e *Evidence) collect(bodies map[int64]EvidenceBody) {
 			byHash[b.SHA256] = b
 		}
 	}
-	for _, c := range slices.Concat(e.ValueCells, e.BaselineCells) {
-		if b, left := byHash[c.SHA256]; left {
+	list := func(sha256 string) {
+		if b, left := byHash[sha256]; left {
 			e.Bodies = append(e.Bodies, b)
-			delete(byHash, c.SHA256)
+			delete(byHash, sha256)
 		}
+	}
+	for _, c := range slices.Concat(e.ValueCells, e.BaselineCells) {
+		list(c.SHA256)
+	}
+	for _, w := range e.Withdrawn {
+		list(w.SHA256)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"net/http"
 	"net/url"
@@ -32,7 +33,7 @@ const (
 
 // comparison is one of them.
 type comparison struct {
-	// Of is body, value, baseline, number or list.
+	// Of is body, value, baseline, withdrawn, number or list.
 	Of     string `json:"of"`
 	Status string `json:"status"`
 	Name   string `json:"name"`
@@ -44,10 +45,13 @@ type outside struct {
 	reader *audit.Reader
 	def    signals.Definition
 	stated view.Evidence
-	// parsed are the readings of each body that was downloaded, by its SHA-256.
-	parsed map[string][]ingest.Reading
+	// parsed are the readings of each body that was downloaded, by its SHA-256, and covered what it claims to hold all of.
+	parsed  map[string][]ingest.Reading
+	covered map[string][]ingest.Coverage
 	// readings is how many there are.
 	readings int
+	// withdrawn are the observations that their publishers took back.
+	withdrawn map[observation]bool
 	// place returns where a body states a reading of the value.
 	place map[string]func(id series.ID, at time.Time) string
 	// withheld are the bodies that the licence keeps back.
@@ -69,7 +73,8 @@ func (c explainCommand) fromOutside(ctx context.Context, p *program, def signals
 	}
 	o := outside{
 		reader: reader, def: def,
-		parsed: map[string][]ingest.Reading{}, place: map[string]func(series.ID, time.Time) string{}, withheld: map[string]bool{},
+		parsed: map[string][]ingest.Reading{}, covered: map[string][]ingest.Coverage{}, withdrawn: map[observation]bool{},
+		place: map[string]func(series.ID, time.Time) string{}, withheld: map[string]bool{},
 	}
 	query := url.Values{}
 	if c.Date != "" {
@@ -92,6 +97,9 @@ func (c explainCommand) fromOutside(ctx context.Context, p *program, def signals
 	}
 	o.cells("value", o.stated.ValueCells)
 	o.cells("baseline", o.stated.BaselineCells)
+	for _, w := range o.stated.Withdrawn {
+		o.withdrawal(w)
+	}
 	o.numbers()
 	if err := o.lists(ctx, path); err != nil {
 		return err
@@ -113,7 +121,7 @@ func (o *outside) acceptable() error {
 	if o.stated.ID != o.def.ID || o.stated.ObservedAt == nil || len(o.stated.ValueCells) == 0 {
 		return fmt.Errorf("it states no observations behind %s", o.def.ID)
 	}
-	if n, cells := len(o.stated.Bodies), len(o.stated.ValueCells)+len(o.stated.BaselineCells); n > maxEvidenceBodies || cells > maxEvidenceCells {
+	if n, cells := len(o.stated.Bodies), len(o.stated.ValueCells)+len(o.stated.BaselineCells)+len(o.stated.Withdrawn); n > maxEvidenceBodies || cells > maxEvidenceCells {
 		return fmt.Errorf("it states %d bodies and %d observations behind %s: more than %d and %d are not read", n, cells, o.def.ID,
 			maxEvidenceBodies, maxEvidenceCells)
 	}
@@ -178,7 +186,7 @@ func (o *outside) body(ctx context.Context, b view.EvidenceBody) error {
 	if o.readings += len(kept); o.readings > maxEvidenceReadings {
 		return fmt.Errorf("the bodies of %s state more than %d values", o.reader.Base(), maxEvidenceReadings)
 	}
-	o.parsed[b.SHA256] = kept
+	o.parsed[b.SHA256], o.covered[b.SHA256] = kept, batch.Covers
 	o.say("body", agrees, b.SHA256, "%d bytes of %s, %d readings", len(bytes), b.Source, len(batch.Readings))
 	if !slices.ContainsFunc(o.stated.ValueCells, func(c view.EvidenceCell) bool { return c.SHA256 == b.SHA256 }) {
 		return nil
@@ -312,18 +320,15 @@ func nearly(a, b float64) bool {
 }
 
 // inputs is the data that the cells make: the values of the bytes, and the server's where they are kept back. Observations that the bytes
-// state and that the server does not name are in it, too: they would be cells if the server left some out.
+// state and that the server does not name are in it, too: they would be cells if the server left some out. Those that the publisher took back
+// are not.
 func (o *outside) inputs() series.Set {
-	type key struct {
-		id series.ID
-		at int64
-	}
-	values := map[key]series.Point{}
+	values := map[observation]series.Point{}
 	bodies := slices.SortedStableFunc(slices.Values(o.stated.Bodies), func(a, b view.EvidenceBody) int { return a.RetrievedAt.Compare(b.RetrievedAt) })
 	for _, b := range bodies {
 		for _, r := range o.parsed[b.SHA256] {
 			if slices.Contains(o.def.Inputs, r.Series) && r.Marker == "" && !r.ObservedAt.After(*o.stated.ObservedAt) {
-				values[key{r.Series, r.ObservedAt.Unix()}] = series.Point{ObservedAt: r.ObservedAt.UTC(), VintageAt: b.RetrievedAt, Value: r.Value}
+				values[observation{r.Series, r.ObservedAt.Unix()}] = series.Point{ObservedAt: r.ObservedAt.UTC(), VintageAt: b.RetrievedAt, Value: r.Value}
 			}
 		}
 	}
@@ -334,8 +339,9 @@ func (o *outside) inputs() series.Set {
 				p.Value = r.Value
 			}
 		}
-		values[key{series.ID(c.Series), c.ObservedAt.Unix()}] = p
+		values[observation{series.ID(c.Series), c.ObservedAt.Unix()}] = p
 	}
+	maps.DeleteFunc(values, func(k observation, _ series.Point) bool { return o.withdrawn[k] })
 	set := series.Set{}
 	for k, p := range values {
 		set[k.id] = append(set[k.id], p)
@@ -384,20 +390,16 @@ func (o *outside) numbers() {
 
 // sameCells compares which cells a number rests on.
 func (o *outside) sameCells(of string, stated []view.EvidenceCell, ours []signals.Cell) {
-	type key struct {
-		id string
-		at int64
-	}
-	named := map[key]bool{}
+	named := map[observation]bool{}
 	for _, c := range stated {
-		k := key{c.Series, c.ObservedAt.Unix()}
+		k := observation{series.ID(c.Series), c.ObservedAt.Unix()}
 		if named[k] {
 			o.say(of, differ, c.Series, "the server names the observation of %s twice", c.ObservedAt.Format(time.DateOnly))
 		}
 		named[k] = true
 	}
 	for _, c := range ours {
-		k := key{string(c.Series), c.ObservedAt.Unix()}
+		k := observation{c.Series, c.ObservedAt.Unix()}
 		if !named[k] {
 			o.say(of, differ, fmt.Sprintf("%s of %s", c.Series, c.ObservedAt.Format(time.DateOnly)), "the bytes state %v, and the server leaves it out", c.Value)
 		}
@@ -443,7 +445,8 @@ func (o *outside) lists(ctx context.Context, path string) error {
 			all.Count, all.MerkleRoot, snapshot.Provenance.Count, snapshot.Provenance.MerkleRoot)
 	}
 	for _, b := range o.stated.Bodies {
-		if !slices.Contains(sums, b.SHA256) {
+		// The list has what observations rest on: what was only taken back by a body is none.
+		if !slices.Contains(sums, b.SHA256) && !o.onlyWithdraws(b.SHA256) {
 			o.say("list", differ, b.SHA256, "it is not in the list of the bodies that the signal rests on")
 		}
 	}

@@ -30,9 +30,13 @@ func (o *outside) report(out io.Writer, asJSON bool) error {
 		{"body", "THE BYTES"},
 		{"value", "THE OBSERVATIONS OF THE VALUE"},
 		{"baseline", "THE OBSERVATIONS OF THE BASELINE"},
+		{"withdrawn", "TAKEN BACK BY THEIR PUBLISHERS"},
 		{"number", "COMPUTED AGAIN"},
 		{"list", "THE LISTS"},
 	} {
+		if part.of == "withdrawn" && len(o.stated.Withdrawn) == 0 {
+			continue
+		}
 		line("\n%s", part.title)
 		counted := map[string]int{}
 		for _, c := range o.found {

@@ -35,6 +35,11 @@ type evidenceServer struct {
 	bodies   map[string][]byte
 	// shut are bodies that are kept back, with the leaf that proves them.
 	shut map[string][]byte
+
+	// set is what the server knows, from the body that each series came in.
+	now  time.Time
+	set  series.Set
+	from map[series.ID]string
 }
 
 func newEvidenceServer(t *testing.T) *evidenceServer {
@@ -49,6 +54,7 @@ func newEvidenceServer(t *testing.T) *evidenceServer {
 		t.Fatal(err)
 	}
 	set, from := series.Set{}, map[series.ID]string{}
+	s.now, s.set, s.from = now, set, from
 	for _, r := range requests {
 		w := httptest.NewRecorder()
 		publishers.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, r.URL, http.NoBody))
@@ -71,21 +77,9 @@ func newEvidenceServer(t *testing.T) *evidenceServer {
 	for _, points := range set {
 		slices.SortFunc(points, func(a, b series.Point) int { return a.ObservedAt.Compare(b.ObservedAt) })
 	}
-	track := def.Compute(set, now)
-	e, working, _ := def.Working(set, now, track[len(track)-1].ObservedAt)
-	z, delta := e.Z(), e.DeltaPct()
-	s.evidence.ID, s.evidence.AsOf, s.evidence.ObservedAt = def.ID, now, new(e.ObservedAt)
-	s.evidence.Numbers = view.EvidenceNumbers{Value: &e.Value, BaselineValue: &e.Baseline, Scale: &e.Scale, ZScore: &z, DeltaVsBaselinePct: &delta, N: e.N}
-	cells := func(list []signals.Cell) (out []view.EvidenceCell) {
-		for _, c := range list {
-			out = append(out, view.EvidenceCell{Series: string(c.Series), ObservedAt: c.ObservedAt, Value: c.Value, PublishedAt: now, SHA256: from[c.Series]})
-		}
-		return out
-	}
-	s.evidence.ValueCells, s.evidence.BaselineCells = cells(working.Value), cells(working.Baseline)
+	s.compute()
 	// Only the page of crude oil has cells.
 	s.evidence.Bodies = slices.DeleteFunc(s.evidence.Bodies, func(b view.EvidenceBody) bool { return b.SHA256 != from["eia.WCESTUS1"] })
-	s.snapshot = view.SignalSnapshot{Value: &e.Value, BaselineValue: &e.Baseline, ZScore: &z, DeltaVsBaselinePct: &delta}
 	var sums []string
 	for digest, body := range s.bodies {
 		s.inputs.Data = append(s.inputs.Data, view.InputBody{SHA256: digest, Bytes: int64(len(body))})
@@ -110,6 +104,52 @@ func newEvidenceServer(t *testing.T) *evidenceServer {
 	t.Cleanup(server.Close)
 	s.url = server.URL
 	return s
+}
+
+// compute makes the evidence and the snapshot of what the server knows.
+func (s *evidenceServer) compute() {
+	def, _ := signals.ByID("eia-weekly-petroleum")
+	track := def.Compute(s.set, s.now)
+	e, working, _ := def.Working(s.set, s.now, track[len(track)-1].ObservedAt)
+	z, delta := e.Z(), e.DeltaPct()
+	s.evidence.ID, s.evidence.AsOf, s.evidence.ObservedAt = def.ID, s.now, new(e.ObservedAt)
+	s.evidence.Numbers = view.EvidenceNumbers{Value: &e.Value, BaselineValue: &e.Baseline, Scale: &e.Scale, ZScore: &z, DeltaVsBaselinePct: &delta, N: e.N}
+	cells := func(list []signals.Cell) (out []view.EvidenceCell) {
+		for _, c := range list {
+			out = append(out, view.EvidenceCell{Series: string(c.Series), ObservedAt: c.ObservedAt, Value: c.Value, PublishedAt: s.now, SHA256: s.from[c.Series]})
+		}
+		return out
+	}
+	s.evidence.ValueCells, s.evidence.BaselineCells = cells(working.Value), cells(working.Baseline)
+	s.snapshot.Value, s.snapshot.BaselineValue, s.snapshot.ZScore, s.snapshot.DeltaVsBaselinePct = &e.Value, &e.Baseline, &z, &delta
+}
+
+// takeBack lets the publisher take an observation of the baseline back: an hour after the page with it comes one that says "NA" in its place. The
+// server knows that.
+func (s *evidenceServer) takeBack() {
+	s.t.Helper()
+	gone, before := s.evidence.BaselineCells[2], s.evidence.Bodies[0]
+	id := series.ID(gone.Series)
+	src, _ := sourceByID(before.Source)
+	page := s.bodies[before.SHA256]
+	place, found := src.Locate(ingest.Response{Request: ingest.Request{URL: before.URL}, Body: page, FetchedAt: before.RetrievedAt}, id, gone.ObservedAt)
+	if !found {
+		s.t.Fatalf("the page does not state %s of %s", id, gone.ObservedAt)
+	}
+	digest := s.add(slices.Concat(page[:place.Offset], []byte("NA"), page[place.Offset+place.Length:]), time.Hour)
+	s.set[id] = slices.DeleteFunc(slices.Clone(s.set[id]), func(p series.Point) bool { return p.ObservedAt.Equal(gone.ObservedAt) })
+	s.compute()
+	s.evidence.Withdrawn = []view.EvidenceWithdrawal{{Series: gone.Series, ObservedAt: gone.ObservedAt, WithdrawnAt: s.now, Marker: "NA", SHA256: digest}}
+}
+
+// add adds a body of the crude oil page that came some time after the first.
+func (s *evidenceServer) add(page []byte, after time.Duration) string {
+	sum := sha256.Sum256(page)
+	b := s.evidence.Bodies[0]
+	b.SHA256, b.Bytes, b.RetrievedAt = hex.EncodeToString(sum[:]), int64(len(page)), b.RetrievedAt.Add(after)
+	s.bodies[b.SHA256] = page
+	s.evidence.Bodies = append(s.evidence.Bodies, b)
+	return b.SHA256
 }
 
 func (s *evidenceServer) raw(w http.ResponseWriter, r *http.Request) {
@@ -194,6 +234,31 @@ func TestExplainFromOutsideFindsEveryLie(t *testing.T) {
 			s.shutAll(s.evidence.Bodies[0].SHA256)
 			s.evidence.Numbers.BaselineValue = new(1.0)
 		}, 1, []string{"DIFFER  baseline_value"}},
+		{"nothing about an observation that its publisher took back", (*evidenceServer).takeBack, 0, []string{
+			"TAKEN BACK BY THEIR PUBLISHERS", `the bytes state "NA"`, "agree  4 observations", "Everything that could be compared agrees.",
+		}},
+		{"that a publisher took an observation back", func(s *evidenceServer) {
+			s.takeBack()
+			s.evidence.Withdrawn[0].SHA256 = s.evidence.Bodies[0].SHA256
+		}, 1, []string{"the server says that it was taken back, and the bytes state", "the server leaves it out"}},
+		{"that an observation stayed taken back", func(s *evidenceServer) {
+			s.takeBack()
+			s.add(append(s.bodies[s.evidence.Bodies[0].SHA256], '\n'), 2*time.Hour)
+		}, 1, []string{"and later bytes state", "the server leaves it out"}},
+		{"a body that took an observation back", func(s *evidenceServer) {
+			s.takeBack()
+			s.evidence.Withdrawn[0].SHA256 = strings.Repeat("0", 64)
+		}, 1, []string{"is not among those"}},
+		{"about what no page reaches to", func(s *evidenceServer) {
+			s.takeBack()
+			s.evidence.Withdrawn[0].Series = "eia.WGTSTUS1"
+		}, 1, []string{"the bytes do not reach to it"}},
+		{"by a body that is kept back", func(s *evidenceServer) {
+			s.takeBack()
+			b := s.evidence.Bodies[1]
+			leaf, _ := tlog.FormatLeaf(tlog.KindBody, b.Source, strings.Repeat("0", 64), tlog.FormatTime(b.RetrievedAt), b.SHA256, strconv.FormatInt(b.Bytes, 10), "false")
+			s.shut[b.SHA256] = leaf
+		}, 0, []string{"taken back, as the server says"}},
 		{"escapes", func(s *evidenceServer) { s.evidence.ValueCells[0].Series = "\x1b[2J" }, 1, []string{"DIFFER"}},
 	} {
 		t.Run(c.what, func(t *testing.T) {

@@ -35,6 +35,40 @@ func (db *DB) CellsKnown(ctx context.Context, cells []signals.Cell) ([]KnownObse
 	return list, nil
 }
 
+// Withdrawal is an observation that its publisher took back.
+type Withdrawal struct {
+	Series series.ID
+	// VintageAt is when it was taken back.
+	ObservedAt, VintageAt time.Time
+	// Marker is series.MarkerWithdrawn, or the publisher's own sign in the place of the number.
+	Marker  string
+	FetchID int64
+}
+
+const withdrawnSQL = `
+	select o.series, o.observed_at, o.vintage_at, coalesce(o.marker, '') as marker, o.fetch_id
+	from unnest(@series::text[]) as t (series) cross join lateral (
+		select distinct on (observed_at) series, observed_at, vintage_at, value, marker, fetch_id
+		from observations
+		where series = t.series and vintage_at <= @as_of and observed_at <= @until
+		order by observed_at desc, vintage_at desc
+	) o
+	where o.value is null and exists (
+		select from observations b
+		where b.series = o.series and b.observed_at = o.observed_at and b.vintage_at < o.vintage_at and b.value is not null)
+	order by o.series, o.observed_at` // primary key, backwards
+
+// WithdrawnAsOf returns the observations of several series up to a time of observation that had a number once, and had none at an instant,
+// ordered by series and time.
+func (db *DB) WithdrawnAsOf(ctx context.Context, ids []series.ID, until, asOf time.Time) ([]Withdrawal, error) {
+	rows, err := db.reads.Query(ctx, withdrawnSQL, pgx.NamedArgs{"series": ids, "until": until, "as_of": asOf})
+	list, err := collect[Withdrawal](rows, err)
+	if err != nil {
+		return nil, fmt.Errorf("read what was withdrawn: %w", asUnavailable(err))
+	}
+	return list, nil
+}
+
 // Body is an archived body that numbers rest on.
 type Body struct {
 	FetchID     int64
