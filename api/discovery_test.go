@@ -167,7 +167,7 @@ func TestDiscovery(t *testing.T) {
 			t.Error("it does not say that the data are synthetic")
 		}
 		for _, path := range []string{"/evidence/{id}/{date}", "/api/signals/{id}/evidence", "/raw/{sha256}", "/api/signals/{id}/changes", "/api/signals/{id}/forecasts"} {
-			if !strings.Contains(body, "`GET "+p.url+path+"`: ") {
+			if !strings.Contains(body, "`GET "+path+"`: ") {
 				t.Errorf("it does not name %s", path)
 			}
 		}

@@ -103,9 +103,9 @@ func (d *Discovery) links(b *strings.Builder, s site) {
 			fmt.Fprintf(b, "- `GET /api/v1%s`%s: %s\n", e.Path, price, e.Summary)
 		}
 	}
-	b.WriteString("\n## Evidence\n\nEvery number of a signal leads to the bytes that it rests on, without a key. `{id}` is a signal's id.\n\n")
+	b.WriteString("\n## Evidence\n\nEvery number of a signal leads to the bytes that it rests on, without a key. The addresses are below " + d.o.PublicURL + ".\n\n")
 	for _, e := range evidence {
-		fmt.Fprintf(b, "- `GET %s%s`: %s\n", d.o.PublicURL, e.path, e.about)
+		fmt.Fprintf(b, "- `GET %s`: %s\n", e.path, e.about)
 	}
 	var list []link
 	for _, sig := range s.signals.Signals {

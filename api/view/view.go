@@ -52,6 +52,8 @@ type Store interface {
 	InputsOf(ctx context.Context, d signals.Definition, asOf time.Time) (series.Set, error)
 	// CellsKnown returns the stored observations of cells, by series and time, and FetchesByID exchanges, ordered by id.
 	CellsKnown(ctx context.Context, cells []signals.Cell) ([]postgres.KnownObservation, error)
+	// WithdrawnAsOf lists observations of several series up to a time that had a number once, and had none at an instant.
+	WithdrawnAsOf(ctx context.Context, ids []series.ID, until, asOf time.Time) ([]postgres.Withdrawal, error)
 	FetchesByID(ctx context.Context, ids []int64) ([]series.Fetch, error)
 	// BodiesAsOf returns the archived bodies that brought the observations of several series, as known at an instant, oldest first.
 	BodiesAsOf(ctx context.Context, ids []series.ID, asOf time.Time) ([]postgres.Body, error)

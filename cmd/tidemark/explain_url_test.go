@@ -47,7 +47,6 @@ func newEvidenceServer(t *testing.T) *evidenceServer {
 	s := &evidenceServer{t: t, bodies: map[string][]byte{}, shut: map[string][]byte{}}
 	now := time.Date(2026, 5, 14, 20, 0, 0, 0, time.UTC)
 	publishers := sources.Sandbox(synth.World{Seed: 1, Now: func() time.Time { return now }}, calendar.IsTradingDay)
-	def, _ := signals.ByID("eia-weekly-petroleum")
 	src, _ := sourceByID("eia-petroleum-weekly")
 	requests, err := src.Request(series.Window{})
 	if err != nil {

@@ -57,7 +57,8 @@ func (m measure) series() series.ID { return series.ID("portwatch." + chokepoint
 //
 // A release may estimate the whole history again, so the whole layer is read each time. It comes on Tuesday and holds the days to the
 // Sunday before. While it is being loaded, the service may have no days at all for hours, so it is requested again in the evening and on
-// Wednesday.
+// Wednesday. The next release replaces it, and nobody else keeps it: it is requested on Friday and Monday, too, in case that it was late or that
+// the service did not answer for days.
 func Source() ingest.Source {
 	s := ingest.Source{
 		ID:          "portwatch-hormuz",
@@ -66,7 +67,7 @@ func Source() ingest.Source {
 		License:     "IMF terms of use (https://www.imf.org/external/terms.htm): free for non-commercial and research use, other use needs the IMF's permission. Attribution: IMF PortWatch (portwatch.imf.org).",
 		HomeURL:     "https://portwatch.imf.org",
 		Reestimates: true,
-		Cadence:     series.Cadence{Cron: "45 9,17 * * TUE,WED", Zone: ingest.NewYorkZone, CatchUp: series.CatchUpLatest},
+		Cadence:     series.Cadence{Cron: "45 9,17 * * MON,TUE,WED,FRI", Zone: ingest.NewYorkZone, CatchUp: series.CatchUpLatest},
 		Limits: ingest.Limits{
 			Interval:     2 * time.Second, // the service has a quota that all its clients share
 			Timeout:      time.Minute,
