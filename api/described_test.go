@@ -109,7 +109,7 @@ func (p *published) everything() api.Options {
 		t.Fatal(err)
 	}
 	return api.Options{
-		TransparencyLog: p.db, Pushes: p.db, Datasets: p.db, View: p.view, Record: record, Publications: p.publications, Data: api.Data(p.publications), Log: quiet,
+		TransparencyLog: p.db, Pushes: p.db, Free: p.free, Datasets: p.db, View: p.view, Record: record, Publications: p.publications, Data: api.Data(p.publications), Log: quiet,
 		Discovery: told, Pages: html,
 		Accounts: &api.Accounts{DB: p.db, Tariff: tariff, Now: time.Now},
 		Payments: api.NewPayments(api.PaymentsOptions{Seller: seller, Facilitator: nobody, Tariff: tariff, Store: p.db, Now: time.Now, Log: quiet}),

@@ -50,6 +50,8 @@ type pushHub struct {
 	store PushStore
 	view  *view.View
 	log   *slog.Logger
+	// free withholds what is sold.
+	free bool
 
 	mu      sync.Mutex
 	loaded  bool
@@ -59,8 +61,8 @@ type pushHub struct {
 	of      map[string]int
 }
 
-func newPushHub(store PushStore, v *view.View, log *slog.Logger) *pushHub {
-	return &pushHub{store: store, view: v, log: log, readers: map[*pushReader]struct{}{}, of: map[string]int{}}
+func newPushHub(store PushStore, v *view.View, free bool, log *slog.Logger) *pushHub {
+	return &pushHub{store: store, view: v, free: free, log: log, readers: map[*pushReader]struct{}{}, of: map[string]int{}}
 }
 
 // run passes rows on until ctx ends. Then it ends all streams and returns nil.
@@ -110,7 +112,7 @@ func (h *pushHub) load(ctx context.Context) error {
 
 // frame encodes a row as a server-sent event.
 func (h *pushHub) frame(row postgres.Push) (*pushed, error) {
-	c, err := h.view.NewChange(row)
+	c, err := h.view.NewChange(row, h.free)
 	if err != nil {
 		return nil, err
 	}

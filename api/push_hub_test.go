@@ -7,7 +7,7 @@ import (
 
 func TestASlowReaderIsDroppedAndOthersGetEverything(t *testing.T) {
 	t.Parallel()
-	h := newPushHub(nil, nil, slog.New(slog.DiscardHandler))
+	h := newPushHub(nil, nil, false, slog.New(slog.DiscardHandler))
 	h.loaded = true
 	slow, err := h.open(nil, "a")
 	if err != nil {
@@ -44,7 +44,7 @@ func TestASlowReaderIsDroppedAndOthersGetEverything(t *testing.T) {
 
 func TestTheNumberOfStreamsIsBounded(t *testing.T) {
 	t.Parallel()
-	h := newPushHub(nil, nil, slog.New(slog.DiscardHandler))
+	h := newPushHub(nil, nil, false, slog.New(slog.DiscardHandler))
 	h.loaded = true
 	for i := range maxStreams {
 		if _, err := h.open(nil, string(rune('a'+i/maxStreamsOfOne))); err != nil {

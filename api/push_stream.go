@@ -237,7 +237,7 @@ func (s *Server) changesFeed(w http.ResponseWriter, r *http.Request) error {
 	}
 	list := make([]pushes.Change, len(rows))
 	for i, row := range rows {
-		if list[i], err = s.view.NewChange(row); err != nil {
+		if list[i], err = s.view.NewChange(row, s.o.Free); err != nil {
 			return err
 		}
 	}

@@ -71,6 +71,8 @@ type Options struct {
 	Pushes PushStore
 	// PrivateWebhooks lets keys name webhooks in private networks. It is for sandboxes.
 	PrivateWebhooks bool
+	// Free withholds from the stream and its feed what is sold, as the pages do: of a portfolio event they tell only that there is one.
+	Free bool
 	// Datasets may be nil. Then no daily data sets are served.
 	Datasets Datasets
 	// Raw may be nil. Then no archived bodies are served.
@@ -204,7 +206,7 @@ func New(o Options) *Server {
 		s.handleGet(public, "/api/vintages/prove", s.proveVintage)
 	}
 	if o.Pushes != nil {
-		s.pushes = newPushHub(o.Pushes, o.View, o.Log)
+		s.pushes = newPushHub(o.Pushes, o.View, o.Free, o.Log)
 		s.handleGet(public, streamPath, s.pushStream)
 		s.handleGet(public, feedPath, s.changesFeed)
 	}

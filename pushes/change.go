@@ -35,7 +35,7 @@ type Change struct {
 	Topic string `json:"topic"`
 	// Kind is new_print, revision, status or update of a signal, announced of a pick, happened of an event, issued or graded of a forecast.
 	Kind string `json:"kind"`
-	// Subject is the signal's id or the company's ticker.
+	// Subject is the signal's id or the company's ticker. Where portfolio events are sold (PAGES=free), it is "portfolio" for them.
 	Subject string    `json:"subject"`
 	At      time.Time `json:"at"`
 	// URL is where the whole of it is.
@@ -80,8 +80,27 @@ type Origin struct {
 	PublicURL, Environment string
 	// Sandbox marks all numbers as synthetic.
 	Sandbox bool
+	// Free withholds what is sold: of a portfolio event only its type is told. The event's id is withheld, too, because it names the company to
+	// whoever tries all companies.
+	Free bool
 	// Round rounds a number as it is served.
 	Round func(float64) float64
+}
+
+// EventNotice is what is told of a portfolio event where the events are sold: the rest is at /api/v1/events.
+type EventNotice struct {
+	Type string `json:"type"`
+}
+
+// eventSubject is the subject of an event whose company is not told.
+const eventSubject = "portfolio"
+
+// Rule returns a rule as it is compared with changes. Where events are sold, a rule must not tell them apart by company or severity.
+func (o Origin) Rule(r Rule) Rule {
+	if o.Free && r.On == OnEvent {
+		return Rule{On: OnEvent}
+	}
+	return r
 }
 
 // Change returns a row of the outbox as it is served.
@@ -94,6 +113,13 @@ func (o Origin) Change(r Row) (Change, error) {
 		out.URL = o.PublicURL + "/api/v1/verify/pick/" + r.Subject
 	case TopicEvent:
 		out.URL = o.PublicURL + "/api/v1/events?ticker=" + r.Subject
+		if o.Free {
+			var notice EventNotice
+			if err := json.Unmarshal(r.Data, &notice); err != nil {
+				return Change{}, fmt.Errorf("read the push %d: %w", r.ID, err)
+			}
+			out.Subject, out.URL, out.Data = eventSubject, o.PublicURL+"/api/v1/events", notice
+		}
 	case TopicForecast:
 		out.URL = o.PublicURL + "/api/signals/" + r.Subject + "/forecasts"
 	}

@@ -207,7 +207,7 @@ func (m *Matcher) decide(ctx context.Context, rules []postgres.MatchingRule, cha
 			if c.ID <= r.After {
 				continue
 			}
-			holds, next, err := parsed[i].Match(r.Armed, row)
+			holds, next, err := m.Origin.Rule(parsed[i]).Match(r.Armed, row)
 			if err == nil && holds && change == nil {
 				var made pushes.Change
 				if made, err = m.Origin.Change(row); err == nil {

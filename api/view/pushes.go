@@ -11,10 +11,10 @@ import (
 	"tidemark/pushes"
 )
 
-// NewChange returns a row of the outbox as it is served.
-func (v *View) NewChange(p postgres.Push) (pushes.Change, error) {
+// NewChange returns a row of the outbox as it is served. If free is set, it has nothing that is sold.
+func (v *View) NewChange(p postgres.Push, free bool) (pushes.Change, error) {
 	return pushes.Origin{
-		PublicURL: v.o.PublicURL, Environment: v.o.environment(), Sandbox: v.o.World == WorldSandbox, Round: postgres.Rounded,
+		PublicURL: v.o.PublicURL, Environment: v.o.environment(), Sandbox: v.o.World == WorldSandbox, Round: postgres.Rounded, Free: free,
 	}.Change(pushes.Row(p))
 }
 

@@ -140,7 +140,7 @@ func (p *program) serveAPI(ctx context.Context, db *postgres.DB, on listeners, w
 	srv := api.New(api.Options{
 		View: v, Record: record, Pages: site, Ready: ready, Log: log, Publications: published, Data: api.Data(published),
 		Accounts: keys, Payments: payments, Claims: claims, Cards: cards, Discovery: told, Metrics: p.metrics, Tracer: p.tracer, Now: p.now,
-		TransparencyLog: db, Raw: raw, Pushes: db, PrivateWebhooks: p.settings.WebhooksPrivate, Datasets: db,
+		TransparencyLog: db, Raw: raw, Pushes: db, Free: p.settings.FreePages(world), PrivateWebhooks: p.settings.WebhooksPrivate, Datasets: db,
 		Agents: &api.AgentOptions{
 			Handler: agents, Origins: p.settings.MCPOrigins(), Rate: api.Rate(p.settings.MCPRateLimit), RegistryKey: p.settings.MCPRegistryKey,
 		},
