@@ -143,10 +143,29 @@ func publishMany(t *testing.T, model accounts.Model, f paidFacts) *published {
 		say := secretSay + " " + f.text
 		c.Texts[lang] = postgres.ResearchTextOf(picks.Texts{Lang: lang, SummaryWhy: say, WhatItDoes: say, WhyChosen: say, MainRisk: say, FullResearch: say}, "rules")
 	}
-	_, err = p.worker.AddResearch(ctx, task.Fence{}, []postgres.Research{c})
+	research := []postgres.Research{c}
+	for i := range morePicks { // the weekly research states the close
+		c := card(t, company(i), "2026-03-30", 100+i)
+		c.Ticker, c.Name = ticker(i), ticker(i)+" Inc."
+		for lang, text := range c.Texts {
+			text.FullResearch += ". At the close of $" + lastClose(f.gainOf(i)) + " on March 30."
+			text.SummaryWhy += ", at " + lastClose(f.gainOf(i))
+			c.Texts[lang] = text
+		}
+		research = append(research, c)
+	}
+	_, err = p.worker.AddResearch(ctx, task.Fence{}, research)
 	must(err)
 	fresh := picks.AnnouncedEvent(equity.Company{CIK: secretCIK, Name: f.text + " Inc.", Listings: []equity.Listing{{Ticker: "UNPK"}}}, last, "12.50", at)
 	_, err = p.worker.AddPortfolioEvents(ctx, task.Fence{}, []picks.Event{fresh})
+	must(err)
+	which := 2
+	if f.sold {
+		which = 3
+	}
+	moved := picks.AnnouncedEvent(equity.Company{CIK: company(which), Name: ticker(which) + " Inc.", Listings: []equity.Listing{{Ticker: ticker(which)}}}, last, "12.50", at)
+	moved.ChangePct, moved.Severity = f.mid, picks.Severity(which)
+	_, err = p.worker.AddPortfolioEvents(ctx, task.Fence{}, []picks.Event{moved})
 	must(err)
 	_, err = p.worker.AddDigest(ctx, task.Fence{}, picks.NewDigest(picks.DigestInput{
 		Portfolio: portfolio, Events: []picks.Event{fresh}, Signals: []picks.SignalState{{ID: "crack-spread-321", Z: 1.8, Live: true}},
@@ -208,7 +227,7 @@ func (p *published) offer(model accounts.Model) {
 
 // freeAddresses returns all pages about picks with all their variants, and guessed addresses.
 func (p *published) freeAddresses() (list []string) {
-	paths := []string{"/sitemap.xml", "/llms.txt", "/llms-full.txt", "/.well-known/api-catalog"}
+	paths := []string{"/sitemap.xml", "/llms.txt", "/llms-full.txt", "/.well-known/api-catalog", "/api/stream/atom", "/api/stream/atom?topics=event"}
 	for _, t := range []string{"UNPK", "unpk", "CORO", ticker(0), strings.ToLower(ticker(0)), ticker(morePicks - 1), "ACME"} {
 		paths = append(paths, "/research/"+t, "/research/"+t+"/card.png")
 	}
@@ -308,7 +327,8 @@ func TestFreePagesHaveNothingThatIsSold(t *testing.T) {
 		// Free data are shown.
 		for address, want := range map[string][]string{
 			"/picks":                    {ticker(15), "4.54%", ticker(0), "Older picks, in the chain", `href="/dashboard"`, "0.005 USD"},
-			"/research/" + ticker(0):    {"research 100, en", "SHA-256", "0.01 USD"},
+			"/research/" + ticker(0):    {"research 100, en", "SHA-256", "0.01 USD", "as announced on"},
+			"/api/stream/atom":          {"event: portfolio", ticker(0)},
 			"/research/" + ticker(14):   {"research 114, en", "4.54%"},
 			"/portfolio":                {"Return since 2026-03-09", `id="plot-return"`, ticker(15), "one point a week", "0.01 USD"},
 			"/economic-events":          {"unemployment"},
@@ -332,6 +352,19 @@ func TestFreePagesHaveNothingThatIsSold(t *testing.T) {
 		if strings.Contains(string(p.ask(http.MethodGet, "/research/UNPK").body), "UNPK Inc") {
 			t.Error("the research is named")
 		}
+		events, stop := p.listenTo("?after=0&seconds=600&topics=event,pick")
+		for told := 0; told < morePicks+5; told++ {
+			e := p.next(events)
+			for _, n := range append(f.needles(), "severity", "change_pct", "UNPK") {
+				if strings.Contains(e.data, n) && (e.event == "event" || n != "UNPK") {
+					t.Errorf("the stream tells %s: %s", n, e.data)
+				}
+			}
+			if e.event == "event" && !strings.Contains(e.data, `"subject":"portfolio"`) {
+				t.Errorf("the stream tells of an event %s", e.data)
+			}
+		}
+		stop()
 		// Check the needles: if everything is shown, each one is found.
 		p.free = false
 		p.offer(accounts.ModelBalance)

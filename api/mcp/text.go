@@ -54,11 +54,14 @@ func word(lang picks.Lang, id string) string { return languages.Or(lang).Words["
 // cardText returns the whole research, which contains the other texts.
 func cardText(a view.Card) string {
 	var l lines
-	result := signed(a.Pick.ReturnFromEntryPct)
+	result := ""
+	if a.Pick.ReturnFromEntryPct != nil { // the returns of older picks are not free
+		result = ", " + signed(a.Pick.ReturnFromEntryPct)
+	}
 	if a.Pick.EntryDate != nil {
 		result += " (" + *a.Pick.EntryDate + ")"
 	}
-	l.add("%s (%s): %s, %s, %s\n\n%s\n", a.Ticker, a.Name, a.Pick.Date, a.Pick.Price, result, strings.TrimSpace(a.FullResearch))
+	l.add("%s (%s): %s, %s%s\n\n%s\n", a.Ticker, a.Name, a.Pick.Date, a.Pick.Price, result, strings.TrimSpace(a.FullResearch))
 	l.sources(word(a.Language, "source"), a.Sources)
 	l.add("\n%s", a.Disclaimer)
 	return l.String()

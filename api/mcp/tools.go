@@ -194,12 +194,15 @@ func latestPicks(d *Server, _ context.Context, _ values) (string, any, error) {
 	return picksText(answer), answer, nil
 }
 
-func stockResearch(d *Server, _ context.Context, v values) (string, any, error) {
+func stockResearch(d *Server, ctx context.Context, v values) (string, any, error) {
 	st, err := d.published()
 	if err != nil {
 		return "", nil, err
 	}
-	card, ok := st.Card(v.texts["ticker"], picks.Lang(v.texts["language"]))
+	card, ok, err := st.Card(ctx, v.texts["ticker"], picks.Lang(v.texts["language"]))
+	if err != nil {
+		return "", nil, err
+	}
 	if !ok {
 		return "", nil, userErrorf("There is no public card for %s: %s", quoted(v.texts["ticker"]), picked(st))
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tidemark/api/view"
+	"tidemark/picks"
 )
 
 // researchBody is the content of a company's page.
@@ -18,6 +19,8 @@ type researchBody struct {
 	Text     template.HTML
 	// Numbers reports whether the page shows the figures next to the text and its facts. Return reports whether it shows the pick's return.
 	Numbers, Return bool
+	// AsAnnounced reports whether a company's page shows the text that was announced, not the newest.
+	AsAnnounced bool
 	// Link is the newest pick of the ticker in the record, or the pick of the page. It is nil if neither exists.
 	Link *view.VerifiedPick
 	// Announced is the pick of a pick page, as it was announced. It is nil on a company's page.
@@ -27,7 +30,7 @@ type researchBody struct {
 }
 
 // research is the research about a company.
-func (p *Pages) research(_ context.Context, r request) (*view.Document, error) {
+func (p *Pages) research(ctx context.Context, r request) (*view.Document, error) {
 	if r.published == nil {
 		return nil, nil
 	}
@@ -67,6 +70,12 @@ func (p *Pages) research(_ context.Context, r request) (*view.Document, error) {
 	body := researchBody{localizer: localizer{lang}, Research: *research, Text: markdown(minus(research.FullResearch)), Numbers: r.whole(pricedResearch)}
 	body.Dates = r.published.PickDatesOf(research.Ticker)
 	body.Return = body.Numbers || research.Pick != nil && r.public(body.localizer)[research.Pick.Seq]
+	if !body.Return {
+		if research, err = r.announcedOnly(ctx, *research, lang); err != nil {
+			return nil, err
+		}
+		body.Research, body.Text, body.AsAnnounced = *research, markdown(minus(research.FullResearch)), true
+	}
 	if r.record != nil {
 		if link, ok := r.record.Pick(research.Ticker, ""); ok {
 			body.Link = &link
@@ -82,6 +91,19 @@ func (p *Pages) research(_ context.Context, r request) (*view.Document, error) {
 	l.Body = body
 	p.inLanguages(&l, r)
 	return p.document("research", l, research.UpdatedAt), nil
+}
+
+// announcedOnly returns what is free about a company whose newest pick is no longer among the newest: the research as it was announced. The newest
+// research states the newest close.
+func (r request) announcedOnly(ctx context.Context, now view.Research, lang picks.Lang) (*view.Research, error) {
+	then, err := r.published.PublicResearch(ctx, now.Ticker, lang)
+	if then != nil || err != nil {
+		return then, err
+	}
+	return &view.Research{ // nothing was announced but the pick
+		Ticker: now.Ticker, Name: now.Name, Exchange: now.Exchange, Sector: now.Sector, Region: now.Region, Country: now.Country, Lang: now.Lang,
+		Pick: now.Pick,
+	}, nil
 }
 
 // SourceOf returns the name of the document that a fact comes from.

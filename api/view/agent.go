@@ -1,6 +1,7 @@
 package view
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"time"
@@ -58,18 +59,16 @@ type Card struct {
 	Editorial
 }
 
-// Card returns the newest card of the company with a ticker. The result is false if the company was never picked or has no card.
-func (st *PublicationsState) Card(ticker string, lang picks.Lang) (Card, bool) {
-	cik, _ := st.Company(ticker)
-	stored, picked := st.cards[cik], st.byCIK[cik]
-	if stored == nil || picked == nil {
-		return Card{}, false
+// Card returns the public card of the company with a ticker. The result is false if the company was never picked or has no card.
+func (st *PublicationsState) Card(ctx context.Context, ticker string, lang picks.Lang) (Card, bool, error) {
+	r, err := st.PublicResearch(ctx, ticker, lang)
+	if r == nil || err != nil {
+		return Card{}, false, err
 	}
-	r := st.card(stored, lang)
 	return Card{
 		Ticker: r.Ticker, Name: r.Name, Language: r.Lang, Summary: r.SummaryWhy, WhatItDoes: r.WhatItDoes, WhyChosen: r.WhyChosen,
 		MainRisk: r.MainRisk, FullResearch: r.FullResearch, Sources: r.Sources, Pick: *r.Pick, UpdatedAt: r.UpdatedAt, Editorial: st.editorial(),
-	}, true
+	}, true, nil
 }
 
 // PickedTickers returns the tickers of the announced picks in alphabetical order, without duplicates.

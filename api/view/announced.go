@@ -47,6 +47,37 @@ func (st *PublicationsState) AnnouncedOn(ctx context.Context, date string, lang 
 	return out, nil
 }
 
+// PublicResearch returns the research about a picked company that is free: the newest if the company is among the newest PublicPicks, otherwise
+// the research that was announced with its pick, without a return. Newer research states the newest close, and with it the return. It
+// returns nil if the company was never picked, or nothing was announced with its pick.
+func (st *PublicationsState) PublicResearch(ctx context.Context, ticker string, lang picks.Lang) (*Research, error) {
+	cik, _ := st.Company(ticker)
+	p := st.byCIK[cik]
+	if p == nil {
+		return nil, nil
+	}
+	if st.public(p.Seq) {
+		if stored := st.cards[cik]; stored != nil {
+			return new(st.card(stored, lang)), nil
+		}
+		return nil, nil
+	}
+	announced, err := st.AnnouncedOn(ctx, p.Date, lang)
+	if err != nil || announced == nil || announced.Research == nil {
+		return nil, err
+	}
+	r := *announced.Research
+	pick := *r.Pick
+	pick.ReturnPct, pick.ReturnFromEntryPct, pick.EntryDate = nil, nil, nil
+	r.Pick = &pick
+	return &r, nil
+}
+
+// public reports whether the result of a pick is free.
+func (st *PublicationsState) public(seq int64) bool {
+	return slices.ContainsFunc(st.priced[:min(PublicPicks, len(st.priced))], func(p pricedPick) bool { return p.Seq == seq })
+}
+
 // PickDates returns the dates of the announced picks, newest first.
 func (st *PublicationsState) PickDates() []string {
 	list := make([]string, len(st.priced))
