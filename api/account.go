@@ -104,7 +104,7 @@ var errRegistered = &problemError{
 var keyUsage = view.KeyUsage{Header: "Authorization: Bearer <api_key>"}
 
 // rotate replaces the text of a key. A client that lost the response repeats the request with the same Idempotency-Key and the old text, as
-// long as the old text's grace period lasts.
+// long as the old text's grace period lasts. An old text alone must not get the new one, so that Idempotency-Key must be unguessable.
 func (s *Server) rotate(w http.ResponseWriter, r *http.Request) error {
 	key, err := s.authenticate(w, r)
 	if err != nil {
@@ -124,8 +124,11 @@ func (s *Server) rotate(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if once == nil && key.EndsAt != nil {
+	switch secret := once != nil && unguessable(r.Header.Get("Idempotency-Key")); {
+	case key.EndsAt != nil && !secret:
 		return errReplaced
+	case once != nil && !secret:
+		return errGuessable
 	}
 	next, err := s.newKey()
 	if err != nil {
@@ -141,6 +144,9 @@ func (s *Server) rotate(w http.ResponseWriter, r *http.Request) error {
 			Meta: view.RegisteredMeta{RequestID: w.Header().Get("X-Request-Id"), Warning: view.KeyWarning},
 		})
 	})
+	if errors.Is(err, postgres.ErrRequestDiffers) && key.EndsAt != nil {
+		return errReplaced // the same as for an Idempotency-Key that was never used
+	}
 	if err != nil {
 		return s.rejectBody(r, err)
 	}
@@ -148,6 +154,23 @@ func (s *Server) rotate(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Cache-Control", view.CacheNever)
 	write(w, r, http.StatusOK, view.TypeJSON, answer)
 	return nil
+}
+
+// errGuessable is the problem of a rotation whose Idempotency-Key could be guessed.
+var errGuessable = &problemError{
+	code: view.CodeInvalidRequest,
+	detail: "The Idempotency-Key of a rotation must be a random text of at least 22 characters, such as 16 random bytes in hex or a UUID: " +
+		"with it the old text gets the new one again.",
+}
+
+// unguessable reports whether a text has the look of 128 random bits: 22 characters (of 64 different ones), and no short pattern.
+func unguessable(text string) bool {
+	const length, different = 22, 8
+	seen := map[rune]bool{}
+	for _, c := range text {
+		seen[c] = true
+	}
+	return len(text) >= length && len(seen) >= different
 }
 
 // revoke ends the key of the request, immediately and permanently.

@@ -133,6 +133,7 @@ func TestRotation(t *testing.T) {
 	s := newBillingFixture(t, api.Accounts{}, accounts.ModelBalance)
 	s.at("2026-03-04T12:00:00Z")
 	first := s.key()
+	const once1, once2, once3 = "5d41402abc4b2a76b9719d911017c592", "7d793037a0760186574b0282f2f435e7", "9e107d9d372bb6826bd81d3542a419d6"
 	rotate := func(key, body string, header ...string) answer {
 		return s.askWith(http.MethodPost, "/api/v1/keys/rotate", body, append([]string{"Authorization", "Bearer " + key}, header...)...)
 	}
@@ -157,25 +158,27 @@ func TestRotation(t *testing.T) {
 	s.problem(s.paid(first, "/account"), http.StatusUnauthorized, "revoked_api_key")
 
 	// Without a grace period the old text ends immediately. A client that lost the response gets it again with the old text.
-	lost := rotate(second, `{"grace_seconds":60}`, "Idempotency-Key", "r1")
+	lost := rotate(second, `{"grace_seconds":60}`, "Idempotency-Key", once1)
 	third := text(lost)
-	if again := rotate(second, `{"grace_seconds":60}`, "Idempotency-Key", "r1"); string(again.body) != string(lost.body) {
+	if again := rotate(second, `{"grace_seconds":60}`, "Idempotency-Key", once1); string(again.body) != string(lost.body) {
 		t.Errorf("a repetition: %s: %s", again.Status, again.body)
 	}
+	// A guess with the old text gets the same answer, whether it is right or not.
+	s.problem(rotate(second, `{"grace_seconds":61}`, "Idempotency-Key", once1), http.StatusUnauthorized, "revoked_api_key")
 	// In its grace period the old text can only read.
 	if got := s.balance(second); got != "0.195" {
 		t.Errorf("the balance is %s", got)
 	}
 	s.problem(rotate(second, ""), http.StatusUnauthorized, "revoked_api_key")
-	s.problem(rotate(second, `{"grace_seconds":60}`, "Idempotency-Key", "r3"), http.StatusUnauthorized, "revoked_api_key")
+	s.problem(rotate(second, `{"grace_seconds":60}`, "Idempotency-Key", once3), http.StatusUnauthorized, "revoked_api_key")
 	s.problem(s.ask(http.MethodDelete, "/api/v1/keys/current", "Authorization", "Bearer "+second), http.StatusUnauthorized, "revoked_api_key")
 	s.problem(s.ask(http.MethodGet, "/api/v1/payments/quote", "Authorization", "Bearer "+second), http.StatusUnauthorized, "revoked_api_key")
 	s.problem(s.askWith(http.MethodPost, "/api/v1/payments/verify", `{"tx_hash":"0x`+strings.Repeat("ab", 32)+`"}`, "Authorization", "Bearer "+second),
 		http.StatusUnauthorized, "revoked_api_key")
 	s.at("2026-03-04T12:02:00Z")
 	s.problem(s.paid(second, "/account"), http.StatusUnauthorized, "revoked_api_key")
-	s.problem(rotate(second, `{"grace_seconds":60}`, "Idempotency-Key", "r1"), http.StatusUnauthorized, "revoked_api_key")
-	s.problem(rotate(second, "", "Idempotency-Key", "r2"), http.StatusUnauthorized, "revoked_api_key")
+	s.problem(rotate(second, `{"grace_seconds":60}`, "Idempotency-Key", once1), http.StatusUnauthorized, "revoked_api_key")
+	s.problem(rotate(second, "", "Idempotency-Key", once2), http.StatusUnauthorized, "revoked_api_key")
 	s.problem(rotate(second, ""), http.StatusUnauthorized, "revoked_api_key")
 	if got := s.balance(third); got != "0.195" {
 		t.Errorf("the balance is %s", got)
@@ -184,6 +187,30 @@ func TestRotation(t *testing.T) {
 		s.problem(rotate(third, body), http.StatusBadRequest, "invalid_parameter")
 	}
 	s.problem(s.askWith(http.MethodPost, "/api/v1/keys/rotate", ""), http.StatusUnauthorized, "missing_api_key")
+}
+
+// The old text of a key got the new one with the Idempotency-Key "1".
+func TestAnOldTextGetsTheNewOneByNoGuess(t *testing.T) {
+	t.Parallel()
+	s := newBillingFixture(t, api.Accounts{}, accounts.ModelBalance)
+	key := s.key()
+	rotate := func(once string) answer {
+		return s.askWith(http.MethodPost, "/api/v1/keys/rotate", `{"grace_seconds":60}`, "Authorization", "Bearer "+key, "Idempotency-Key", once)
+	}
+	guesses := []string{"1", "rotate", "0123456789", strings.Repeat("ab", 40), "0000000000000000000000000000000000000001"}
+	for _, guess := range guesses {
+		s.problem(rotate(guess), http.StatusBadRequest, "invalid_request")
+	}
+	const once = "6f1ed002ab5595859014ebf0951522d9"
+	if a := rotate(once); a.StatusCode != http.StatusOK {
+		t.Fatalf("a random one: %s: %s", a.Status, a.body)
+	}
+	for _, guess := range guesses {
+		s.problem(rotate(guess), http.StatusUnauthorized, "revoked_api_key")
+	}
+	if a := rotate(once); a.StatusCode != http.StatusOK {
+		t.Errorf("a client that lost the answer: %s: %s", a.Status, a.body)
+	}
 }
 
 func TestWithoutADatabaseNothingIsSold(t *testing.T) {

@@ -143,7 +143,7 @@ func trading(ctx context.Context, w *contended, day time.Time) error {
 	if n >= 3 && picks && !w.operated {
 		w.operated = true
 		return errors.Join(w.operate(ctx, db), again(ctx, func() error {
-			status, _, err := answered(ctx, http.MethodPost, w.base+"/api/v1/keys/rotate", "", key, fmt.Sprintf("rotate-%d", n))
+			status, _, err := answered(ctx, http.MethodPost, w.base+"/api/v1/keys/rotate", "", key, fmt.Sprintf("rotate-%d-5d41402abc4b2a76b9719d911017c592", n))
 			if err == nil && status >= 400 {
 				err = fmt.Errorf("rotate: status %d", status)
 			}
