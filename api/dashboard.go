@@ -68,6 +68,9 @@ func originOf(address string) string {
 // signedInForm runs h with the session that sent a form. Without a session it asks the visitor to sign in.
 func (s *Server) signedInForm(h func(http.ResponseWriter, *http.Request, session) error) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
+		if err := s.limitedPage(w, r); err != nil { // a made-up cookie is looked up, too
+			return err
+		}
 		if err := s.form(w, r); err != nil {
 			return err
 		}
@@ -83,6 +86,9 @@ func (s *Server) signedInForm(h func(http.ResponseWriter, *http.Request, session
 }
 
 func (s *Server) showDashboard(w http.ResponseWriter, r *http.Request) error {
+	if err := s.limitedPage(w, r); err != nil {
+		return err
+	}
 	x, ok, err := s.signedIn(r)
 	if err != nil {
 		return err
@@ -96,6 +102,9 @@ func (s *Server) showDashboard(w http.ResponseWriter, r *http.Request) error {
 // showReceipt is the page after the processor's checkout. A request from another site has no cookie, so this page shows the result and
 // links to the dashboard.
 func (s *Server) showReceipt(w http.ResponseWriter, r *http.Request) error {
+	if err := s.limitedPage(w, r); err != nil {
+		return err
+	}
 	return s.sendDashboard(w, r, http.StatusOK, view.Dashboard{Returned: true, Notice: "The payment was sent. The balance follows within a minute."})
 }
 

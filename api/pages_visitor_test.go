@@ -217,6 +217,16 @@ func TestPagesAreLimitedByAddress(t *testing.T) {
 	if a.StatusCode != http.StatusTooManyRequests || a.Header.Get("Retry-After") == "" {
 		t.Errorf("one page more: %s", a.Status)
 	}
+	for _, path := range []string{"/dashboard", "/dashboard/paid"} {
+		if a := p.ask(http.MethodGet, path, "Cookie", "tidemark-session=AAAA"); a.StatusCode != http.StatusTooManyRequests {
+			t.Errorf("%s: %s", path, a.Status)
+		}
+	}
+	for _, form := range []string{"sign-out", "rotate", "claim", "quote"} {
+		if a := p.askWith(http.MethodPost, "/dashboard/"+form, "", "Content-Type", "application/x-www-form-urlencoded", "Cookie", "tidemark-session=AAAA"); a.StatusCode != http.StatusTooManyRequests {
+			t.Errorf("the form %s: %s", form, a.Status)
+		}
+	}
 	for _, path := range p.site.Paths() {
 		if strings.HasPrefix(path, "/static/") {
 			if a := p.ask(http.MethodGet, path); a.StatusCode != http.StatusOK {
