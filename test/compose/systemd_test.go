@@ -19,6 +19,7 @@ func TestTheUnitsOfSystemdAreGood(t *testing.T) {
 		t.Fatalf("%d units, %v", len(files), err)
 	}
 	dir, run := t.TempDir(), suites(t)
+	each := units{}
 	args := []string{"verify", "--man=no", "--recursive-errors=no"}
 	for _, file := range files {
 		b, err := os.ReadFile(file)
@@ -32,6 +33,7 @@ func TestTheUnitsOfSystemdAreGood(t *testing.T) {
 				t.Errorf("%s starts %q, which no test runs", name, m)
 				continue
 			}
+			each.look(t, m[1], text)
 			role := m[1] == "scheduler" || m[1] == "worker" || m[1] == "api" || m[1] == "monitor"
 			if role && !strings.Contains(text, "\nType=notify\n") {
 				t.Errorf("%s does not wait until the role is ready", name)
@@ -51,5 +53,30 @@ func TestTheUnitsOfSystemdAreGood(t *testing.T) {
 	}
 	if out, err := exec.CommandContext(t.Context(), analyze, args...).CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// units maps the users of the services to the first service that has each.
+type units map[string]string
+
+// look checks that a service reads the settings of no other, and that only the worker and the backup, which share a folder, share a user.
+func (u units) look(t *testing.T, role, text string) {
+	t.Helper()
+	files := regexp.MustCompile(`(?m)^EnvironmentFile=(.*)$`).FindAllStringSubmatch(text, -1)
+	if len(files) != 1 || files[0][1] != "/etc/tidemark/"+role+".env" {
+		t.Errorf("the settings of %s are in %v", role, files)
+	}
+	user, group := regexp.MustCompile(`(?m)^User=(.+)$`).FindStringSubmatch(text), regexp.MustCompile(`(?m)^Group=(.+)$`).FindStringSubmatch(text)
+	if user == nil || group == nil || user[1] != group[1] || user[1] == "root" {
+		t.Errorf("%s runs as %v of %v", role, user, group)
+		return
+	}
+	name := user[1]
+	if other, taken := u[name]; taken && (role != "worker" && role != "backup" || other != "worker" && other != "backup") {
+		t.Errorf("%s and %s run as %s: each can read the settings of the other", role, other, name)
+	}
+	u[name] = role
+	if !strings.Contains(text, "STATE_DIR=/var/lib/"+name) || !strings.Contains(text, "\nStateDirectory="+name+"\nStateDirectoryMode=0700\n") {
+		t.Errorf("%s has not the folder of its user %s", role, name)
 	}
 }
