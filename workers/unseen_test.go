@@ -2,6 +2,7 @@ package workers_test
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"fmt"
 	"io"
@@ -158,6 +159,14 @@ func TestAnUnannouncedPickIsInNoLogRunLedgerOrPageOfOperators(t *testing.T) {
 	if found := s.in(text); found != "" || !strings.Contains(text, made[9].Hash) {
 		t.Errorf("the ledger has %q of the pick, and the one before it: %t", found, strings.Contains(text, made[9].Hash))
 	}
+	// A data set that is made now, too.
+	if err := (workers.Publications{Picks: m.picks, Log: log}).Run(ctx, m.begin(task.Publish, task.Dataset, slot.Add(4*time.Second))); err != nil {
+		t.Fatal(err)
+	}
+	sets := m.datasetText()
+	if found := s.in(sets); found != "" || !strings.Contains(sets, made[9].Hash) {
+		t.Errorf("the data set has %q of the pick, and the one before it: %t", found, strings.Contains(sets, made[9].Hash))
+	}
 	pages := m.operators(queue, metrics, log)
 	for path, body := range pages {
 		if found := s.in(body); found != "" {
@@ -167,6 +176,35 @@ func TestAnUnannouncedPickIsInNoLogRunLedgerOrPageOfOperators(t *testing.T) {
 	if found := s.in(kept.String()); found != "" {
 		t.Errorf("the log of the operators' pages has %q", found)
 	}
+}
+
+// datasetText is the newest data set as the API reads it: its description, its files, and their pages uncompressed.
+func (m *picksFixture) datasetText() string {
+	m.t.Helper()
+	set, err := m.api.DatasetOf(m.t.Context(), "")
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	all := bytes.NewBufferString(fmt.Sprintf("%+v", set))
+	for _, table := range set.Tables {
+		b, err := m.api.DatasetFile(m.t.Context(), table.SHA256)
+		if err != nil {
+			m.t.Fatal(err)
+		}
+		all.Write(b)
+		for rest := b; ; {
+			i := bytes.Index(rest, []byte{0x1f, 0x8b, 8})
+			if i < 0 {
+				break
+			}
+			if r, err := gzip.NewReader(bytes.NewReader(rest[i:])); err == nil {
+				r.Multistream(false)
+				_, _ = io.Copy(all, r) // what is no page ends with an error
+			}
+			rest = rest[i+3:]
+		}
+	}
+	return all.String()
 }
 
 // lines are the rows of a query of one column, as the owner of the database sees them.

@@ -258,3 +258,13 @@ func TestALoginThatBecameAMemberOfMoreIsRefused(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestTheAPITakesNoTurnOfTheWriters(t *testing.T) {
+	t.Parallel()
+	c := loginAs(t, pgtest.Server(t).URL(), postgres.RoleAPI)
+	for _, s := range []string{`select record_lock()`, `select forecast_lock()`, `select claims_lock('{}')`} {
+		if _, err := c.Exec(t.Context(), s); err == nil || !strings.Contains(err.Error(), "permission denied") {
+			t.Errorf("%s: %v", s, err)
+		}
+	}
+}
