@@ -29,7 +29,7 @@ func TestTheLineForCronPassesTheSettings(t *testing.T) {
 	if line == nil || len(files) != 2 {
 		t.Fatalf("docs/operator.md has the line %q and %d files of settings", line, len(files))
 	}
-	want := map[string]string{"WORLD": "live", "STATE_DIR": "/var/lib/tidemark"}
+	want, all := map[string]string{"WORLD": "live", "STATE_DIR": "/var/lib/tidemark"}, map[string]bool{}
 	for _, f := range files {
 		settings := strings.ReplaceAll(f[2], "    ", "")
 		if err := os.WriteFile(filepath.Join(dir, f[1]), []byte(settings), 0o600); err != nil {
@@ -40,11 +40,13 @@ func TestTheLineForCronPassesTheSettings(t *testing.T) {
 			if !strings.HasPrefix(value, "'") || !strings.HasSuffix(value, "'") {
 				t.Errorf("%s: %s is not quoted", f[1], name)
 			}
-			want[name] = strings.Trim(value, "'")
+			if all[name] = true; f[1] == "backup.env" { // cron runs the backup
+				want[name] = strings.Trim(value, "'")
+			}
 		}
 	}
 	for _, name := range []string{"DATABASE_URL", "DATABASE_WORKER_URL", "SEC_USER_AGENT", "ARCHIVE_URL"} {
-		if want[name] == "" {
+		if !all[name] {
 			t.Errorf("the documented settings lack %s", name)
 		}
 	}
