@@ -102,7 +102,7 @@ func (p *program) installation(ctx context.Context) (backup.Installation, error)
 	url, err := p.databaseURL()
 	return backup.Installation{
 		URL: url, Archive: func(db *postgres.DB) (*archive.Store, error) { return p.openArchive(ctx, db) }, Ledger: p.ledgerDir(), World: p.settings.World,
-		Program: codeVersion(), Tool: devstack.Client, Now: p.now,
+		Program: codeVersion(), Tool: devstack.Client, Output: devstack.Output, Now: p.now,
 	}, err
 }
 

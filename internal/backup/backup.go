@@ -14,6 +14,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -82,7 +83,9 @@ type Installation struct {
 	Program string
 	// Tool finds a Postgres client program for the major version of a server.
 	Tool func(ctx context.Context, name string, major int) (string, error)
-	Now  func() time.Time
+	// Output runs such a program and returns all that it writes. The program ends when this process does, however that ends.
+	Output func(*exec.Cmd) ([]byte, error)
+	Now    func() time.Time
 }
 
 // ErrThere reports that the folder of a new backup already exists.
@@ -113,8 +116,11 @@ func Make(ctx context.Context, in Installation, folder string, leftOut []string)
 	}
 	defer db.Close()
 	w, err := db.World(ctx)
+	if errors.Is(err, postgres.ErrNotFound) {
+		return m, errors.New("nothing ever worked with this database: there is nothing to back up. Is DATABASE_URL the one of the scheduler and the workers?")
+	}
 	if err != nil {
-		return m, fmt.Errorf("the world of the database: %w", err)
+		return m, err
 	}
 	if w.Name != in.World {
 		return m, fmt.Errorf("the database is of the world %s, and WORLD is %s", w.Name, in.World)

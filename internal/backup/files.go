@@ -32,11 +32,40 @@ func (in Installation) tool(ctx context.Context, major int, name string, args ..
 	if password != "" {
 		cmd.Env = append(cmd.Env, "PGPASSWORD="+password)
 	}
-	out, err := cmd.CombinedOutput()
+	if major >= 14 { // the server notices a killed program also during a long statement
+		cmd.Env = append(cmd.Env, "PGOPTIONS="+strings.TrimSpace(os.Getenv("PGOPTIONS")+" -c client_connection_check_interval=1s"))
+	}
+	out, err := in.Output(cmd)
 	if err != nil {
-		return fmt.Errorf("%s (%s) says: %s: %w", name, path, strings.TrimSpace(string(out)), err)
+		return fmt.Errorf("%s (%s) says: %s: %w", name, path, complaint(name, string(out)), err)
 	}
 	return nil
+}
+
+// maxComplaint is the max length of what is shown of a program's error, in characters.
+const maxComplaint = 300
+
+// complaint returns the first error in the output of a Postgres client program, without the statement that caused it, and what to do about it
+// if that is known.
+func complaint(name, out string) string {
+	said := strings.TrimSpace(out)
+	for line := range strings.Lines(out) {
+		if _, fault, ok := strings.Cut(line, name+": error: "); ok {
+			said = strings.TrimSpace(fault)
+			break
+		}
+	}
+	if _, fault, ok := strings.Cut(said, "ERROR:"); ok { // in front of it stands which kind of statement it was
+		said = strings.TrimSpace(fault)
+	}
+	said, _, _ = strings.Cut(said, "\n")
+	if text := []rune(said); len(text) > maxComplaint {
+		said = string(text[:maxComplaint]) + "..."
+	}
+	if strings.Contains(said, "permission denied") {
+		said += " (DATABASE_URL must be the login of the database's owner, that of `tidemark migrate`)"
+	}
+	return said
 }
 
 // write writes a file and syncs it to disk.

@@ -1,6 +1,7 @@
 package devstack
 
 import (
+	"bytes"
 	"os/exec"
 	"runtime"
 	"sync/atomic"
@@ -43,6 +44,18 @@ func spawn(cmd *exec.Cmd, orphaned syscall.Signal) (*process, error) {
 		return nil, err
 	}
 	return p, nil
+}
+
+// Output runs a program and returns all that it writes. If the system supports it, the program ends with this process, however that ends.
+func Output(cmd *exec.Cmd) ([]byte, error) {
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	p, err := spawn(cmd, syscall.SIGKILL)
+	if err != nil {
+		return nil, err
+	}
+	<-p.done
+	return out.Bytes(), p.err
 }
 
 func (p *process) pid() int { return p.cmd.Process.Pid }

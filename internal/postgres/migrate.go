@@ -161,7 +161,8 @@ func (db *DB) checkSchema(ctx context.Context) error {
 	case code(err) == "22023": // the role of the connection does not exist on this server
 		return errors.New("the database was never migrated: run `tidemark migrate`")
 	case code(err) == "42501":
-		return fmt.Errorf("the login of %s may not work as the program's roles (grant tidemark_worker, tidemark_api to it): %w", db.setting, err)
+		return fmt.Errorf("the login of %s may not work as the program's roles: run `tidemark migrate` first; if it is no login of "+
+			"the program, also grant tidemark_worker, tidemark_api to it: %w", db.setting, err)
 	case err != nil:
 		return fmt.Errorf("%s: connect to the database: %w", db.setting, redact(err))
 	case have < want:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -43,13 +44,16 @@ func (db *DB) BodyDigests(ctx context.Context) ([]string, error) {
 
 // PrepareRestore prepares the database at url for a restore and returns the server's major version. The database must be empty. A dump
 // grants rights to roles, which belong to the server and are not in the dump. PrepareRestore creates the missing roles and makes the user
-// of url a member of each.
+// of url a member of each. A killed restore may still be ending in the server: PrepareRestore waits for it.
 func PrepareRestore(ctx context.Context, url string, roles []string) (major int, err error) {
 	c, err := pgx.Connect(ctx, url)
 	if err != nil {
 		return 0, fmt.Errorf("DATABASE_URL: %w", redact(err))
 	}
 	defer func() { err = errors.Join(err, c.Close(context.WithoutCancel(ctx))) }()
+	if err := awaitRestore(ctx, c); err != nil {
+		return 0, err
+	}
 	var tables int
 	err = c.QueryRow(ctx, `
 		select current_setting('server_version_num')::int / 10000, (select count(*) from pg_tables where schemaname = 'public')`).Scan(&major, &tables)
@@ -79,4 +83,29 @@ func PrepareRestore(ctx context.Context, url string, roles []string) (major int,
 		}
 	}
 	return major, nil
+}
+
+// restoreWait is how long PrepareRestore waits for the session of another restore.
+const restoreWait = 20 * time.Second
+
+// awaitRestore waits until no other restore fills the database of a connection.
+func awaitRestore(ctx context.Context, c *pgx.Conn) error {
+	for until := time.Now().Add(restoreWait); ; {
+		var pid *int
+		err := c.QueryRow(ctx, `
+			select min(pid) from pg_stat_activity where datname = current_database() and application_name = 'pg_restore'`).Scan(&pid)
+		switch {
+		case err != nil:
+			return fmt.Errorf("look for another restore: %w", err)
+		case pid == nil:
+			return nil
+		case time.Now().After(until):
+			return fmt.Errorf("another restore fills this database (process %d of the server): wait until it ends, or stop it", *pid)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
 }

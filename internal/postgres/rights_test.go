@@ -43,6 +43,13 @@ func TestAMigrationSaysFirstWhichRightTheLoginLacks(t *testing.T) {
 		t.Fatal(err)
 	}
 	at.User, at.Path = url.UserPassword("rightless", "none"), "/rightless"
+	// Another installation of this server has made the roles, and this database was never migrated.
+	if db, err := postgres.Open(t.Context(), at.String(), postgres.RoleWorker); err == nil || !strings.Contains(err.Error(), "run `tidemark migrate` first") {
+		if err == nil {
+			db.Close()
+		}
+		t.Errorf("a worker before migrate: %v", err)
+	}
 	for _, step := range []struct{ lacks, grant string }{
 		{"alter database rightless owner to rightless", `alter database rightless owner to rightless`},
 		{"alter role rightless createrole", `alter role rightless createrole`},
