@@ -91,6 +91,12 @@ func publishedBodies(t *testing.T, p *published) {
 			"volatility_pct": nil, "max_drawdown_pct": -0.13, "positions_count": 1.0, "cash_pct": 94.87,
 			"best": []any{map[string]any{"ticker": "ACME", "return_pct": 7.84}}, "worst": []any{},
 			"method": "equal weight, entered at the next session's close after the announcement, close to close, no costs",
+			"turnover_pct": nil,
+			"net_of_costs": []any{ // this portfolio traded nothing
+				map[string]any{"basis_points": 5.0, "return_pct": 0.39, "excess_return_pct": 0.31},
+				map[string]any{"basis_points": 10.0, "return_pct": 0.39, "excess_return_pct": 0.31},
+				map[string]any{"basis_points": 20.0, "return_pct": 0.39, "excess_return_pct": 0.31},
+			},
 			"like_with_like": map[string]any{ // 5 and 10 % of the index's 0.4 and 0.5917
 				"portfolio":              map[string]any{"return_pct": 0.39, "volatility_pct": nil, "max_drawdown_pct": -0.13},
 				"benchmark":              map[string]any{"return_pct": 0.08, "volatility_pct": nil, "max_drawdown_pct": 0.0},

@@ -11,7 +11,7 @@ import (
 )
 
 // checkpointVersion counts how often the reckoning has changed. A checkpoint of another version is not gone on from.
-const checkpointVersion = 1
+const checkpointVersion = 2
 
 // NewestCheckpoints is the number of checkpoints of the newest sessions that Simulate and Resume return. For earlier months they return
 // only the checkpoint of the last session.
@@ -196,7 +196,13 @@ type Tally struct {
 	// Daily counts the daily returns after the inception, with their mean and the sum of their squared distances from it (Welford).
 	Daily    int
 	Mean, M2 float64
+	// TradedPct is the sum of what was traded in each session. Net is the worth of one dollar of the inception under each of Costs.
+	TradedPct float64
+	Net       [len(Costs)]float64
 }
+
+// Costs are the costs of trading that returns are shown net of, in basis points of each amount bought or sold.
+var Costs = [...]int{5, 10, 20}
 
 func (t Tally) clone() Tally {
 	t.Newest = slices.Clone(t.Newest)
@@ -207,6 +213,9 @@ func (t Tally) clone() Tally {
 func (t *Tally) add(s Snapshot) {
 	if n := len(t.Newest); n == 0 {
 		t.Year, t.YearBase = s.Date.Year(), s.ReturnPct
+		for i := range t.Net {
+			t.Net[i] = 1
+		}
 	} else {
 		if s.Date.Year() != t.Year {
 			t.Year, t.YearBase = s.Date.Year(), t.Newest[n-1]
@@ -220,6 +229,11 @@ func (t *Tally) add(s Snapshot) {
 		t.Newest = slices.Delete(t.Newest, 0, 1)
 	}
 	t.MaxDrawdown = min(t.MaxDrawdown, s.DrawdownPct)
+	t.TradedPct += s.TradedPct
+	for i, points := range Costs {
+		cost := float64(s.TradedPct / 100 * float64(points) / 1e4) // rounded, see above
+		t.Net[i] *= (1 + s.DailyReturnPct/100) * (1 - cost)
+	}
 }
 
 // since returns the return in percent of the last n sessions; NaN if fewer sessions exist.

@@ -96,8 +96,11 @@ func (s *simulation) settle(h *holding, end equity.Action, day time.Time) {
 	}
 }
 
-// sell closes a position at its last value.
+// sell closes a position at its last value. What ends by itself is not traded.
 func (s *simulation) sell(h *holding, day time.Time, reason string) {
+	if reason == ClosedHeld || reason == ClosedReplaced {
+		s.traded += h.value
+	}
 	s.cash += h.value
 	h.value, h.tradable = 0, false
 	h.ExitDate, h.Reason = day, reason

@@ -104,6 +104,7 @@ type ledger struct {
 	cash   float64
 	lots   []*priceFixture
 	values []float64
+	traded []float64 // on each day, as a part of the value
 }
 
 type priceFixture struct {
@@ -138,6 +139,8 @@ func keepLedger(in PortfolioInput, rules PortfolioRules) *ledger {
 			}
 			return v
 		}
+		traded := 0.0
+		order := func(amount float64) { traded += math.Abs(amount) }
 		sell := func(x *priceFixture, shares float64) {
 			l.cash += shares * x.price
 			x.flow += shares * x.price
@@ -204,6 +207,9 @@ func keepLedger(in PortfolioInput, rules PortfolioRules) *ledger {
 		for _, x := range l.lots {
 			said := len(in.Departures[x.cik]) > 0 && x.silent >= 3 && x.date.Equal(day("2025-03-20"))
 			if x.open && (said || x.silent >= rules.SilentDays || x.trades && x.age >= rules.HoldingDays) {
+				if !said && x.silent < rules.SilentDays {
+					order(x.shares * x.price)
+				}
 				sell(x, x.shares)
 				x.open, x.trades = false, false
 			}
@@ -234,6 +240,7 @@ func keepLedger(in PortfolioInput, rules PortfolioRules) *ledger {
 			}
 			if n == rules.MaxPositions {
 				i := slices.IndexFunc(l.lots, func(x *priceFixture) bool { return x.open && x.trades })
+				order(l.lots[i].shares * l.lots[i].price)
 				sell(l.lots[i], l.lots[i].shares)
 				l.lots[i].open = false
 				n--
@@ -249,11 +256,13 @@ func keepLedger(in PortfolioInput, rules PortfolioRules) *ledger {
 				part := math.Min(1, (amount-l.cash)/liquid)
 				for _, x := range l.lots {
 					if x.open && x.trades {
+						order(x.shares * part * x.price)
 						sell(x, x.shares*part)
 					}
 				}
 				amount = math.Min(amount, l.cash)
 			}
+			order(amount)
 			l.cash -= amount
 			l.lots = append(l.lots, &priceFixture{seq: p.Seq, cik: p.CIK, shares: amount / price, price: price, date: d, flow: -amount, open: true, trades: true})
 		}
@@ -278,12 +287,14 @@ func keepLedger(in PortfolioInput, rules PortfolioRules) *ledger {
 			each := math.Min(v*math.Min(1/float64(open), rules.MaxWeight), (v-fixed)/float64(free))
 			for _, x := range l.lots {
 				if x.open && x.trades {
+					order(x.shares*x.price - each)
 					sell(x, x.shares-each/x.price)
 				}
 			}
 		}
 		month = d.Month()
 		l.values = append(l.values, worth())
+		l.traded = append(l.traded, traded/worth())
 	}
 	return l
 }

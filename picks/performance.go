@@ -22,6 +22,10 @@ type Performance struct {
 	MaxDrawdownPct float64
 	Positions      int
 	CashPct        float64
+	// TurnoverPct is half of what was bought and sold, a year, in percent of the portfolio; NaN for fewer than 20 daily returns.
+	TurnoverPct float64
+	// NetPct is the return since inception net of each of Costs.
+	NetPct [len(Costs)]float64
 	// Best and Worst are up to three open positions each by their own return, no position in both.
 	Best, Worst []Position
 }
@@ -51,10 +55,14 @@ func (p Portfolio) Performance() Performance {
 		AsOf: last.Date, Inception: p.Inception, ReturnPct: last.ReturnPct, BenchmarkReturnPct: last.BenchmarkReturnPct,
 		ExcessReturnPct: last.ReturnPct - last.BenchmarkReturnPct, Return1DPct: t.since(1), Return1WPct: t.since(sessionsOfWeek),
 		Return1MPct: t.since(sessionsOfMonth), ReturnYTDPct: between(t.YearBase, last.ReturnPct), MaxDrawdownPct: t.MaxDrawdown,
-		Positions: last.Positions, CashPct: p.CashPct, VolatilityPct: math.NaN(),
+		Positions: last.Positions, CashPct: p.CashPct, VolatilityPct: math.NaN(), TurnoverPct: math.NaN(),
 	}
 	if t.Daily >= minVolatilityDays {
 		sum.VolatilityPct = t.deviation() * math.Sqrt(yearlyDays)
+		sum.TurnoverPct = t.TradedPct / 2 * yearlyDays / float64(t.Daily)
+	}
+	for i, worth := range t.Net {
+		sum.NetPct[i] = 100 * (worth - 1)
 	}
 	sum.Best, sum.Worst = p.extremes()
 	return sum

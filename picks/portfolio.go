@@ -88,6 +88,8 @@ type Snapshot struct {
 	DrawdownPct float64
 	Positions   int
 	CashPct     float64
+	// TradedPct is what was bought and sold at the close, in percent of the portfolio. What ended by itself is not traded.
+	TradedPct float64
 }
 
 // Why a position was closed.

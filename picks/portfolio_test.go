@@ -31,6 +31,29 @@ func TestPortfolioAgreesWithALedgerOfShares(t *testing.T) {
 				t.Fatalf("seed %d, %s: the portfolio is worth %v, the ledger %v", seed, s.Date.Format(time.DateOnly), 1+s.ReturnPct/100, want.values[i])
 			}
 		}
+		net := [3]float64{1, 1, 1}
+		turnover := 0.0
+		for i, s := range got.Snapshots {
+			if math.Abs(s.TradedPct/100-want.traded[i]) > 1e-9 {
+				t.Fatalf("seed %d, %s: %v %% is traded, in the ledger %v", seed, s.Date.Format(time.DateOnly), s.TradedPct, 100*want.traded[i])
+			}
+			turnover += want.traded[i]
+			for k, points := range []float64{0.0005, 0.0010, 0.0020} {
+				if i > 0 {
+					net[k] *= want.values[i] / want.values[i-1]
+				}
+				net[k] *= 1 - points*want.traded[i]
+			}
+		}
+		sum := got.Performance()
+		if years := float64(len(got.Snapshots)-1) / 252; math.Abs(sum.TurnoverPct-100*turnover/2/years) > 1e-6 || turnover < 1 {
+			t.Errorf("seed %d: a turnover of %v %% a year, in the ledger %v", seed, sum.TurnoverPct, 100*turnover/2/years)
+		}
+		for k := range net {
+			if math.Abs(sum.NetPct[k]-100*(net[k]-1)) > 1e-7 || sum.NetPct[k] >= sum.ReturnPct {
+				t.Errorf("seed %d: %v %% net of %d points, in the ledger %v", seed, sum.NetPct[k], Costs[k], 100*(net[k]-1))
+			}
+		}
 		closed, total := map[string]int{}, 0.0
 		for i, p := range got.Positions {
 			x := want.lots[i]

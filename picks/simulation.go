@@ -1,6 +1,7 @@
 package picks
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -22,6 +23,7 @@ type simulation struct {
 	bench   float64
 	marked  equity.Bar // the benchmark's last bar
 	out     []Snapshot
+	traded  float64 // bought and sold at the close of the session
 
 	inception   time.Time
 	tally       Tally
@@ -31,6 +33,7 @@ type simulation struct {
 
 // step is one session.
 func (s *simulation) step(day time.Time) {
+	s.traded = 0
 	for _, h := range s.open() {
 		s.mark(h, day)
 	}
@@ -141,6 +144,7 @@ func (s *simulation) buy(p AnnouncedPick, day time.Time) bool {
 	}
 	amount = min(amount, s.cash)
 	s.cash -= amount
+	s.traded += amount
 	s.held = append(s.held, &holding{
 		Position: s.describe(p, day, len(s.out)), place: s.bought, value: amount, growth: 1, price: bar.Close.Float(), priced: bar.Date, tradable: true,
 	})
@@ -168,6 +172,7 @@ func (s *simulation) raise(amount float64) {
 			part := float64(h.value * share)
 			h.value -= part
 			s.cash += part
+			s.traded += part
 		}
 	}
 }
@@ -188,6 +193,7 @@ func (s *simulation) rebalance() {
 	s.cash = total
 	for _, h := range open {
 		if h.tradable {
+			s.traded += math.Abs(h.value - each)
 			h.value = each
 			s.cash -= each
 		}
@@ -198,7 +204,7 @@ func (s *simulation) rebalance() {
 // record takes the snapshot of a day.
 func (s *simulation) record(day time.Time) {
 	worth := s.worth()
-	snap := Snapshot{Date: day, ReturnPct: 100 * (worth - 1), Positions: len(s.open()), CashPct: 100 * s.cash / worth}
+	snap := Snapshot{Date: day, ReturnPct: 100 * (worth - 1), Positions: len(s.open()), CashPct: 100 * s.cash / worth, TradedPct: 100 * s.traded / worth}
 	s.peak = max(s.peak, worth)
 	snap.DrawdownPct = 100 * (worth/s.peak - 1)
 	before := 1.0

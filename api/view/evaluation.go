@@ -53,7 +53,9 @@ const goodRatio = 0.5
 // evaluated is what is computed once for a state.
 type evaluated struct {
 	comparison *LikeWithLike
-	skill      []Skill
+	// matched is the return of the comparison's benchmark, not rounded.
+	matched float64
+	skill   []Skill
 }
 
 // evaluate compares the portfolio and judges the picks by origin.
@@ -68,6 +70,7 @@ func (st *PublicationsState) evaluate() evaluated {
 		snapshots[i] = picks.Snapshot{Date: s.Date, DailyReturnPct: s.DailyReturnPct, BenchmarkDailyReturnPct: bench, CashPct: s.CashPct}
 	}
 	if c, ok := evaluation.LikeWithLike(snapshots); ok {
+		out.matched = c.Matched.ReturnPct
 		out.comparison = &LikeWithLike{
 			Portfolio: side(c.Portfolio), Benchmark: side(c.Matched), BenchmarkWithoutCash: side(c.Whole), ExcessReturnPct: shown(&c.ExcessPct),
 			MeanCashPct: shown(&c.MeanCashPct),
@@ -104,4 +107,25 @@ func skill(origin string, entries int, s evaluation.Skill) Skill {
 		out.MinTrackRecordYears = shown(&s.TrackRecordYears)
 	}
 	return out
+}
+
+// NetOfCosts is the portfolio's return after costs of trading, in basis points of each amount bought or sold. The costs of the benchmark's side
+// are zero. ExcessReturnPct is the difference from LikeWithLike's benchmark, in percentage points.
+type NetOfCosts struct {
+	BasisPoints     int      `json:"basis_points"`
+	ReturnPct       *float64 `json:"return_pct"`
+	ExcessReturnPct *float64 `json:"excess_return_pct"`
+}
+
+func (st *PublicationsState) netOfCosts() []NetOfCosts {
+	list := []NetOfCosts{}
+	for _, n := range st.portfolio.Performance.NetOfCosts {
+		row := NetOfCosts{BasisPoints: n.BasisPoints, ReturnPct: shown(&n.ReturnPct)}
+		if e := st.evaluated(); e.comparison != nil {
+			excess := n.ReturnPct - e.matched
+			row.ExcessReturnPct = shown(&excess)
+		}
+		list = append(list, row)
+	}
+	return list
 }

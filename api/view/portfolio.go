@@ -29,6 +29,9 @@ type Portfolio struct {
 	Best            []PositionReturn   `json:"best"`
 	Worst           []PositionReturn   `json:"worst"`
 	Method          string             `json:"method"`
+	// TurnoverPct is half of what is bought and sold a year, in percent of the portfolio; null for fewer than 20 sessions.
+	TurnoverPct *float64     `json:"turnover_pct"`
+	NetOfCosts  []NetOfCosts `json:"net_of_costs"`
 	// LikeWithLike is null in the first session. Skill has a row for all picks, one for the method's and one for the editor's.
 	LikeWithLike *LikeWithLike `json:"like_with_like"`
 	Skill        []Skill       `json:"skill"`
@@ -73,7 +76,7 @@ func (st *PublicationsState) summary() Portfolio {
 		Return1MPct: shown(sum.Return1MPct), ReturnYTDPct: shown(sum.ReturnYTDPct), VolatilityPct: shown(sum.VolatilityPct),
 		MaxDrawdownPct: shown(sum.MaxDrawdownPct), PositionsCount: sum.Positions, CashPct: *shown(&sum.CashPct),
 		Best: st.named(sum.Best), Worst: st.named(sum.Worst), Method: portfolioMethod,
-		LikeWithLike: st.evaluated().comparison, Skill: st.evaluated().skill,
+		TurnoverPct: shown(sum.TurnoverPct), NetOfCosts: st.netOfCosts(), LikeWithLike: st.evaluated().comparison, Skill: st.evaluated().skill,
 	}
 }
 

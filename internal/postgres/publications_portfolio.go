@@ -73,9 +73,18 @@ type Performance struct {
 	Positions          int      `json:"positions"`
 	// CashPct is rounded to two decimals; with the weights it adds up to 100.
 	CashPct float64 `json:"cash_pct"`
+	// TurnoverPct is half of what is bought and sold a year. NetOfCosts is empty in a state that was stored before it was computed.
+	TurnoverPct *float64    `json:"turnover_pct"`
+	NetOfCosts  []NetReturn `json:"net_of_costs"`
 	// Best and Worst are the numbers of up to three open positions each.
 	Best  []int `json:"best"`
 	Worst []int `json:"worst"`
+}
+
+// NetReturn is the return since inception after costs of trading, in basis points of each amount bought or sold.
+type NetReturn struct {
+	BasisPoints int     `json:"basis_points"`
+	ReturnPct   float64 `json:"return_pct"`
 }
 
 // Position is one pick in the portfolio.
@@ -133,8 +142,12 @@ func StateOf(p picks.Portfolio, asOf time.Time) PortfolioState {
 			ExcessReturnPct: Known(sum.ExcessReturnPct), Return1DPct: Known(sum.Return1DPct), Return1WPct: Known(sum.Return1WPct),
 			Return1MPct: Known(sum.Return1MPct), ReturnYTDPct: Known(sum.ReturnYTDPct), VolatilityPct: Known(sum.VolatilityPct),
 			MaxDrawdownPct: Known(sum.MaxDrawdownPct), Positions: sum.Positions, CashPct: p.CashPct, Best: seqs(sum.Best), Worst: seqs(sum.Worst),
+			TurnoverPct: Known(sum.TurnoverPct),
 		},
 		Positions: []Position{},
+	}
+	for i, points := range picks.Costs {
+		state.Performance.NetOfCosts = append(state.Performance.NetOfCosts, NetReturn{points, sum.NetPct[i]})
 	}
 	for _, q := range p.Positions {
 		one := Position{
