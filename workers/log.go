@@ -27,7 +27,11 @@ type Sequencer struct {
 	Environment string
 	// Every is the interval of checkpoints if there are new entries. CosignEvery is the interval of requests to the witnesses.
 	Every, CosignEvery time.Duration
-	Log                *slog.Logger
+	// StepTimeout bounds each step of a round. A connection that hangs ends the step, and the next round repeats it. Zero means 2 minutes.
+	StepTimeout time.Duration
+	Log         *slog.Logger
+	// Metrics counts panics. It may be nil.
+	Metrics *telemetry.Metrics
 
 	mu sync.Mutex
 	// witnesses is the state of each witness, by log and key.
@@ -63,7 +67,7 @@ func (s *Sequencer) Run(ctx context.Context) error {
 	defer tick.Stop()
 	for {
 		for _, k := range s.Keys {
-			err := s.round(ctx, k, begun)
+			err := s.Metrics.Guard(ctx, s.Log, "transparency log", func() error { return s.round(ctx, k, begun) })
 			switch {
 			case ctx.Err() != nil:
 				return nil
@@ -92,17 +96,25 @@ func (s *Sequencer) round(ctx context.Context, k *LogKey, begun map[string]bool)
 				start.Witnesses = append(start.Witnesses, postgres.LogWitness{Name: w.Name(), VKey: w.VKey()})
 			}
 		}
-		if err := s.DB.BeginLog(ctx, start); err != nil {
+		if err := s.step(ctx, func(ctx context.Context) error { return s.DB.BeginLog(ctx, start) }); err != nil {
 			return err
 		}
 		begun[k.Log] = true
 	}
 	for {
-		n, err := s.DB.NumberLeaves(ctx, k.Log)
+		var n, size int64
+		var added bool
+		err := s.step(ctx, func(ctx context.Context) (err error) {
+			n, err = s.DB.NumberLeaves(ctx, k.Log)
+			return err
+		})
 		if err != nil {
 			return err
 		}
-		size, added, err := s.DB.IntegrateLeaves(ctx, k.Log, k)
+		err = s.step(ctx, func(ctx context.Context) (err error) {
+			size, added, err = s.DB.IntegrateLeaves(ctx, k.Log, k)
+			return err
+		})
 		if err != nil {
 			return err
 		}
@@ -116,7 +128,18 @@ func (s *Sequencer) round(ctx context.Context, k *LogKey, begun map[string]bool)
 	if s.Policy == nil || s.Client == nil {
 		return nil
 	}
-	return s.cosign(ctx, k)
+	return s.step(ctx, func(ctx context.Context) error { return s.cosign(ctx, k) })
+}
+
+// step calls a part of a round with the timeout of a step.
+func (s *Sequencer) step(ctx context.Context, part func(context.Context) error) error {
+	timeout := s.StepTimeout
+	if timeout == 0 {
+		timeout = 2 * time.Minute
+	}
+	ctx, stop := context.WithTimeout(ctx, timeout)
+	defer stop()
+	return part(ctx)
 }
 
 // cosign asks the witnesses that lack the newest checkpoint.
@@ -146,7 +169,12 @@ func (s *Sequencer) cosign(ctx context.Context, k *LogKey) error {
 			continue
 		}
 		wg.Go(func() {
-			line, at, err := s.ask(ctx, k.Log, w, c, newest)
+			var line string
+			var at time.Time
+			err := s.Metrics.Guard(ctx, s.Log, "transparency log", func() (err error) {
+				line, at, err = s.ask(ctx, k.Log, w, c, newest)
+				return err
+			})
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			if err != nil {

@@ -17,7 +17,6 @@ import (
 
 	"github.com/hibiken/asynq"
 
-	"tidemark/internal/plain"
 	"tidemark/internal/postgres"
 	"tidemark/internal/redisurl"
 	"tidemark/internal/task"
@@ -47,6 +46,8 @@ type Options struct {
 	Ended func()
 	// Beat is the interval of the worker's heartbeats for its runs. Zero means 2 s. The scheduler's LostAfter must be a multiple.
 	Beat time.Duration
+	// RecordTimeout bounds each try to record how an attempt ended. A connection that hangs ends the try. Zero means 30 s.
+	RecordTimeout time.Duration
 	// Grace is the time that running tasks get to finish when the worker is told to stop. Zero means 3 s.
 	Grace time.Duration
 	// MaxWait returns the max pause before a waiting run checks again; it is called each time. In a world whose clock is faster than the
@@ -66,6 +67,8 @@ type Server struct {
 
 	mu      sync.Mutex
 	running map[task.Fence]*running
+	// last ends when no attempt may record anything any more. Run sets it before the first task.
+	last context.Context //nolint:containedctx // it is of the server, not of a call
 
 	ready atomic.Bool
 }
@@ -99,7 +102,8 @@ func New(o Options) (*Server, error) {
 	o.Poll = orElse(o.Poll, 200*time.Millisecond)
 	o.Beat = orElse(o.Beat, 2*time.Second)
 	o.Grace = orElse(o.Grace, 3*time.Second)
-	return &Server{o: o, redis: redis, running: map[task.Fence]*running{}}, nil
+	o.RecordTimeout = orElse(o.RecordTimeout, 30*time.Second)
+	return &Server{o: o, redis: redis, running: map[task.Fence]*running{}, last: context.Background()}, nil
 }
 
 func orElse[T comparable](v, zero T) T {
@@ -111,10 +115,13 @@ func orElse[T comparable](v, zero T) T {
 }
 
 // Run takes tasks until ctx ends. Running tasks may then continue for the grace time. After that, unfinished tasks are released, and
-// another worker begins them again.
+// another worker begins them again. Run does not wait for handlers that ignore the end of their context.
 func (s *Server) Run(ctx context.Context) error {
 	work, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer stop(errStopping)
+	last, giveUp := context.WithCancel(context.WithoutCancel(ctx))
+	defer giveUp()
+	s.last = last
 
 	servers := []*asynq.Server{
 		s.server(ctx, s.o.Concurrency, task.Queues),
@@ -153,14 +160,34 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 	grace := time.AfterFunc(s.o.Grace, func() { stop(errStopping) })
 	defer grace.Stop()
+	recorded := time.AfterFunc(s.o.Grace+recordGrace, giveUp)
+	defer recorded.Stop()
 	var ending sync.WaitGroup
 	for _, srv := range servers {
 		ending.Go(srv.Shutdown)
 	}
 	ending.Wait()
-	handling.Wait()
+	over := make(chan struct{})
+	go func() {
+		handling.Wait()
+		close(over)
+	}()
+	select {
+	case <-over:
+	case <-time.After(recordGrace + leaveGrace):
+		s.o.Log.WarnContext(ctx, "tasks ignore that the worker stops, it stops without them")
+	}
 	return nil
 }
+
+const (
+	// recordGrace is the time after Grace in which attempts may record how they ended. leaveGrace is the time after that in which their
+	// handlers must return.
+	recordGrace, leaveGrace = 2 * time.Second, 3 * time.Second
+	// recordTries is how often an attempt tries to record how it ended, if the database does not answer. After that, the run is taken over
+	// like that of a worker that died.
+	recordTries = 3
+)
 
 // server returns one asynq server with its own workers for some queues.
 func (s *Server) server(ctx context.Context, concurrency int, queues map[string]int) *asynq.Server {
@@ -219,9 +246,11 @@ func (s *Server) Deliver(ctx context.Context, t task.Task) error {
 	if !ok {
 		return fmt.Errorf("there is no job %q: %w", t.Job, asynq.SkipRetry)
 	}
-	ok, err := s.o.DB.Claim(ctx, t.Fence, s.o.Name)
+	claiming, stop := context.WithTimeout(ctx, s.o.RecordTimeout)
+	ok, err := s.o.DB.Claim(claiming, t.Fence, s.o.Name)
+	stop()
 	if err != nil {
-		return err // the reconciler finds the run unstarted
+		return err // the reconciler finds the run unstarted, or lost
 	}
 	if !ok {
 		return nil // delivered twice, or superseded
@@ -231,14 +260,14 @@ func (s *Server) Deliver(ctx context.Context, t task.Task) error {
 	ctx = telemetry.With(ctx, slog.Int64("run", t.RunID), slog.String("task", t.ID()))
 	began := s.o.Metrics.Now()
 	heard, lines := telemetry.Collect(ctx)
+	defer s.leave(t.Fence)
 	err = s.attempt(heard, h, t, lines)
 	if reason, skipped := Skipped(err); skipped {
 		lines.Note(slog.LevelInfo, "skipped", nil, slog.String("why", reason))
 	} else {
 		lines.Note(slog.LevelInfo, "ended", err, slog.Duration("took", s.o.Metrics.Now().Sub(began)))
 	}
-	s.keepLog(context.WithoutCancel(ctx), t.Fence, lines)
-	over, outcome, err := s.conclude(context.WithoutCancel(ctx), t, err)
+	over, outcome, err := s.record(context.WithoutCancel(ctx), t, lines, err)
 	if s.o.Ended != nil {
 		s.o.Ended()
 	}
@@ -252,6 +281,13 @@ func (s *Server) Deliver(ctx context.Context, t task.Task) error {
 		return fmt.Errorf("%w: %w", asynq.RevokeTask, err) // tried again under the next attempt; not to be kept as a failure
 	}
 	return err
+}
+
+// leave ends the heartbeat of an attempt. Until then, nobody takes the run over, although its handler may have returned.
+func (s *Server) leave(f task.Fence) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.running, f)
 }
 
 // keepLog stores the log of an attempt, and reports whether it did. A run does not fail because its log cannot be stored.
@@ -283,9 +319,6 @@ func (s *Server) attempt(ctx context.Context, h Handler, t task.Task, lines *tel
 	s.running[t.Fence] = &running{cancel: cancel, lines: lines}
 	s.mu.Unlock()
 	defer func() {
-		s.mu.Lock()
-		delete(s.running, t.Fence)
-		s.mu.Unlock()
 		if p := recover(); p != nil {
 			s.o.Metrics.Panicked(ctx, s.o.Log, "job", p)
 			err = fmt.Errorf("%w: %v\n%s", telemetry.ErrPanic, p, debug.Stack())
@@ -296,93 +329,6 @@ func (s *Server) attempt(ctx context.Context, h Handler, t task.Task, lines *tel
 		err = fmt.Errorf("%w: %w", context.Cause(ctx), err)
 	}
 	return err
-}
-
-// What becomes of an attempt, as the metrics name it.
-const (
-	outcomeSucceeded   = "succeeded"
-	outcomeSkipped     = "skipped"
-	outcomeFailed      = "failed"      // the run is over
-	outcomeRetried     = "retried"     // it failed, and is tried again
-	outcomeSnoozed     = "waits"       // it must wait for something
-	outcomeContinued   = "goes_on"     // it did what could be done now
-	outcomeInterrupted = "interrupted" // the database had a transient error, and it is tried again
-	outcomeReleased    = "given_back"  // its worker was stopped
-	outcomeSuperseded  = "superseded"  // another attempt has its place
-	outcomeUnrecorded  = "unrecorded"  // how it ended could not be written down
-)
-
-// fault returns the error of an attempt; nil if nothing went wrong. A wait, a continuation later or a stop is not a fault.
-func fault(outcome string, err error) error {
-	switch outcome {
-	case outcomeSnoozed, outcomeContinued, outcomeReleased:
-		return nil
-	}
-	return err
-}
-
-// conclude records how an attempt ended. It returns whether the run is over, and the outcome of the attempt.
-func (s *Server) conclude(ctx context.Context, t task.Task, err error) (over bool, outcome string, _ error) {
-	log := s.o.Log.With("job", t.Job, "subject", t.Subject, "at", t.Slot, "attempt", t.Attempt)
-	reason, skipped := Skipped(err)
-	wait := waitingError{}
-	switch {
-	case skipped:
-		err = s.o.DB.Skip(ctx, t.Fence, reason)
-		over, outcome = true, outcomeSkipped
-	case err == nil:
-		err = s.o.DB.Succeed(ctx, t.Fence)
-		over, outcome = true, outcomeSucceeded
-	case errors.Is(err, postgres.ErrFenced):
-	case errors.Is(err, errStopping):
-		if rerr := s.o.DB.Release(ctx, t.Fence); rerr != nil {
-			return false, outcomeUnrecorded, rerr
-		}
-		log.InfoContext(ctx, "gave a run back while stopping")
-		return false, outcomeReleased, err
-	case errors.As(err, &wait):
-		pause := s.shorten(wait.pause)
-		if perr := s.o.DB.Postpone(ctx, t.Fence, plain.Error(err), pause); perr != nil {
-			return false, outcomeUnrecorded, perr
-		}
-		log.DebugContext(ctx, "a run waits", "why", err, "pause", pause)
-		return false, outcomeSnoozed, err
-	default:
-		if later, ok := errors.AsType[deferError](err); ok {
-			if err := s.o.DB.Snooze(ctx, t.Fence, later.in); err != nil {
-				return false, outcomeUnrecorded, err
-			}
-			log.DebugContext(ctx, "a run goes on later", "why", later.why, "in", later.in)
-			return false, outcomeContinued, nil
-		}
-		if pause, ok := interrupted(err, t.Attempt); ok {
-			pause = s.shorten(pause)
-			if perr := s.o.DB.Postpone(ctx, t.Fence, plain.Error(err), pause); perr != nil {
-				return false, outcomeUnrecorded, perr
-			}
-			log.WarnContext(ctx, "the database interrupted a run, it is tried again", "err", err, "in", pause)
-			return false, outcomeInterrupted, err
-		}
-		retryIn, final := retryDecision(err, t)
-		var ferr error
-		if over, ferr = s.o.DB.Fail(ctx, t.Fence, plain.Error(err), retryIn, final, lasting(err)); ferr == nil {
-			if over {
-				log.ErrorContext(ctx, "a run has failed", "err", err)
-				return over, outcomeFailed, err
-			}
-			log.WarnContext(ctx, "an attempt failed, the run is tried again", "err", err, "in", retryIn)
-			return over, outcomeRetried, err
-		}
-		err = ferr
-	}
-	if errors.Is(err, postgres.ErrFenced) {
-		log.WarnContext(ctx, "an attempt that was given up has ended, nothing of it counts")
-		return false, outcomeSuperseded, err
-	}
-	if err != nil {
-		outcome = outcomeUnrecorded
-	}
-	return over, outcome, err
 }
 
 // shorten bounds a pause by the patience of the world.

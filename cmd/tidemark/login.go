@@ -44,10 +44,11 @@ func (p *program) makeLogins(ctx context.Context, owner string) error {
 		if *l.url != "" {
 			continue
 		}
-		var err error
-		if *l.url, err = postgres.Login(ctx, owner, l.role); err != nil {
+		url, err := postgres.Login(ctx, owner, l.role)
+		if err != nil {
 			return fmt.Errorf("%w (or set %s)", err, l.setting)
 		}
+		*l.url = url
 		p.made = append(p.made, l.setting)
 	}
 	return p.allowLogins(ctx, owner)

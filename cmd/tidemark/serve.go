@@ -132,7 +132,12 @@ func (p *program) serveAPI(ctx context.Context, db *postgres.DB, on listeners, w
 	if err != nil {
 		return err
 	}
-	raw, closeRaw, err := p.newRaw(ctx, db)
+	var raw *api.RawOptions
+	var closeRaw func()
+	err = p.insist(ctx, func() (err error) {
+		raw, closeRaw, err = p.newRaw(ctx, db)
+		return err
+	})
 	if err != nil {
 		return err
 	}

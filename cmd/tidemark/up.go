@@ -63,22 +63,36 @@ func (upCommand) Run(ctx context.Context, p *program) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := postgres.Migrate(ctx, stack.DatabaseURL, p.log); err != nil {
-		return err
-	}
-	if err := p.makeLogins(ctx, stack.DatabaseURL); err != nil {
-		return err
-	}
-	c.DatabaseAPIURL, c.DatabaseWorkerURL = p.settings.DatabaseAPIURL, p.settings.DatabaseWorkerURL
-	if err := p.saveConnections(c); err != nil {
-		return err
-	}
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return stack.Keep(ctx) })
-	g.Go(func() error { return facilitate(ctx) })
-	g.Go(func() error { return witnesses(ctx) })
-	g.Go(func() error { return p.runRoles(ctx, listeners) })
+	g.Go(func() error {
+		if err := p.prepare(ctx, stack); err != nil {
+			return err
+		}
+		c.DatabaseAPIURL, c.DatabaseWorkerURL = p.settings.DatabaseAPIURL, p.settings.DatabaseWorkerURL
+		if err := p.saveConnections(c); err != nil {
+			return err
+		}
+		g.Go(func() error { return facilitate(ctx) })
+		g.Go(func() error { return witnesses(ctx) })
+		return p.runRoles(ctx, listeners)
+	})
 	return g.Wait()
+}
+
+// prepare migrates the database and makes the logins of the roles. It is repeated while a private Postgres restarts. If the operator's own
+// Postgres cannot be reached, the operator sees that at once.
+func (p *program) prepare(ctx context.Context, stack *devstack.Stack) error {
+	part := func() error {
+		if err := postgres.Migrate(ctx, stack.DatabaseURL, p.log); err != nil {
+			return err
+		}
+		return p.makeLogins(ctx, stack.DatabaseURL)
+	}
+	if stack.Postgres == nil {
+		return part()
+	}
+	return p.insist(ctx, part)
 }
 
 func (p *program) runRoles(ctx context.Context, on listeners) error {

@@ -153,8 +153,13 @@ func (r *worldRuntime) followClock(ctx context.Context, db *postgres.DB) error {
 	return nil
 }
 
+// clockTimeout is how long a read of the clock may take: a connection that hangs must not stop the clock permanently.
+const clockTimeout = 30 * time.Second
+
 // syncClock sets the clock of a sandbox to the database's, and reports whether it has reached the wall clock.
 func (r *worldRuntime) syncClock(ctx context.Context, db *postgres.DB) (present bool, err error) {
+	ctx, stop := context.WithTimeout(ctx, clockTimeout)
+	defer stop()
 	w, err := db.World(ctx)
 	if err != nil {
 		return false, err

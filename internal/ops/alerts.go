@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -141,6 +142,9 @@ type Alerter struct {
 	Every time.Duration
 	// ResolveDelay is how long a fault must be absent before its alert is resolved. Zero means a minute.
 	ResolveDelay time.Duration
+	// Timeout bounds what a round asks the database: a connection that hangs ends the round, and the next one tries again. Zero means a
+	// minute.
+	Timeout time.Duration
 
 	// began is the time of the first round.
 	began time.Time
@@ -156,16 +160,14 @@ type Channel interface {
 const (
 	sendTimeout = 20 * time.Second
 	sendLease   = time.Minute
-	maxWait     = 2 * time.Hour
+	// roundTimeout is the default of Alerter.Timeout, and bounds each record of a message.
+	roundTimeout = time.Minute
+	maxWait      = 2 * time.Hour
 )
 
 // Run checks and sends until ctx ends. It then returns nil.
 func (a *Alerter) Run(ctx context.Context) error {
-	every := a.Every
-	if every == 0 {
-		every = 15 * time.Second
-	}
-	tick := time.NewTicker(every)
+	tick := time.NewTicker(cmp.Or(a.Every, 15*time.Second))
 	defer tick.Stop()
 	away := false
 	for {
@@ -186,11 +188,13 @@ func (a *Alerter) Run(ctx context.Context) error {
 
 // RunOnce checks once and sends the due messages. A sandbox that is still simulating its past raises no alerts.
 func (a *Alerter) RunOnce(ctx context.Context) error {
-	past, err := a.Observer.DB.ClockBehind(ctx)
+	checking, stop := context.WithTimeout(ctx, cmp.Or(a.Timeout, roundTimeout))
+	defer stop()
+	past, err := a.Observer.DB.ClockBehind(checking)
 	if err != nil || past {
 		return err
 	}
-	state, err := a.Observer.Observe(ctx)
+	state, err := a.Observer.Observe(checking)
 	if err != nil {
 		return err
 	}
@@ -198,12 +202,9 @@ func (a *Alerter) RunOnce(ctx context.Context) error {
 		a.began = state.Now
 	}
 	state.Began = a.began
-	delay := a.ResolveDelay
-	if delay == 0 {
-		delay = time.Minute
-	}
+	delay := cmp.Or(a.ResolveDelay, time.Minute)
 	names := slices.Sorted(maps.Keys(a.Channels))
-	raised, resolved, err := a.Observer.DB.SaveAlerts(ctx, Conditions(state, a.Limits), delay, names)
+	raised, resolved, err := a.Observer.DB.SaveAlerts(checking, Conditions(state, a.Limits), delay, names)
 	if err != nil {
 		return err
 	}
@@ -223,7 +224,9 @@ func (a *Alerter) RunOnce(ctx context.Context) error {
 // send sends every due message.
 func (a *Alerter) send(ctx context.Context, names []string) error {
 	for len(names) > 0 {
-		m, err := a.Observer.DB.TakeAlertMessage(ctx, names, sendLease)
+		taking, stop := context.WithTimeout(ctx, roundTimeout)
+		m, err := a.Observer.DB.TakeAlertMessage(taking, names, sendLease)
+		stop()
 		if errors.Is(err, postgres.ErrNotFound) {
 			return nil
 		}
@@ -238,7 +241,10 @@ func (a *Alerter) send(ctx context.Context, names []string) error {
 			fault, again = plain.Error(err), min(30*time.Second<<min(m.Tries-1, 10), maxWait)
 			a.Log.WarnContext(ctx, "a message about an alert was not sent, trying again", "alert", m.ID, "channel", m.Channel, "in", again, "err", err)
 		}
-		if err := a.Observer.DB.SentAlertMessage(context.WithoutCancel(ctx), m, fault, again); err != nil {
+		saving, stop := context.WithTimeout(context.WithoutCancel(ctx), roundTimeout)
+		err = a.Observer.DB.SentAlertMessage(saving, m, fault, again)
+		stop()
+		if err != nil {
 			return err
 		}
 	}

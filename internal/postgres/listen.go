@@ -60,22 +60,32 @@ func (db *DB) Listen(ctx context.Context, l Listener) error {
 }
 
 func (db *DB) listenOnce(ctx context.Context, l Listener, up func()) error {
-	pooled, err := db.pool.Acquire(ctx)
+	opening, stop := context.WithTimeout(ctx, listenTimeout)
+	defer stop()
+	pooled, err := db.pool.Acquire(opening)
 	if err != nil {
 		return fmt.Errorf("listen: %w", err)
 	}
 	// The connection leaves the pool, because it cannot be used for other statements afterwards.
 	c := pooled.Hijack()
-	defer func() { _ = c.Close(context.WithoutCancel(ctx)) }()
+	defer func() {
+		closing, stop := context.WithTimeout(context.WithoutCancel(ctx), keepaliveTimeout)
+		defer stop()
+		_ = c.Close(closing)
+	}()
 	for _, ch := range l.Channels {
-		if _, err := c.Exec(ctx, "listen "+pgx.Identifier{ch}.Sanitize()); err != nil {
+		if _, err := c.Exec(opening, "listen "+pgx.Identifier{ch}.Sanitize()); err != nil {
 			return fmt.Errorf("listen: %w", err)
 		}
 	}
-	// A panic of a callback counts as an error: everything is loaded again.
-	guard := func(f func() error) error { return db.pool.metrics.Guard(ctx, l.Log, "listener", f) }
+	// A callback that panics or hangs counts as an error: everything is loaded again.
+	guard := func(f func(context.Context) error) error {
+		ctx, stop := context.WithTimeout(ctx, callbackTimeout)
+		defer stop()
+		return db.pool.metrics.Guard(ctx, l.Log, "listener", func() error { return f(ctx) })
+	}
 	if l.Connected != nil {
-		if err := guard(func() error { return l.Connected(ctx) }); err != nil {
+		if err := guard(l.Connected); err != nil {
 			return err
 		}
 	}
@@ -85,11 +95,15 @@ func (db *DB) listenOnce(ctx context.Context, l Listener, up func()) error {
 		if err != nil {
 			return fmt.Errorf("wait for a notification: %w", err)
 		}
-		if err := guard(func() error { return l.Notified(ctx, n.Channel, n.Payload) }); err != nil {
+		if err := guard(func(ctx context.Context) error { return l.Notified(ctx, n.Channel, n.Payload) }); err != nil {
 			return err
 		}
 	}
 }
+
+// listenTimeout bounds the start of a listener, until its LISTEN took effect. callbackTimeout bounds each of its callbacks, which may load
+// everything that the API shows. Both are for connections that hang.
+const listenTimeout, callbackTimeout = 30 * time.Second, 10 * time.Minute
 
 // keepaliveTimeout is how long a connection may be idle before the listener checks it. If the server disappears without closing the
 // connection, the connection would otherwise be idle permanently.

@@ -63,7 +63,8 @@ func withUser(address, user, password string) (string, error) {
 
 // AllowLogin lets a role log in with the password of the URL login, which comes from setting. It changes nothing if the role can already
 // log in. The server receives only a digest of the password, so logs cannot contain it.
-func AllowLogin(ctx context.Context, setting, owner, login, role string) error {
+func AllowLogin(ctx context.Context, setting, owner, login, role string) (err error) {
+	defer func() { err = mark(err) }()
 	cfg, err := pgx.ParseConfig(login)
 	if err != nil {
 		return fmt.Errorf("%s: %w", setting, redact(err))

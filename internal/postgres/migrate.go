@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -20,7 +21,8 @@ import (
 // Migrate brings the database at url to this program's schema. Several processes can call it at the same time: one holds an advisory lock
 // and works, the others wait. It returns an error and changes nothing if the database has tables of another program, or was migrated by a
 // newer Tidemark.
-func Migrate(ctx context.Context, url string, log *slog.Logger) error {
+func Migrate(ctx context.Context, url string, log *slog.Logger) (err error) {
+	defer func() { err = mark(err) }()
 	cfg, err := pgx.ParseConfig(url)
 	if err != nil {
 		return fmt.Errorf("DATABASE_URL: %w", redact(err))
@@ -50,7 +52,8 @@ const (
 	lockPause = 3 * time.Second
 )
 
-// up applies the missing migrations. Each is its own transaction: a migration that met a table in use changed nothing, and is tried again.
+// up applies the missing migrations. Each is its own transaction, together with the note that it was applied. So what a transient error
+// ended may be tried again: a table in use, a deadlock, a server that restarts. The note also tells whether a lost COMMIT took effect.
 func up(ctx context.Context, p *goose.Provider, log *slog.Logger) error {
 	count, took := 0, time.Duration(0)
 	for try := 1; ; try++ {
@@ -68,16 +71,25 @@ func up(ctx context.Context, p *goose.Provider, log *slog.Logger) error {
 			}
 			return nil
 		}
-		if code(err) != "55P03" || try == lockTries {
+		class := interruption(err)
+		if class == "" || try == lockTries {
 			return fmt.Errorf("migrate: %w", err)
 		}
-		log.WarnContext(ctx, "a table is in use, the migration tries again", "try", try, "in", lockPause, "err", err)
+		log.WarnContext(ctx, "a migration was interrupted, it is tried again", "class", class, "try", try, "in", lockPause, "err", err)
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("migrate: %w", err)
 		case <-time.After(lockPause):
 		}
 	}
+}
+
+// interruption is classify for an error of database/sql, which hides a broken connection behind errors of its own.
+func interruption(err error) (class string) {
+	if class = classify(err); class == "" && (errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone)) {
+		return ClassConnection
+	}
+	return class
 }
 
 func provider(db *sql.DB) (*goose.Provider, error) {

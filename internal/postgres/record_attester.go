@@ -103,21 +103,27 @@ func (db *DB) AnnouncedHead(ctx context.Context) (c chain.Checkpoint, err error)
 	return c, nil
 }
 
+// A lock is taken without waiting, so a call that takes longer than these is on a connection that hangs.
+const lockCallTimeout, releaseTimeout = 30 * time.Second, 5 * time.Second
+
 // TryLock takes a database-wide lock by name. ok is false if another session holds it. The lock ends with release, or when this process or
 // its connection ends.
 func (db *DB) TryLock(ctx context.Context, name string) (release func(), ok bool, err error) {
-	pooled, err := db.pool.Acquire(ctx)
+	taking, stop := context.WithTimeout(ctx, lockCallTimeout)
+	defer stop()
+	pooled, err := db.pool.Acquire(taking)
 	if err != nil {
 		return nil, false, fmt.Errorf("take the lock %q: %w", name, err)
 	}
 	// The connection leaves the pool, because the pool would lack it for as long as the lock is held.
 	c := pooled.Hijack()
 	release = func() {
-		ctx := context.WithoutCancel(ctx)
+		ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
+		defer stop()
 		_, _ = c.Exec(ctx, `select pg_advisory_unlock_all()`) // without this, the end of the session unlocks a moment later
 		_ = c.Close(ctx)
 	}
-	err = c.QueryRow(ctx, `select pg_try_advisory_lock(hashtextextended(@name, 1))`, pgx.NamedArgs{"name": name}).Scan(&ok)
+	err = c.QueryRow(taking, `select pg_try_advisory_lock(hashtextextended(@name, 1))`, pgx.NamedArgs{"name": name}).Scan(&ok)
 	if err != nil || !ok {
 		release()
 		if err != nil {

@@ -182,3 +182,37 @@ func TestUpOutlivesItsServers(t *testing.T) {
 		}
 	}
 }
+
+// TestUpOutlivesAPostgresThatDiesWhileItStarts kills the private Postgres as soon as it runs, and again when the database was migrated.
+func TestUpOutlivesAPostgresThatDiesWhileItStarts(t *testing.T) {
+	t.Parallel()
+	if _, err := os.Stat("/proc/self/stat"); err != nil {
+		t.Skip("the processes of a server are found by /proc")
+	}
+	dir := program.Folder(t)
+	p := program.Start(t, program.Options{Dir: dir, Env: []string{
+		"LOG_FORMAT=json", "ADDR=127.0.0.1:0", "SIGNALS_ADDR=", "OPS_ADDR=", "STATE_DIR=" + filepath.Join(dir, "state"), "HOME=" + dir, "DATABASE_URL=", "REDIS_URL=",
+	}}, "up", "--world=sandbox", "--sandbox-days=2")
+	s := &servers{t: t, state: filepath.Join(dir, "state", "sandbox")}
+	writes := func(text string) {
+		t.Helper()
+		program.Until(t, program.Timeout, "up writes "+text, func() (bool, string) {
+			select {
+			case <-p.Done:
+				t.Fatalf("up has ended:\n%s", p.Output())
+			default:
+			}
+			return strings.Contains(p.Output(), text), p.Output()
+		})
+	}
+	// up knows the server's process once it says that the server runs.
+	writes(`"server":"Postgres"`)
+	s.killPostgres()
+	writes(`"msg":"a private server runs again"`)
+	writes(`"msg":"the database was migrated"`)
+	s.killPostgres()
+	writes(`"msg":"the sandbox has reached the present"`)
+	if n := strings.Count(p.Output(), `"msg":"a private server runs again"`); n != 2 {
+		t.Errorf("up says %d times that Postgres runs again, want 2", n)
+	}
+}
