@@ -5,10 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"syscall"
 	"time"
 
+	"tidemark/ingest"
 	"tidemark/ingest/archive"
+	"tidemark/ingest/sources"
 	"tidemark/internal/config"
 	"tidemark/internal/ops"
 	"tidemark/internal/postgres"
@@ -88,7 +91,19 @@ func (p *program) databaseChecks(ctx context.Context, db *postgres.DB) []ops.Che
 	if err != nil {
 		return append(checks, failed("state", err))
 	}
-	return append(checks, ops.StateChecks(state, ops.Limits{RunwayDays: p.settings.AlertRunwayDays})...)
+	return append(checks, ops.StateChecks(state, ops.Limits{RunwayDays: p.settings.AlertRunwayDays}, p.unasked())...)
+}
+
+// unasked returns the sources whose terms are not accepted, with the signals that lack their data.
+func (p *program) unasked() (list []ops.Unasked) {
+	asked := p.sources()
+	signals := dependents(sources.All(sources.Keys{}), p.definitions())
+	for _, id := range sourceIDs() {
+		if !slices.ContainsFunc(asked, func(s ingest.Source) bool { return s.ID == id }) {
+			list = append(list, ops.Unasked{Source: id, Setting: portwatchSetting, Signals: signals[id]})
+		}
+	}
+	return list
 }
 
 // checkSettings reports settings that are not set. Invalid settings have ended the program before.

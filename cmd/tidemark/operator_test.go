@@ -120,7 +120,9 @@ func TestTheDoctorNamesWhatIsBadAndTheRepair(t *testing.T) {
 	if code != 0 || strings.Contains(out, "bad ") {
 		t.Errorf("a healthy installation: exit %d\n%s", code, out)
 	}
-	for _, s := range []string{"ok    database ", "ok    clock ", "ok    grants ", "ok    guards ", "ok    api role ", "ok    worker role tidemark_worker can do nothing more", "ok    schedule ", "ok    redis ", "ok    archive ", "the colder one can be written", "ok    disk ", "ok    chain ", "crack-spread-321 has no value yet"} {
+	for _, s := range []string{"ok    database ", "ok    clock ", "ok    grants ", "ok    guards ", "ok    api role ", "ok    worker role tidemark_worker can do nothing more", "ok    schedule ", "ok    redis ", "ok    archive ", "the colder one can be written", "ok    disk ", "ok    chain ", "crack-spread-321 has no value yet", "no job failed last",
+		"hormuz-transit has no value yet: its source portwatch is not asked -> read the publisher's terms, and accept them with PORTWATCH_LICENSE_ACK=yes",
+		"warn  sources   portwatch is not asked"} {
 		if !strings.Contains(out, s) {
 			t.Errorf("it lacks %q:\n%s", s, out)
 		}
@@ -167,10 +169,14 @@ func TestTheDoctorNamesWhatIsBadAndTheRepair(t *testing.T) {
 		"warn  hosts     api.example asked to be left alone, and is asked again in ",
 		"accounts daily was due at ", "start `tidemark scheduler`",
 		"bad   work      The run of attest base for ", "no ether", "bad   redis ",
+		"of the jobs, 2 failed last and 2 have never succeeded",
 	} {
 		if !strings.Contains(out, s) {
 			t.Errorf("it lacks %q:\n%s", s, out)
 		}
+	}
+	if strings.Contains(out, "no job failed last") {
+		t.Errorf("it says that no job failed:\n%s", out)
 	}
 	if strings.Contains(out, "hunter2") {
 		t.Errorf("it shows a password:\n%s", out)

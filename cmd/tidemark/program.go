@@ -73,6 +73,9 @@ func sourceIDs() (ids []string) {
 	return ids
 }
 
+// portwatchSetting is the setting that accepts the terms of the only source that has such a setting.
+const portwatchSetting = "PORTWATCH_LICENSE_ACK"
+
 func (p *program) accepted(list []ingest.Source) []ingest.Source {
 	if p.settings.World == "live" && p.settings.PortWatchAck != "yes" {
 		list = slices.DeleteFunc(list, func(s ingest.Source) bool { return s.ID == portwatch.Source().ID })

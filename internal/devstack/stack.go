@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 )
@@ -129,6 +130,8 @@ const (
 	healthyAfter = 30 * time.Second
 	// restartPause is the pause between two attempts to start a server.
 	restartPause = time.Second
+	// notice is the level of good news, which a person also sees beside a progress bar.
+	notice = slog.LevelInfo + 2
 )
 
 // Keep restarts a server that has ended unexpectedly, on the same port and data, and logs it. It returns nil when ctx ends. It returns an
@@ -150,10 +153,12 @@ func (s *Stack) Keep(ctx context.Context) error {
 				if deaths[server]++; deaths[server] > maxRestarts {
 					return fmt.Errorf("%s was started %d times and ended each time: %w", server.name, maxRestarts, why)
 				}
-				s.log.WarnContext(ctx, "a private server has ended, starting it again", "server", server.name, "time", deaths[server], "err", why)
+				short, _, _ := strings.Cut(why.Error(), "\n") // without the end of its log
+				s.log.WarnContext(ctx, "a private server has ended, starting it again", "server", server.name, "time", deaths[server], "err", short,
+					"log", server.home.logPath())
 				if why = server.Restart(ctx); why == nil {
 					since[server] = time.Now()
-					s.log.InfoContext(ctx, "a private server runs again", "server", server.name, "port", server.Port())
+					s.log.Log(ctx, notice, "a private server runs again", "server", server.name, "port", server.Port())
 					break
 				}
 				since[server] = time.Now()

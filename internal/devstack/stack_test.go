@@ -298,7 +298,10 @@ func TestAFolderIsFreeWhenItIsGivenUp(t *testing.T) {
 
 func TestAServerThatEndsIsStartedAgainUntilThatIsOfNoUse(t *testing.T) {
 	t.Parallel()
-	s := startStack(t, Options{StateDir: filepath.Join(openDir(t), "state"), DatabaseURL: "postgres://elsewhere"})
+	var out bytes.Buffer
+	s := startStack(t, Options{
+		StateDir: filepath.Join(openDir(t), "state"), DatabaseURL: "postgres://elsewhere", Log: slog.New(slog.NewTextHandler(&out, nil)),
+	})
 	if s.Redis == nil {
 		t.Skip("no redis-server on this machine")
 	}
@@ -326,5 +329,8 @@ func TestAServerThatEndsIsStartedAgainUntilThatIsOfNoUse(t *testing.T) {
 	}
 	if err := <-kept; err == nil || !strings.Contains(err.Error(), "Redis was started 5 times and ended each time") {
 		t.Errorf("after %d deaths in a row: %v", maxRestarts+1, err)
+	}
+	if strings.Contains(out.String(), "The end of") || strings.Count(out.String(), "a private server has ended") != maxRestarts {
+		t.Errorf("each death is one line, without the server's own log:\n%s", out.String())
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -102,17 +103,25 @@ func ServerChecks(c postgres.Checkup) []Check {
 	return []Check{said("database", database), said("clock", clock), said("grants", grants), said("guards", guards)}
 }
 
+// Unasked is a source that is not asked, because its terms are not accepted.
+type Unasked struct {
+	Source string
+	// Setting is the setting that accepts the terms. Signals are the signals that lack the source's data.
+	Setting string
+	Signals []string
+}
+
 // StateChecks returns the checks of a state: a line for each fault, or one line that all is well.
-func StateChecks(s State, l Limits) []Check {
+func StateChecks(s State, l Limits, unasked []Unasked) []Check {
 	wrong := Conditions(s, l)
 	return []Check{{"signals", func(context.Context) []Finding {
-		return signalFindings(s, conditionFindings(wrong, []string{"signal-stale"}, ""))
+		return signalFindings(s, unasked, conditionFindings(wrong, []string{"signal-stale"}, ""))
 	}}, {"sources", func(context.Context) []Finding {
-		return sourceFindings(s)
+		return sourceFindings(s, unasked)
 	}}, {"hosts", func(context.Context) []Finding {
 		return hostFindings(s)
 	}}, {"work", func(context.Context) []Finding {
-		return conditionFindings(wrong, []string{"job-failed", "job-late", "work-waits"}, fmt.Sprintf("%d runs due, %d queued, %d at work, no job failed last", s.Open.Due, s.Open.Queued, s.Open.Running))
+		return workFindings(s, wrong)
 	}}, {"picks", func(context.Context) []Finding {
 		return conditionFindings(wrong, []string{"pick-missing"}, "no day is missing")
 	}}, {"chain", func(context.Context) []Finding {
@@ -139,10 +148,17 @@ func StateChecks(s State, l Limits) []Check {
 }
 
 // signalFindings names the signals without a value, and the stale signals.
-func signalFindings(s State, stale []Finding) (list []Finding) {
+func signalFindings(s State, unasked []Unasked, stale []Finding) (list []Finding) {
 	for _, f := range s.Signals {
 		if f.State == view.Unknown && f.Status != signals.StatusDeprecated {
-			list = append(list, Finding{Outcome: Warning, Text: f.Signal + " has no value yet", Repair: "see the lines about its sources, and `tidemark schedule next`"})
+			one := Finding{Outcome: Warning, Text: f.Signal + " has no value yet", Repair: "see the lines about its sources, and `tidemark schedule next`"}
+			for _, u := range unasked {
+				if slices.Contains(u.Signals, f.Signal) {
+					one.Text += ": its source " + u.Source + " is not asked"
+					one.Repair = "read the publisher's terms, and accept them with " + u.Setting + "=yes"
+				}
+			}
+			list = append(list, one)
 		}
 	}
 	if stale[0].Outcome != Healthy {
@@ -154,8 +170,35 @@ func signalFindings(s State, stale []Finding) (list []Finding) {
 	return list
 }
 
-// sourceFindings names the jobs that will be retried, with the error and the time until the retry.
-func sourceFindings(s State) (list []Finding) {
+// workFindings counts the open runs, and those that are tried again.
+func workFindings(s State, wrong []postgres.Alert) []Finding {
+	open := fmt.Sprintf("%d runs due, %d queued, %d at work", s.Open.Due, s.Open.Queued, s.Open.Running)
+	never := 0
+	for _, t := range s.Troubled {
+		if t.Never {
+			never++
+		}
+	}
+	list := conditionFindings(wrong, []string{"job-failed", "job-late", "work-waits"}, open+", no job failed last")
+	if len(s.Troubled) == 0 {
+		return list
+	}
+	if list[0].Outcome == Healthy {
+		list = nil
+	}
+	return append(list, Finding{
+		Outcome: Warning, Text: fmt.Sprintf("%s; of the jobs, %d failed last and %d have never succeeded", open, len(s.Troubled), never),
+		Repair: "see the lines about sources",
+	})
+}
+
+// sourceFindings names the sources that are not asked, and the jobs that will be retried, with the error and the time until the retry.
+func sourceFindings(s State, unasked []Unasked) (list []Finding) {
+	for _, u := range unasked {
+		list = append(list, Finding{
+			Outcome: Warning, Text: u.Source + " is not asked: its terms are not accepted", Repair: "read the publisher's terms, and accept them with " + u.Setting + "=yes",
+		})
+	}
 	for _, t := range s.Troubled {
 		text := fmt.Sprintf("%s %s fails", t.Job, t.Subject)
 		if t.Never {

@@ -10,6 +10,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"tidemark/internal/telemetry"
 )
 
 // The channels that the database notifies.
@@ -38,9 +40,22 @@ type Listener struct {
 // Listen runs a listener until ctx ends. It always returns nil.
 func (db *DB) Listen(ctx context.Context, l Listener) error {
 	const first, longest = 50 * time.Millisecond, 2 * time.Second
-	pause := first
+	pause, away := first, false
+	defer func() {
+		if away {
+			db.away.Add(-1)
+		}
+	}()
 	for {
-		err := db.listenOnce(ctx, l, func() { pause = first })
+		err := db.listenOnce(ctx, l, func() {
+			pause = first
+			if away {
+				away = false
+				if db.away.Add(-1) == 0 {
+					l.Log.Log(ctx, telemetry.LevelNotice, "the notifications are back")
+				}
+			}
+		})
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -49,7 +64,13 @@ func (db *DB) Listen(ctx context.Context, l Listener) error {
 			l.Lost(err)
 		}
 		in := pause/2 + rand.N(pause/2)
-		l.Log.WarnContext(ctx, "lost the notifications, connecting again", "err", err, "in", in)
+		// All listeners are lost together when the server is away: that is one event, however many there are and however often they try.
+		level := slog.LevelDebug
+		if !away && db.away.Add(1) == 1 {
+			level = slog.LevelWarn
+		}
+		away = true
+		l.Log.Log(ctx, level, "lost the notifications, connecting again", "channels", l.Channels, "err", err, "in", in)
 		select {
 		case <-ctx.Done():
 			return nil

@@ -50,6 +50,8 @@ type DB struct {
 	// the others replace it while a hanging one is closed.
 	beats *pgxpool.Pool
 	known knownSeries
+	// away is how many listeners have lost their connection.
+	away atomic.Int32
 	// setting is the name of the setting with the URL.
 	setting string
 	// unwatch ends the watch of WithAnswerTimeout; nil if there is none. gone is set once the server was found silent.

@@ -18,10 +18,16 @@ const (
 	FormatJSON = "json" // one object a line
 )
 
+// LevelNotice is for good news that a person waits for. A Terminal also shows it beside a progress line. Other logs call it info.
+const LevelNotice = slog.LevelInfo + 2
+
 // Logger returns a logger that writes to w. Each line has the attributes of its context (With). An unknown format means FormatAuto. A level
 // that slog does not know ("debug", "info", "warn", "error") means info.
 func Logger(w io.Writer, format, level string) *slog.Logger {
 	o := slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		if l, ok := a.Value.Any().(slog.Level); ok && a.Key == slog.LevelKey && l == LevelNotice {
+			a.Value = slog.AnyValue(slog.LevelInfo)
+		}
 		if a.Value.Kind() == slog.KindDuration {
 			a.Value = slog.StringValue(Duration(a.Value.Duration()))
 		}

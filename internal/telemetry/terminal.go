@@ -75,7 +75,7 @@ func (t *Terminal) busy() bool {
 	return t.progress != ""
 }
 
-// Logger returns a logger that writes short lines for a person. While there is a progress line, it writes only warnings and errors.
+// Logger returns a logger that writes short lines for a person. While there is a progress line, it writes only notices, warnings and errors.
 func (t *Terminal) Logger(level string) *slog.Logger {
 	h := lines{terminal: t}
 	_ = h.min.UnmarshalText([]byte(level)) // info if the level is invalid
@@ -91,7 +91,7 @@ type lines struct {
 }
 
 func (h lines) Enabled(_ context.Context, l slog.Level) bool {
-	return l >= h.min && (l >= slog.LevelWarn || !h.terminal.busy())
+	return l >= h.min && (l >= LevelNotice || !h.terminal.busy())
 }
 
 func (h lines) Handle(_ context.Context, r slog.Record) error {

@@ -44,6 +44,8 @@ func TestATerminalShowsShortLinesAboveTheProgress(t *testing.T) {
 	wrote() // the progress line shows it, and the same line is not drawn twice
 	log.WarnContext(t.Context(), "an attempt failed", "err", errors.New("dial tcp: lookup a.example: no such host"), "in", time.Minute)
 	wrote("\r\x1b[K", "  warning: an attempt failed err=\"no host has the name a.example\" in=1m0s\nhalf")
+	log.Log(t.Context(), LevelNotice, "a private server runs again")
+	wrote("  a private server runs again\nhalf")
 	terminal.Progress("")
 	wrote("\r\x1b[K")
 	log.WithGroup("g").ErrorContext(t.Context(), "broken", "a", 1)
