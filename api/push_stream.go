@@ -53,6 +53,9 @@ func (s *Server) pushStream(w http.ResponseWriter, r *http.Request) error {
 	if !accepts(r.Header["Accept"], "text", "event-stream") {
 		return &problemError{code: view.CodeNotAcceptable, detail: "This is served as text/event-stream only."}
 	}
+	if hasBody(r) {
+		return &problemError{code: view.CodeInvalidRequest, detail: "Ask for a stream without a body."}
+	}
 	p := s.parameters(r)
 	topics := p.topics(s.knownSignal)
 	after, resumed := p.cursorOfStream(r)
@@ -93,7 +96,6 @@ func (s *Server) pushStream(w http.ResponseWriter, r *http.Request) error {
 		defer cancel()
 	}
 	stream := &eventStream{w: w, control: http.NewResponseController(w), last: after}
-	_ = stream.control.SetReadDeadline(time.Time{}) // the server's limit for a request would end the stream
 	// The id without data sets the client's Last-Event-ID, so that it can resume before its first event.
 	if stream.send(fmt.Appendf(nil, "retry: 2000\nid: %d\n\n", after)) != nil {
 		return nil
@@ -140,9 +142,11 @@ type eventStream struct {
 	last    int64
 }
 
-// send writes bytes at once.
+// send writes bytes at once. It moves the connection's deadlines: the server's limits for a request would end the stream.
 func (e *eventStream) send(b []byte) error {
-	_ = e.control.SetWriteDeadline(time.Now().Add(frameTimeout)) //nolint:forbidigo // a deadline of a connection is on the wall clock
+	now := time.Now() //nolint:forbidigo // deadlines of a connection are on the wall clock
+	_ = e.control.SetReadDeadline(now.Add(heartbeat + 2*frameTimeout))
+	_ = e.control.SetWriteDeadline(now.Add(frameTimeout))
 	if _, err := e.w.Write(b); err != nil {
 		return err
 	}

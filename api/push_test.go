@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -302,5 +303,37 @@ func TestTheStreamOfASandboxIsMarkedSynthetic(t *testing.T) {
 	s.save(snap)
 	if e := s.next(events); !strings.Contains(e.data, `"synthetic":true`) || !strings.Contains(e.data, `"environment":"demo"`) {
 		t.Errorf("the event is not marked: %s", e.data)
+	}
+}
+
+// A stream lasts longer than the server's limits for a request. One that is asked for with a body that never comes holds no connection.
+func TestAStreamOutlastsARequestAndHoldsNoConnection(t *testing.T) {
+	t.Parallel()
+	s, say := streaming(t)
+	s.serve(api.Options{View: s.view, Pushes: s.open(postgres.RoleAPI), Timeouts: short})
+	events, _ := s.listenTo("")
+	var all sync.WaitGroup
+	for name, fields := range map[string]string{
+		"no body":                    "Content-Length: 10\r\n\r\n",
+		"half a chunk":               "Transfer-Encoding: chunked\r\n\r\n8\r\n{\"a\"",
+		"waits to be told to go on":  "Expect: 100-continue\r\nContent-Length: 10\r\n\r\n",
+		"ends, and nothing is asked": "\r\n",
+	} {
+		all.Go(func() {
+			conn, err := s.connect("GET /api/stream?seconds=1 HTTP/1.1\r\nHost: x\r\n" + fields)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer func() { _ = conn.Close() }()
+			if answer, err := released(conn); err != nil {
+				t.Errorf("%s: %v, answered %.100q", name, err, answer)
+			}
+		})
+	}
+	all.Wait() // a second and more
+	say(1.1)
+	if v := s.next(events).value(t); v != 1.1 {
+		t.Errorf("the stream says %g", v)
 	}
 }
