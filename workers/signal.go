@@ -72,7 +72,33 @@ func (s Signals) await(ctx context.Context, def signals.Definition, t task.Task)
 // Compute makes the snapshot of a signal for an instant, and the track that ends with it, from the data known then. The same database
 // gives the same bits at any time.
 func (s Signals) Compute(ctx context.Context, def signals.Definition, at time.Time) (postgres.Snapshot, signals.Track, error) {
-	at = at.UTC()
+	loads, _, err := s.DB.LoadsNow(ctx, postgres.Loads{}, nil)
+	if err != nil {
+		return postgres.Snapshot{}, nil, err
+	}
+	for range maxReads {
+		snap, track, err := s.compute(ctx, def, at.UTC())
+		if err != nil {
+			return postgres.Snapshot{}, nil, err
+		}
+		snap.LoadsSeen = &loads.Seen
+		// Data that come meanwhile may be known since before the instant, and may be in one of the reads and not in another.
+		now, changed, err := s.DB.LoadsNow(ctx, loads, s.Sources[def.ID])
+		if err != nil {
+			return postgres.Snapshot{}, nil, err
+		}
+		if !changed {
+			return snap, track, nil
+		}
+		loads = now
+	}
+	return postgres.Snapshot{}, nil, WaitFor(fmt.Errorf("the data of %s changed %d times while they were read", def.ID, maxReads), shortestWait)
+}
+
+// maxReads is how often the data of a signal are read again because some came meanwhile.
+const maxReads = 5
+
+func (s Signals) compute(ctx context.Context, def signals.Definition, at time.Time) (postgres.Snapshot, signals.Track, error) {
 	snap := postgres.Snapshot{Signal: def.ID, At: at, CodeVersion: s.CodeVersion}
 	in, err := s.DB.InputsOf(ctx, def, at)
 	if err != nil {

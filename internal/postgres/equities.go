@@ -132,10 +132,10 @@ func (db *DB) storeEquities(ctx context.Context, f task.Fence, again int64, load
 			if added, err = mergeEquities(ctx, tx, loads, groups); err != nil {
 				return err
 			}
-			if err := noteLoad(ctx, tx, step, again); err != nil {
+			if err := checkFence(ctx, tx, f, added); err != nil {
 				return err
 			}
-			return checkFence(ctx, tx, f, added)
+			return noteLoad(ctx, tx, step, again)
 		})
 	})
 	if err != nil {

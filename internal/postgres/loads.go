@@ -114,11 +114,8 @@ const dependentsSQL = `
 	set status = 'due', attempt = r.attempt + 1, next_try_at = null, error = null, trace = excluded.trace
 	where r.status not in ('due', 'queued')`
 
-// conclude records the step, makes the dependents due if rows were added, and checks that the attempt is current.
+// conclude makes the dependents due if rows were added, checks that the attempt is current, and records the step.
 func conclude(ctx context.Context, tx pgx.Tx, f task.Fence, again int64, loads []Load, dependents []string, added int64) error {
-	if err := noteLoad(ctx, tx, stepOf(loads, added), again); err != nil {
-		return err
-	}
 	if added > 0 && len(dependents) > 0 {
 		var newest time.Time
 		for _, l := range loads {
@@ -131,7 +128,10 @@ func conclude(ctx context.Context, tx pgx.Tx, f task.Fence, again int64, loads [
 			return fmt.Errorf("make signals due: %w", err)
 		}
 	}
-	return checkFence(ctx, tx, f, added)
+	if err := checkFence(ctx, tx, f, added); err != nil {
+		return err
+	}
+	return noteLoad(ctx, tx, stepOf(loads, added), again)
 }
 
 func (l Load) rounding(id series.ID) float64 {
@@ -210,10 +210,10 @@ func confirmSame(ctx context.Context, c *pgxpool.Conn, f task.Fence, again int64
 		if _, err := tx.Exec(ctx, confirmSameSQL, args); err != nil {
 			return err
 		}
-		if err := noteLoad(ctx, tx, stepOf(loads, 0), again); err != nil {
+		if err := checkFence(ctx, tx, f, 0); err != nil {
 			return err
 		}
-		return checkFence(ctx, tx, f, 0)
+		return noteLoad(ctx, tx, stepOf(loads, 0), again)
 	})
 	return same && err == nil, err
 }

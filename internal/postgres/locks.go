@@ -28,7 +28,8 @@ import (
 //  10. runs, by job, subject and slot; last the run of the current attempt (see checkFence); then run_attempts, which belong to a locked
 //     run
 //  11. backfill_fetches, by source; then backfill_slots, by slot
-//  12. push_head, which deferred triggers take at the commit, so that no lock comes after it
+//  12. the lock of the loads (noteLoad), which is held for one insert and the commit
+//  13. push_head, which deferred triggers take at the commit, so that no lock comes after it
 //
 // A statement that changes several rows sorts them itself. An update or a delete uses a subquery with ORDER BY and FOR NO KEY UPDATE; an
 // insert sorts its rows. Clean-up and distribution (the scheduler's rounds, retention, recovery of lost runs) never wait. They skip locked

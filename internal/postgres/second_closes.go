@@ -67,10 +67,10 @@ func (db *DB) addSecondCloses(ctx context.Context, f task.Fence, again int64, cl
 		if added, err = runBatch(ctx, tx, &b); err != nil {
 			return err
 		}
-		if err := noteLoad(ctx, tx, step, again); err != nil {
+		if err := checkFence(ctx, tx, f, added); err != nil {
 			return err
 		}
-		return checkFence(ctx, tx, f, added)
+		return noteLoad(ctx, tx, step, again)
 	})
 	if err != nil {
 		return 0, fmt.Errorf("store second closes: %w", err)

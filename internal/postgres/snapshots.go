@@ -45,6 +45,9 @@ type Snapshot struct {
 	// ServedAt is when these numbers were stored, in the world's time, and so from when on they could be served. SaveSnapshot sets it. A
 	// repeated computation with the same numbers does not change it. It is nil for snapshots of older programs.
 	ServedAt *time.Time
+	// LoadsSeen is the id of the newest load among the data it was computed from (see NewestLoad). It puts the snapshot in its place among the
+	// steps that an archive is exported with.
+	LoadsSeen *int64
 }
 
 // SnapshotComponent is a part of a signal, or another view of it.
@@ -70,15 +73,16 @@ type Input struct {
 
 const saveSnapshotSQL = `
 	insert into snapshots as s (signal, at, status, cause, covers_from, observed_at, known_at, first_ingested_at, value, lo, hi, baseline, scale, z_score, delta_pct, n,
-		components, inputs, backtest, uncertainty, edge, synthetic, code_version, run_id, served_at)
+		components, inputs, backtest, uncertainty, edge, synthetic, code_version, run_id, served_at, loads_seen)
 	values (@signal, @at, @status, @cause, @covers_from, @observed_at, @known_at, @first_ingested_at, @value, @lo, @hi, @baseline, @scale, @z_score, @delta_pct, @n,
-		@components, @inputs, @backtest, @uncertainty, @edge, @synthetic, @code_version, nullif(@run_id, 0), world_now())
+		@components, @inputs, @backtest, @uncertainty, @edge, @synthetic, @code_version, nullif(@run_id, 0), world_now(), @loads_seen)
 	on conflict (signal, at) do update
 	set status = excluded.status, cause = excluded.cause, covers_from = excluded.covers_from,
 		observed_at = excluded.observed_at, known_at = excluded.known_at, first_ingested_at = excluded.first_ingested_at, value = excluded.value, lo = excluded.lo, hi = excluded.hi, baseline = excluded.baseline, scale = excluded.scale,
 		z_score = excluded.z_score, delta_pct = excluded.delta_pct, n = excluded.n, components = excluded.components,
 		inputs = excluded.inputs, backtest = excluded.backtest, uncertainty = excluded.uncertainty, edge = excluded.edge, synthetic = excluded.synthetic,
 		code_version = excluded.code_version, run_id = excluded.run_id, computed_at = clock_timestamp(),
+		loads_seen = excluded.loads_seen,
 		served_at = case
 			when (s.observed_at, s.value, s.lo, s.hi, s.baseline, s.scale, s.z_score, s.delta_pct, s.n) is not distinct from
 				(excluded.observed_at, excluded.value, excluded.lo, excluded.hi, excluded.baseline, excluded.scale, excluded.z_score, excluded.delta_pct, excluded.n)
@@ -147,7 +151,7 @@ func snapshotArgs(f task.Fence, s Snapshot) (pgx.NamedArgs, error) {
 		"signal": s.Signal, "at": s.At, "status": s.Status, "cause": s.Cause, "covers_from": s.CoversFrom, "observed_at": s.ObservedAt, "known_at": s.KnownAt, "first_ingested_at": s.FirstIngestedAt,
 		"value": s.Value, "lo": s.Lo, "hi": s.Hi, "baseline": s.Baseline, "scale": s.Scale, "z_score": s.Z,
 		"delta_pct": s.DeltaPct, "n": s.N, "components": components, "inputs": inputs, "backtest": backtest, "uncertainty": uncertainty, "edge": s.Backtest.hasEdge(),
-		"synthetic": s.Synthetic, "code_version": s.CodeVersion, "run_id": f.RunID,
+		"synthetic": s.Synthetic, "code_version": s.CodeVersion, "run_id": f.RunID, "loads_seen": s.LoadsSeen,
 	}, nil
 }
 
@@ -159,7 +163,7 @@ func nonNil[T any](s []T) []T {
 }
 
 const snapshotColumns = `signal, at, status, cause, covers_from, observed_at, known_at, first_ingested_at, value, lo, hi, baseline, scale, z_score as z, delta_pct, n,
-	components, inputs, backtest, uncertainty, synthetic, code_version, run_id, served_at`
+	components, inputs, backtest, uncertainty, synthetic, code_version, run_id, served_at, loads_seen`
 
 // LatestSnapshots returns the newest snapshot of every signal for an instant that has come in the world's time, ordered by signal.
 func (db *DB) LatestSnapshots(ctx context.Context) ([]Snapshot, error) {

@@ -27,7 +27,8 @@ const noteLoadSQL = `
 var ErrRebuilt = errors.New("another process is rebuilding the same")
 
 // noteLoad records that a transaction stores several responses together. If again is not 0, it records instead that this repeated step is
-// done.
+// done. It comes last in its transaction: from the new load's id until the commit, no other transaction gets one. So loads become visible in
+// the order of their ids, and whoever sees a load sees all before it.
 func noteLoad(ctx context.Context, tx pgx.Tx, s series.Step, again int64) error {
 	if again != 0 {
 		tag, err := tx.Exec(ctx, `delete from rebuilding where id = $1`, again)
@@ -45,6 +46,9 @@ func noteLoad(ctx context.Context, tx pgx.Tx, s series.Step, again int64) error 
 	fetches, at := make([]int64, len(s.Answers)), make([]time.Time, len(s.Answers))
 	for i, a := range s.Answers {
 		fetches[i], at[i] = a.Fetch, a.KnownAt
+	}
+	if _, err := tx.Exec(ctx, `select pg_advisory_xact_lock(hashtextextended('loads', 0))`); err != nil {
+		return fmt.Errorf("lock the loads: %w", err)
 	}
 	_, err := tx.Exec(ctx, noteLoadSQL, pgx.NamedArgs{"source": s.Source, "choices": s.Choices, "fetches": fetches, "at": at})
 	if err != nil {
@@ -65,7 +69,7 @@ func stepOf(loads []Load, added int64) series.Step {
 }
 
 const loadsSQL = `
-	select l.source, l.choices, l.stored_at, coalesce(array_agg(f.fetch_id order by f.place) filter (where f.fetch_id is not null), '{}'),
+	select l.id, l.source, l.choices, l.stored_at, coalesce(array_agg(f.fetch_id order by f.place) filter (where f.fetch_id is not null), '{}'),
 		coalesce(array_agg(f.known_at order by f.place) filter (where f.fetch_id is not null), '{}')
 	from loads l
 	left join load_fetches f on f.load_id = l.id
@@ -73,7 +77,38 @@ const loadsSQL = `
 	group by l.id
 	order by l.id`
 
-const computedSQL = `select signal, at, computed_at from snapshots where computed_at <= @newest order by computed_at, signal, at`
+// Snapshots of older programs do not say which loads they saw.
+const computedSQL = `
+	select signal, at, computed_at, loads_seen from snapshots
+	where computed_at <= @newest
+	order by loads_seen nulls first, computed_at, signal, at`
+
+// Loads says what a later statement sees at least.
+type Loads struct {
+	// Seen is the newest load that is seen with all loads before it. Imported loads that were not rebuilt yet, and what was stored after
+	// them, do not count.
+	Seen int64
+	// Newest is the newest load.
+	Newest int64
+}
+
+const loadsNowSQL = `
+	select coalesce((select min(load_id) - 1 from rebuilding where load_id is not null), max(l.id), 0), coalesce(max(l.id), 0),
+		exists (
+			select from loads n
+			where n.id > @newest and not n.left_out and (cardinality(@sources::text[]) = 0 or n.source = any(@sources))
+				and not exists (select from rebuilding r where r.load_id = n.id))
+	from loads l` // primary key
+
+// LoadsNow returns what was stored until now, and whether anything of these sources, of any if none is named, was stored since an earlier
+// call.
+func (db *DB) LoadsNow(ctx context.Context, since Loads, sources []string) (now Loads, changed bool, err error) {
+	err = db.reads.QueryRow(ctx, loadsNowSQL, pgx.NamedArgs{"newest": since.Newest, "sources": nonNil(sources)}).Scan(&now.Seen, &now.Newest, &changed)
+	if err != nil {
+		return Loads{}, false, fmt.Errorf("look up what was stored: %w", err)
+	}
+	return now, changed, nil
+}
 
 // Steps yields all completed steps up to now, in order, and before them the states that operators gave to signals. Steps that end during the call are left out. So are imported steps that were not
 // rebuilt yet.
@@ -102,9 +137,10 @@ func (db *DB) steps(ctx context.Context, yield func(series.Step, error) bool) er
 	type computed struct {
 		step series.Step
 		at   time.Time
+		seen *int64
 	}
 	snapshots, err := pgx.CollectRows(rows, func(r pgx.CollectableRow) (c computed, err error) {
-		return c, r.Scan(&c.step.Signal, &c.step.At, &c.at)
+		return c, r.Scan(&c.step.Signal, &c.step.At, &c.at, &c.seen)
 	})
 	if err != nil {
 		return err
@@ -115,13 +151,14 @@ func (db *DB) steps(ctx context.Context, yield func(series.Step, error) bool) er
 	defer rows.Close()
 	for rows.Next() {
 		var s series.Step
+		var id int64
 		var storedAt time.Time
 		var fetches []int64
 		var at []time.Time
-		if err := rows.Scan(&s.Source, &s.Choices, &storedAt, &fetches, &at); err != nil {
+		if err := rows.Scan(&id, &s.Source, &s.Choices, &storedAt, &fetches, &at); err != nil {
 			return err
 		}
-		for len(snapshots) > 0 && snapshots[0].at.Before(storedAt) {
+		for len(snapshots) > 0 && (snapshots[0].seen == nil && snapshots[0].at.Before(storedAt) || snapshots[0].seen != nil && *snapshots[0].seen < id) {
 			if !yield(snapshots[0].step, nil) {
 				return nil
 			}

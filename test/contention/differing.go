@@ -31,8 +31,8 @@ var differing = map[string]string{
 	"run_id": "as id", "backfill_id": "as id",
 	// The wall clock, in a world that has another.
 	"created_at": "the wall clock's time", "recorded_at": "the wall clock's time", "computed_at": "the wall clock's time", "updated_at": "the wall clock's time",
-	"snapshots.served_at": "a time of attempts",
-	"ledger.at":           "the wall clock's time", "usage.last_at": "the wall clock's time", "usage.day": "the wall clock's day", "expires_at": "the wall clock's time",
+	"snapshots.served_at": "a time of attempts", "snapshots.loads_seen": "as loads",
+	"ledger.at": "the wall clock's time", "usage.last_at": "the wall clock's time", "usage.day": "the wall clock's day", "expires_at": "the wall clock's time",
 	"backfills.planned_at": "the wall clock's time", "backfills.applied_at": "the wall clock's time", "backfills.seen_at": "the wall clock's time",
 	"backfills.working_since": "the wall clock's time", "finished_at": "the wall clock's time",
 	// The log of attempts.
