@@ -114,6 +114,9 @@ func orElse[T comparable](v, zero T) T {
 	return v
 }
 
+// Places is how many tasks a worker runs at once in all its queues. Each may hold a connection to Postgres.
+func Places(concurrency, timely int) int { return concurrency + 2*timely + webhookWorkers }
+
 // Run takes tasks until ctx ends. Running tasks may then continue for the grace time. After that, unfinished tasks are released, and
 // another worker begins them again. Run does not wait for handlers that ignore the end of their context.
 func (s *Server) Run(ctx context.Context) error {

@@ -125,7 +125,7 @@ func (workerCommand) Run(ctx context.Context, p *program) error {
 		return err
 	}
 	defer listeners.close()
-	p.tasks = p.settings.Concurrency + p.settings.TimelyConcurrency
+	p.tasks = workers.Places(p.settings.Concurrency, p.settings.TimelyConcurrency)
 	db, w, err := p.openWorld(ctx)
 	if err != nil {
 		return err

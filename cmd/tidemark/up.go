@@ -19,6 +19,7 @@ import (
 	"tidemark/internal/postgres"
 	"tidemark/internal/task"
 	"tidemark/scheduler"
+	"tidemark/workers"
 )
 
 type upCommand struct {
@@ -96,7 +97,7 @@ func (p *program) prepare(ctx context.Context, stack *devstack.Stack) error {
 }
 
 func (p *program) runRoles(ctx context.Context, on listeners) error {
-	p.tasks = p.settings.Concurrency + p.settings.TimelyConcurrency
+	p.tasks = workers.Places(p.settings.Concurrency, p.settings.TimelyConcurrency)
 	var db, apiDB *postgres.DB
 	var w *worldRuntime
 	err := p.insist(ctx, func() (err error) {

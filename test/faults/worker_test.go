@@ -15,6 +15,7 @@ import (
 
 	"tidemark/internal/task"
 	"tidemark/test/program"
+	"tidemark/workers"
 )
 
 const spot = "eia-petroleum-spot"
@@ -122,7 +123,7 @@ func TestTheWorkersAreListedWithWhatTheyDo(t *testing.T) {
 		a, w := state(busy)
 		b, v := state(idle)
 		return a == "at work" && b == "idle" && len(w.Runs) == 1 && w.Runs[0].ID == id && w.Runs[0].Subject == spot && !w.Runs[0].Since.IsZero() &&
-			w.Since != nil && w.Places == 12 && len(v.Runs) == 0, fmt.Sprintf("%+v %+v", w, v)
+			w.Since != nil && w.Places == workers.Places(4, 4) && len(v.Runs) == 0, fmt.Sprintf("%+v %+v", w, v)
 	})
 	at := private.FindStringSubmatch(busy.Output())[1]
 	page := (&client{t: t, base: "http://" + at}).ask(http.MethodGet, "/workers", "", "").body
