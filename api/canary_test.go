@@ -272,21 +272,27 @@ func (p *published) show(log *slog.Logger) (*api.Server, *pages.Pages) {
 // changes by a byte.
 func TestAnUnannouncedPickStaysUnseen(t *testing.T) {
 	t.Parallel()
-	for name, free := range map[string]bool{"where the pages show everything": false, "where they show what is free": true} {
+	for name, tt := range map[string]struct{ free, logged bool }{
+		"where the pages show everything": {}, "where they show what is free": {free: true}, "where a log is kept": {logged: true},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			unseen(t, free)
+			unseen(t, tt.free, tt.logged)
 		})
 	}
 }
 
-func unseen(t *testing.T, free bool) {
+func unseen(t *testing.T, free, logged bool) {
 	t.Helper()
 	p := publish(t, accounts.ModelBalance)
 	p.free = free
 	var kept journal
 	log := slog.New(slog.NewTextHandler(&kept, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	p.key = p.newKey(p.db, 900)
+	var sealed *canaryLog
+	if logged {
+		sealed = p.keepLog()
+	}
 	server, site := p.show(log)
 	list := addresses(t, server, site)
 	_, before := p.walk(list, nil)
@@ -295,8 +301,16 @@ func unseen(t *testing.T, free bool) {
 	}
 
 	secrets := p.hatch()
+	if sealed != nil {
+		secrets = append(secrets, sealed.secrets()...)
+	}
 	p.show(log)
 	found, after := p.walk(list, secrets)
+	if sealed != nil {
+		more, _ := p.walk(sealed.addresses(), secrets)
+		found = append(found, more...)
+		sealed.showsCommitment()
+	}
 	found = append(found, p.agents(secrets)...)
 	found = append(found, p.post(server, secrets, "ACME")...)
 	for _, f := range found {
@@ -325,7 +339,13 @@ func unseen(t *testing.T, free bool) {
 	if _, err := p.worker.AnnounceDue(t.Context(), task.Fence{}, at); err != nil {
 		t.Fatal(err)
 	}
+	if sealed != nil {
+		sealed.sequence()
+	}
 	p.show(log)
+	if sealed != nil {
+		sealed.isOpened(secrets)
+	}
 	if found, _ := p.walk([]string{"/api/v1/picks", "/picks", "/picks.atom", "/api/v1/verify/picks", "/sitemap.xml", "/api/v1/stocks", "/api/stream?after=0&seconds=1", "/api/stream/atom"}, secrets); len(found) < 12 {
 		t.Errorf("announced, it is found at %v only", found)
 	}

@@ -23,6 +23,7 @@ type TransparencyLog interface {
 	LogTile(ctx context.Context, log string, t tlog.Tile) ([]byte, error)
 	LogTileStore(ctx context.Context, log string) tlog.TileStore
 	LogLeaves(ctx context.Context, log string, from, to int64) ([][]byte, error)
+	Methods(ctx context.Context) ([]postgres.Method, error)
 	KnownBodies(ctx context.Context, source string, day, asOf time.Time, most int) ([]postgres.KnownBody, error)
 }
 

@@ -204,6 +204,7 @@ func New(o Options) *Server {
 		s.logs = &logServer{store: o.TransparencyLog}
 		s.handleGet(public, logPrefix, s.serveLog)
 		s.handleGet(public, "/api/vintages/prove", s.proveVintage)
+		s.handleGet(public, "/api/methods", s.methods)
 	}
 	if o.Pushes != nil {
 		s.pushes = newPushHub(o.Pushes, o.View, o.Free, o.Log)

@@ -59,7 +59,7 @@ func (s *Server) verifyPick(w http.ResponseWriter, r *http.Request) error {
 	if !ok {
 		detail := "No announced pick has this ticker."
 		if date != "" {
-			detail = "No pick of this ticker was announced for " + date + "."
+			detail = strings.TrimSpace("No pick of this ticker was announced for " + date + ". " + st.SealFault(date))
 		}
 		return &problemError{code: view.CodeUnknownTicker, detail: detail}
 	}

@@ -50,7 +50,7 @@ func serveRecord(t *testing.T, dsn, day string) *ledger {
 	if l.record, err = view.NewRecord(view.RecordOptions{Store: store, PublicURL: l.url, World: view.WorldSandbox, Now: clock, Log: log}); err != nil {
 		t.Fatal(err)
 	}
-	l.server = api.New(api.Options{View: l.view, Record: l.record, Log: log})
+	l.server = api.New(api.Options{View: l.view, Record: l.record, TransparencyLog: store, Log: log})
 	l.run(l.view.Run)
 	l.run(l.record.Run)
 	l.run(func(ctx context.Context) error { return l.server.Serve(ctx, ln) })

@@ -59,7 +59,8 @@ func TestTheChainIsServedAsItCanBeRecomputed(t *testing.T) {
 		"attestation": map[string]any{
 			"network": nil, "contract": nil, "schema_uid": nil, "attester": nil, "start_block": nil, "rpc_url": nil, "latest": nil,
 		},
-		"checks":        map[string]any{"hashes": "ok", "links": "ok", "git": "pending", "attestations": "pending", "business_days": "ok"},
+		"checks":        map[string]any{"hashes": "ok", "links": "ok", "git": "pending", "attestations": "pending", "business_days": "ok", "seals": "none"},
+		"seals":         map[string]any{"since": nil, "days": 0.0, "open": []any{}, "faults": []any{}},
 		"how_to_verify": l.url + "/verify", "environment": "demo", "disclaimer": body["disclaimer"],
 	}
 	if diff := cmp.Diff(want, body); diff != "" {
@@ -168,13 +169,13 @@ func TestOnePickIsVerified(t *testing.T) {
 	want := map[string]any{
 		"verdict": "self_consistent", "valid": true, "ticker": "AAPL", "pick": link, "preimage": "AAPL|250.00|2026-02-20|" + chain[2]["hash"].(string),
 		"recomputed_hash": chain[3]["hash"], "chain_position": 4.0, "chain_length": 4.0, "verified_at": "2026-02-20T23:00:00Z",
-		"checks": map[string]any{"hash": "ok", "previous": "ok", "next": "none", "git": "pending", "attestation": "pending"},
+		"checks": map[string]any{"hash": "ok", "previous": "ok", "next": "none", "git": "pending", "attestation": "pending", "seal": "none"},
 		"git":    map[string]any{"commit": nil, "path": "chain/picks.ndjson", "committed_at": nil, "url": nil},
 		"attestation": map[string]any{
 			"status": "pending", "network": nil, "method": "eas", "uid": nil, "schema_uid": nil, "head": nil, "length": nil, "tx_hash": nil,
 			"block_number": nil, "block_time": nil, "attester": nil, "explorer_url": nil,
 		},
-		"log_index": nil, "proof_url": nil,
+		"log_index": nil, "proof_url": nil, "seal": nil,
 		"corrections": []any{}, "all": []any{
 			map[string]any{"seq": 4.0, "date": "2026-02-20"}, map[string]any{"seq": 1.0, "date": "2026-02-13"},
 		},
@@ -396,7 +397,7 @@ func TestWitnessesBesideTheChain(t *testing.T) {
 	if diff := cmp.Diff(want, one["attestation"]); diff != "" {
 		t.Errorf("attestation, -want +got:\n%s", diff)
 	}
-	if diff := cmp.Diff(map[string]any{"hash": "ok", "previous": "ok", "next": "ok", "git": "ok", "attestation": "ok"}, one["checks"]); diff != "" {
+	if diff := cmp.Diff(map[string]any{"hash": "ok", "previous": "ok", "next": "ok", "git": "ok", "attestation": "ok", "seal": "none"}, one["checks"]); diff != "" {
 		t.Errorf("checks, -want +got:\n%s", diff)
 	}
 

@@ -174,8 +174,8 @@ func proveLeaves(m *meter, tiles logTiles, size int64, root tlog.Hash) error {
 	return nil
 }
 
-// appendLeaves compares adding leaves in one statement, with their numbers, with a plain INSERT of them into a table with the same keys.
-func appendLeaves(ctx context.Context, m *meter) (err error) {
+// withLogs runs f on a new database of a live world.
+func withLogs(ctx context.Context, f func(context.Context, *recordFixture) error) (err error) {
 	s := &recordFixture{}
 	if s.dir, err = os.MkdirTemp("", "tidemark-bench-log"); err != nil {
 		return err
@@ -200,6 +200,15 @@ func appendLeaves(ctx context.Context, m *meter) (err error) {
 	if _, err := s.db.EnsureWorld(ctx, "live", nil); err != nil {
 		return err
 	}
+	return f(ctx, s)
+}
+
+// appendLeaves compares adding leaves in one statement, with their numbers, with a plain INSERT of them into a table with the same keys.
+func appendLeaves(ctx context.Context, m *meter) error {
+	return withLogs(ctx, func(ctx context.Context, s *recordFixture) error { return s.appendLeaves(ctx, m) })
+}
+
+func (s *recordFixture) appendLeaves(ctx context.Context, m *meter) error {
 	keys, err := tlog.NewLogKey(rand.Reader, "bench.example/log")
 	if err != nil {
 		return err

@@ -21,6 +21,9 @@ type verdictCase struct {
 			Previous            string `json:"previous_hash"`
 			Hash                string
 		}
+		Seals struct {
+			Faults []struct{ Contradicts bool }
+		}
 	}
 	Witnesses []struct {
 		Witness, Head, Date, Attester string
@@ -72,6 +75,10 @@ func judgeCase(t *testing.T, c verdictCase) {
 		heads[p.Seq] = v.Checkpoint()
 	}
 	head := v.Checkpoint()
+	admitted := false
+	for _, f := range c.Answer.Seals.Faults {
+		admitted = admitted || f.Contradicts
+	}
 	var holdings []chain.Holding
 	for _, w := range c.Witnesses {
 		if fault == nil || w.Length <= head.Length {
@@ -81,7 +88,7 @@ func judgeCase(t *testing.T, c verdictCase) {
 		}
 	}
 	j := chain.Judge(chain.Recomputed{
-		Length: head.Length, Faulty: fault != nil || c.Answer.Length != head.Length || c.Answer.Head != head.Head,
+		Length: head.Length, Faulty: fault != nil || admitted || c.Answer.Length != head.Length || c.Answer.Head != head.Head,
 		At: func(n int64) (chain.Checkpoint, bool) { c, ok := heads[n]; return c, ok },
 	}, holdings, c.Policy.Attester, c.Policy.Now)
 	if j.Verdict != c.Want.Verdict {

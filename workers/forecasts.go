@@ -74,6 +74,9 @@ func (f Forecasts) figure(ctx context.Context, fence task.Fence, target forecast
 	if err != nil {
 		return err
 	}
+	if err := adopt(ctx, f.DB, forecastsMethod()); err != nil {
+		return err
+	}
 	synthetic := slices.ContainsFunc(inputs, func(i postgres.Input) bool { return i.Synthetic })
 	_, err = f.DB.RecordForecast(ctx, fence, record, release, forecast.Label(live, again, target.GradesNeeded), synthetic)
 	return err

@@ -2,6 +2,7 @@ package workers_test
 
 import (
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -14,16 +15,7 @@ import (
 // logged begins the record, gives its leaves numbers, signs, and returns the leaves.
 func (w forecastWorld) logged(key *workers.LogKey) (leaves []tlog.Leaf) {
 	w.t.Helper()
-	start := postgres.LogStart{Log: key.Log, Origin: key.Origin, VKey: key.VKey(), Environment: "demo"}
-	if err := w.db.BeginLog(w.t.Context(), start); err != nil {
-		w.t.Fatal(err)
-	}
-	if _, err := w.db.NumberLeaves(w.t.Context(), key.Log); err != nil {
-		w.t.Fatal(err)
-	}
-	if _, _, err := w.db.IntegrateLeaves(w.t.Context(), key.Log, key); err != nil {
-		w.t.Fatal(err)
-	}
+	keepLog(w.t, w.db, key)
 	texts, err := w.db.LogLeaves(w.t.Context(), key.Log, 0, 1<<20)
 	if err != nil {
 		w.t.Fatal(err)
@@ -38,22 +30,46 @@ func (w forecastWorld) logged(key *workers.LogKey) (leaves []tlog.Leaf) {
 	return leaves
 }
 
+// keepLog begins a log if there is none, gives its leaves numbers, and signs.
+func keepLog(t *testing.T, db *postgres.DB, key *workers.LogKey) {
+	t.Helper()
+	start := postgres.LogStart{Log: key.Log, Origin: key.Origin, VKey: key.VKey(), Environment: "demo"}
+	if err := db.BeginLog(t.Context(), start); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // a reveal that waited for its seal's number is numbered next
+		if _, err := db.NumberLeaves(t.Context(), key.Log); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := db.IntegrateLeaves(t.Context(), key.Log, key); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// newLogKey makes the key of the record's log.
+func newLogKey(t *testing.T) *workers.LogKey {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "log.key")
+	if err := workers.MakeLogKeys(file, "test.example/log"); err != nil {
+		t.Fatal(err)
+	}
+	keys, err := workers.ReadLogKeys(file, "test.example/log")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return keys[slices.IndexFunc(keys, func(k *workers.LogKey) bool { return k.Log == postgres.LogRecord })]
+}
+
 func TestForecastsAndGradesAreLeavesOfTheLog(t *testing.T) {
 	t.Parallel()
 	for name, before := range map[string]bool{"a log that is there": true, "a log that begins later": false} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newForecastWorld(t)
-			file := filepath.Join(t.TempDir(), "log.key")
-			if err := workers.MakeLogKeys(file, "test.example/log"); err != nil {
-				t.Fatal(err)
-			}
-			keys, err := workers.ReadLogKeys(file, "test.example/log")
-			if err != nil {
-				t.Fatal(err)
-			}
+			key := newLogKey(t)
 			if before {
-				w.logged(keys[0])
+				w.logged(key)
 			}
 			if err := w.run(); err != nil {
 				t.Fatal(err)
@@ -67,9 +83,13 @@ func TestForecastsAndGradesAreLeavesOfTheLog(t *testing.T) {
 			if err := w.run(); err != nil {
 				t.Fatal(err)
 			}
-			leaves := w.logged(keys[0])
-			if len(leaves) != 1+6+3 {
-				t.Fatalf("%d leaves, want a genesis, six forecasts and three grades", len(leaves))
+			leaves := w.logged(key)
+			if len(leaves) != 1+1+6+3 {
+				t.Fatalf("%d leaves, want a genesis, the version of the method, six forecasts and three grades", len(leaves))
+			}
+			kind := func(k string) int { return slices.IndexFunc(leaves, func(l tlog.Leaf) bool { return l.Kind == k }) }
+			if at := kind(tlog.KindMethod); before && at > kind(tlog.KindForecast) || leaves[at].Get("name") != "forecasts" || leaves[at].Get("sha256") != forecast.SourceHash() {
+				t.Errorf("the version of the method is leaf %d, and has to come before the first forecast", at)
 			}
 			for _, f := range w.recorded() {
 				if f.LogIndex == nil {

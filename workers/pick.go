@@ -179,11 +179,7 @@ func (p Picks) pick(ctx context.Context, t task.Task, day, asOf time.Time, made 
 	if ranking.Chosen {
 		next.Origin, next.Reason = originEditor, choice.Reason
 	}
-	code := picks.SourceHash()
-	_, err = p.DB.RecordMethod(ctx, postgres.Method{
-		Name: "picks", Version: code[:12], Status: postgres.MethodAdopted, SHA256: code, Note: "the score, the weights and the rules of the stock picks: the code of package picks",
-	})
-	if err != nil {
+	if err := adopt(ctx, p.DB, picksMethod()); err != nil {
 		return pick, nil, err
 	}
 	pick, added, err := p.DB.RecordPick(ctx, t.Fence, next, card, choice.ID)

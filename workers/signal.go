@@ -39,6 +39,9 @@ func (s Signals) Run(ctx context.Context, t task.Task) error {
 	if err != nil {
 		return err
 	}
+	if err := adopt(ctx, s.DB, signalsMethod()); err != nil {
+		return err
+	}
 	return s.DB.SaveSnapshot(ctx, t.Fence, snap, track)
 }
 

@@ -411,3 +411,18 @@ func TestBacktestIsMadeOnceADayOrWhenItsInputsChange(t *testing.T) {
 		t.Errorf("the first backtest has no edge: %v", edge)
 	}
 }
+
+func TestTheVersionOfTheSignalsIsRecordedBeforeTheirFirstSnapshot(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, edgy(new(int)))
+	at := time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)
+	for n := range 2 {
+		if err := b.job.Run(t.Context(), task.Task{Job: task.Signal, Subject: edgy(new(int)).ID, Slot: at.Add(time.Duration(n) * time.Hour)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list, err := b.db.Methods(t.Context())
+	if err != nil || len(list) != 1 || list[0].Name != "signals" || list[0].SHA256 != signals.SourceHash() || list[0].Status != postgres.MethodAdopted {
+		t.Errorf("%+v, %v", list, err)
+	}
+}

@@ -54,6 +54,8 @@ func (j *journal) String() string {
 type secret struct {
 	hash string
 	told *regexp.Regexp
+	// salt opens its seal; empty before it is known.
+	salt string
 }
 
 // in lists the parts of the secret in a text from a job, the ledger or a page.
@@ -61,15 +63,20 @@ func (s secret) in(text string) string {
 	if strings.Contains(text, s.hash) {
 		return s.hash
 	}
+	if s.salt != "" && strings.Contains(text, s.salt) {
+		return s.salt
+	}
 	return s.told.FindString(text)
 }
 
 // Between its recording and its announcement a pick is in no log, run or attempt, and in no task of the queue. It is in no table that is
-// not for picks, in no file of the ledger, and on no page or metric for operators.
+// not for picks, in no file of the ledger, and on no page or metric for operators. The log has its sealed commitment, and not the salt.
 func TestAnUnannouncedPickIsInNoLogRunLedgerOrPageOfOperators(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	m := newMarket(t, "2026-03-05")
+	key := newLogKey(t)
+	keepLog(t, m.db, key)
 	var kept journal
 	log := telemetry.Logger(&kept, "json", "debug")
 	m.picks.Log, m.picks.Cards.Log = log, log
@@ -121,6 +128,8 @@ func TestAnUnannouncedPickIsInNoLogRunLedgerOrPageOfOperators(t *testing.T) {
 	deliver(task.Announce, task.Daily, slot.Add(2*time.Second))
 	deliver(task.Ledger, task.SubjectLedger, slot.Add(3*time.Second))
 
+	keepLog(t, m.db, key)
+
 	made, err := m.db.RecordedPicks(ctx)
 	if err != nil || len(made) != 11 || made[10].AnnouncedAt != nil {
 		t.Fatalf("%d picks, the last %+v: %v", len(made), made[len(made)-1], err)
@@ -129,7 +138,7 @@ func TestAnUnannouncedPickIsInNoLogRunLedgerOrPageOfOperators(t *testing.T) {
 	if slices.ContainsFunc(made[:10], func(p postgres.Pick) bool { return p.Price == pick.Price }) {
 		t.Fatal("another pick has the price: the test would find that one")
 	}
-	s := secret{pick.Hash, regexp.MustCompile(regexp.QuoteMeta(pick.Price) + `|\b` + regexp.QuoteMeta(pick.Name) + `\b|\b` + regexp.QuoteMeta(pick.Ticker) + `\b`)}
+	s := secret{hash: pick.Hash, told: regexp.MustCompile(regexp.QuoteMeta(pick.Price) + `|\b` + regexp.QuoteMeta(pick.Name) + `\b|\b` + regexp.QuoteMeta(pick.Ticker) + `\b`)}
 	if slices.ContainsFunc(made[:10], func(p postgres.Pick) bool { return p.Ticker == pick.Ticker }) { // then the ticker alone tells nothing
 		s.told = regexp.MustCompile(regexp.QuoteMeta(pick.Price))
 	}
@@ -152,6 +161,8 @@ func TestAnUnannouncedPickIsInNoLogRunLedgerOrPageOfOperators(t *testing.T) {
 	if !slices.Equal(tables, []string{"picks"}) {
 		t.Errorf("the hash stands in the tables %v", tables)
 	}
+	s.salt = m.lines(`select encode(salt, 'hex') from pick_seals order by seq desc limit 1`)[0]
+	m.sealedAlone(s, pick.Date)
 	if found := s.in(stored(t, queue)); found != "" {
 		t.Errorf("the queue has %q", found)
 	}
@@ -205,6 +216,26 @@ func (m *picksFixture) datasetText() string {
 		}
 	}
 	return all.String()
+}
+
+// sealedAlone checks that the salt of the newest pick stands in its seal alone, and that the log has the commitment and nothing more of it.
+func (m *picksFixture) sealedAlone(s secret, day string) {
+	m.t.Helper()
+	for _, table := range m.lines(`select quote_ident(tablename) from pg_tables where schemaname = 'public' and tablename <> 'pick_seals'`) {
+		if m.lines(fmt.Sprintf(`select count(*)::text from %s x where x::text like '%%%s%%'`, table, s.salt))[0] != "0" {
+			m.t.Errorf("the salt stands in the table %s", table)
+		}
+	}
+	leaves := m.lines(`select convert_from(leaf, 'UTF8') from log_entries where log = 'record' order by idx`)
+	commitment := m.lines(`select commitment from pick_seals where date = '` + day + `'`)[0]
+	if !slices.ContainsFunc(leaves, func(l string) bool { return strings.Contains(l, "about pick "+day) && strings.Contains(l, commitment) }) {
+		m.t.Errorf("the log has no seal of %s", day)
+	}
+	for _, l := range leaves {
+		if strings.Contains(l, s.hash) || strings.Contains(l, s.salt) || strings.Contains(l, day+"|") {
+			m.t.Errorf("the log has %q", l)
+		}
+	}
 }
 
 // lines are the rows of a query of one column, as the owner of the database sees them.

@@ -123,6 +123,9 @@ func pickText(a view.VerifiedPick) string {
 	if a.ProofURL != nil {
 		l.add("Leaf %d of the transparency log; its proof, which can be checked offline: %s", *a.LogIndex, *a.ProofURL)
 	}
+	if a.Seal != nil && a.Seal.Text != nil {
+		l.add("FAILURE OF THAT DAY: %s", *a.Seal.Text)
+	}
 	for _, c := range a.Corrections {
 		l.add("Correction of %s: %s (%s). The link stays as it was announced.", c.Date, c.What, c.Evidence)
 	}
@@ -136,6 +139,14 @@ func named(before string, value *string) string {
 		return ""
 	}
 	return before + *value
+}
+
+// after returns a text with another before it, empty where there is none.
+func after(before, text string) string {
+	if text == "" {
+		return ""
+	}
+	return before + text
 }
 
 func chainText(st *view.RecordState, from int64, limit int) string {
@@ -155,8 +166,11 @@ func chainText(st *view.RecordState, from int64, limit int) string {
 		"Every trading day of New York must have a pick or stand in gaps. Then compare with the file that git names, and with the attestations that " +
 		"the attester made on the L2 network: each has the length of the chain and its hash at that length.")
 	checks := st.Checks()
-	l.add("This server's own checks: hashes %s, links %s, git %s, attestations %s, business days %s.", checks.Hashes, checks.Links, checks.Git, checks.Attestations,
-		checks.BusinessDays)
+	l.add("This server's own checks: hashes %s, links %s, git %s, attestations %s, business days %s, seals %s.", checks.Hashes, checks.Links, checks.Git, checks.Attestations,
+		checks.BusinessDays, checks.Seals)
+	for _, text := range st.SealFaults() {
+		l.add("FAILURE OF THAT DAY: %s", text)
+	}
 	l.add("\n%s", st.Disclaimer())
 	return l.String()
 }

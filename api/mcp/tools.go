@@ -250,13 +250,14 @@ func verifyPick(d *Server, _ context.Context, v values) (string, any, error) {
 		for i, p := range newest.All {
 			days[i] = p.Date
 		}
-		return "", nil, userErrorf("No pick of %s was announced for %s. Leave date out for the newest, or take one of %s.", symbol, date, strings.Join(days, ", "))
+		return "", nil, userErrorf("No pick of %s was announced for %s. Leave date out for the newest, or take one of %s.%s", symbol, date, strings.Join(days, ", "),
+			after(" ", st.SealFault(date)))
 	}
 	published, err := d.published()
 	if err != nil {
 		return "", nil, err
 	}
-	return "", nil, userErrorf("%s cannot be verified: %s", quoted(symbol), picked(published))
+	return "", nil, userErrorf("%s cannot be verified: %s%s", quoted(symbol), picked(published), after(" ", st.SealFault(date)))
 }
 
 func verificationChain(d *Server, ctx context.Context, v values) (string, any, error) {

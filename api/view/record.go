@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"tidemark/chain"
+	"tidemark/chain/tlog"
 	"tidemark/internal/calendar"
 	"tidemark/internal/postgres"
 	"tidemark/internal/telemetry"
@@ -32,6 +33,8 @@ type RecordStore interface {
 	Attestations(ctx context.Context) ([]postgres.Attestation, error)
 	// LoggedPicks adds to all the position of picks in the transparency log, for its leaves from a number on.
 	LoggedPicks(ctx context.Context, from int64, all map[int64]int64) (next int64, err error)
+	// LoggedSeals calls add for each leaf about seals, for its leaves from a number on.
+	LoggedSeals(ctx context.Context, from int64, add func(index int64, leaf []byte)) (next int64, err error)
 	// Listen runs until ctx ends and reconnects automatically. It calls the listener's functions one at a time.
 	Listen(ctx context.Context, l postgres.Listener) error
 }
@@ -65,6 +68,9 @@ type Record struct {
 	// logged is the position of each pick among the first loggedTo leaves of the log.
 	logged   map[int64]int64
 	loggedTo int64
+	// sealed follows the first sealedTo leaves of the log.
+	sealed   tlog.SealedDays
+	sealedTo int64
 }
 
 // NewRecord returns an empty view. Run loads it.
@@ -116,7 +122,7 @@ func (r *Record) Run(ctx context.Context) error {
 				full = true
 			case <-tick.C:
 			}
-			if st := r.State(); st == nil || !full && calendar.DayOf(r.o.Now()).Equal(st.day) {
+			if now, st := r.o.Now(), r.State(); st == nil || !full && calendar.DayOf(now).Equal(st.day) && !st.isOverdue(now) {
 				continue
 			}
 			// If the database is unavailable, the listener notices that and reloads everything after it reconnects.
@@ -160,6 +166,9 @@ func (r *Record) load(ctx context.Context, full bool) error {
 		return err
 	}
 	if err := r.readLogged(ctx, st, full); err != nil {
+		return err
+	}
+	if err := r.readSeals(ctx, st, full); err != nil {
 		return err
 	}
 	if err := st.finish(before, same); err != nil {

@@ -30,6 +30,7 @@ type recordTail struct {
 	Git         RecordGit          `json:"git"`
 	Gaps        []RecordGap        `json:"gaps"`
 	Corrections []RecordCorrection `json:"corrections"`
+	Seals       RecordSeals        `json:"seals"`
 	Attestation RecordAttestation  `json:"attestation"`
 	Checks      RecordChecks       `json:"checks"`
 	HowToVerify string             `json:"how_to_verify"`
@@ -68,7 +69,7 @@ func (st *RecordState) frame() (head, tail []byte, err error) {
 	}
 	t := recordTail{
 		Git: st.git(), Gaps: make([]RecordGap, len(st.gaps)), Corrections: make([]RecordCorrection, len(st.corrections)),
-		Attestation: st.attestation(), Checks: st.checks, HowToVerify: st.o.PublicURL + "/verify",
+		Seals: st.seals(), Attestation: st.attestation(), Checks: st.checks, HowToVerify: st.o.PublicURL + "/verify",
 		Environment: st.o.environment(), Disclaimer: st.o.disclaimer(),
 	}
 	for i, g := range st.gaps {
@@ -94,8 +95,9 @@ func (st *RecordState) Disclaimer() string { return st.o.disclaimer() }
 
 // VerifiedPick is the body of /api/v1/verify/pick/{ticker}.
 type VerifiedPick struct {
-	// Verdict is this server's own: witnessed where a confirmed attestation covers the pick, contradicted where the chain, the ledger or an
-	// attestation holds something else, and self_consistent otherwise. Readers who ask the witnesses themselves need not believe it.
+	// Verdict is this server's own: witnessed where a confirmed attestation covers the pick, contradicted where the chain, the ledger, an
+	// attestation or the pick's seal holds something else, and self_consistent otherwise. Readers who ask the witnesses themselves need not
+	// believe it.
 	Verdict chain.Verdict `json:"verdict"`
 	// Valid is true when this pick and every one before it was recomputed and matches, and the next one is linked to it.
 	Valid          bool         `json:"valid"`
@@ -111,8 +113,10 @@ type VerifiedPick struct {
 	Attestation    PickAttested `json:"attestation"`
 	// LogIndex is the number of the pick's leaf in the transparency log, ProofURL the file that proves it offline. Both are null while no
 	// signed size of the log has it.
-	LogIndex    *int64             `json:"log_index"`
-	ProofURL    *string            `json:"proof_url"`
+	LogIndex *int64  `json:"log_index"`
+	ProofURL *string `json:"proof_url"`
+	// Seal is the sealed pick of the day; null where that day's pick was not sealed.
+	Seal        *PickSeal          `json:"seal"`
 	Corrections []RecordCorrection `json:"corrections"`
 	// All are the picks of the ticker, newest first.
 	All         []PickDate `json:"all"`
@@ -144,6 +148,8 @@ type PickChecks struct {
 	Next        string `json:"next"`
 	Git         string `json:"git"`
 	Attestation string `json:"attestation"`
+	// Seal says whether the pick was revealed in time, and as it was sealed.
+	Seal string `json:"seal"`
 }
 
 // PickGit is the commit that recorded a pick.
@@ -197,12 +203,13 @@ func (st *RecordState) Pick(ticker, date string) (VerifiedPick, bool) {
 	if index, ok := st.logged[l.Seq]; ok {
 		v.LogIndex, v.ProofURL = &index, proofURL(st.o.PublicURL, &index)
 	}
+	v.Seal = st.Seal(l.Date)
 	for _, c := range st.corrections {
 		if c.Seq == l.Seq {
 			v.Corrections = append(v.Corrections, RecordCorrection(c))
 		}
 	}
-	v.Checks = PickChecks{Hash: outcome(v.RecomputedHash == l.Hash), Next: CheckNone, Git: st.checkGitOf(v.Git), Attestation: v.Attestation.check()}
+	v.Checks = PickChecks{Hash: outcome(v.RecomputedHash == l.Hash), Next: CheckNone, Git: st.checkGitOf(v.Git), Attestation: v.Attestation.check(), Seal: v.Seal.check()}
 	before := chain.Genesis
 	if at > 0 {
 		before = st.links[at-1].Hash
@@ -213,7 +220,7 @@ func (st *RecordState) Pick(ticker, date string) (VerifiedPick, bool) {
 	}
 	first := st.proof.invalid
 	v.Valid = (first == 0 || first > l.Seq) && v.Checks.Hash == CheckOK && v.Checks.Previous == CheckOK && v.Checks.Next != CheckFailed
-	v.Verdict = st.verdictOn(&v)
+	v.Verdict = verdictWithSeal(st.verdictOn(&v), v.Seal)
 	return v, true
 }
 

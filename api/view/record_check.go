@@ -23,6 +23,8 @@ type RecordChecks struct {
 	Git          string `json:"git"`
 	Attestations string `json:"attestations"`
 	BusinessDays string `json:"business_days"`
+	// Seals says whether each sealed pick was revealed in time, and as it was sealed.
+	Seals string `json:"seals"`
 }
 
 // verified is the result of recomputing the chain.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tidemark/chain"
+	"tidemark/chain/tlog"
 	"tidemark/internal/postgres"
 )
 
@@ -28,6 +29,8 @@ type RecordState struct {
 	attestations []postgres.Attestation
 	// logged is the leaf number of each pick in the transparency log, by the pick's number.
 	logged map[int64]int64
+	// sealed are the days whose pick was sealed, by date.
+	sealed []tlog.SealedDay
 
 	proof  verified
 	checks RecordChecks
@@ -43,7 +46,7 @@ func (st *RecordState) finish(before *RecordState, same int) error {
 	st.states = spansOf(st.attestations)
 	st.checks = RecordChecks{
 		Hashes: st.proof.hashes, Links: st.proof.links, Git: st.checkGit(), Attestations: st.checkAttestations(),
-		BusinessDays: businessDays(st.links, st.gaps, st.verifiedAt),
+		BusinessDays: businessDays(st.links, st.gaps, st.verifiedAt), Seals: st.checkSeals(),
 	}
 	st.chunks = chunksOf(st.links, same, st.states, before.chunks)
 	var err error

@@ -29,6 +29,8 @@ type answer struct {
 	Checks      map[string]string
 	Gaps        list[chain.Gap]
 	Corrections list[chain.Correction]
+	// Seals are from servers that seal their picks.
+	Seals saidSeals
 }
 
 // published is where the server says that its ledger is.
@@ -213,7 +215,7 @@ func readAnswer(r io.Reader, each func(pick) error) (*answer, error) {
 		return nil, errors.New("something follows the answer")
 	}
 	for name := range into {
-		if !seen[name] {
+		if !seen[name] && name != "seals" {
 			return nil, fmt.Errorf("it has no member %q", name)
 		}
 	}
@@ -229,7 +231,7 @@ func (a *answer) members() map[string]any {
 		"valid": &a.Valid, "chain_length": &a.Length, "algorithm": &a.Algorithm, "hash_rule": &a.Rule, "encoding": &a.Encoding,
 		"genesis_hash": &a.Genesis, "head_hash": &a.Head, "head_date": &a.HeadDate, "verified_at": &a.VerifiedAt,
 		"first_invalid_seq": &a.FirstInvalid, "environment": &a.Environment, "git": &a.Git, "attestation": &a.Attestation,
-		"checks": &a.Checks, "gaps": &a.Gaps, "corrections": &a.Corrections,
+		"checks": &a.Checks, "gaps": &a.Gaps, "corrections": &a.Corrections, "seals": &a.Seals,
 	}
 }
 

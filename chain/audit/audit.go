@@ -109,8 +109,12 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	}
 	ledger, unread := o.readLedger(ctx, s, said)
 	attested, unasked := o.readAttestations(ctx, s, said)
+	sealed, unreadSeals := s.readSeals(ctx)
 	holdings := o.holdings(ledger, attested)
 	w := newWalk(ledger, holdings)
+	if sealed != nil {
+		w.heads[sealed.seq] = chain.Checkpoint{}
+	}
 	final, err := s.chain(ctx, w.add)
 	if errors.Is(err, errBroken) {
 		final, err = nil, nil
@@ -142,7 +146,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	if unasked == nil {
 		unasked = new(compareAttestations(w, attested, ledger, said))
 	}
-	r.add(*unread, *unasked)
+	r.add(*unread, *unasked, compareSeals(w, sealed, unreadSeals, final, now))
 	r.judge(w, holdings, o.Attester, now)
 	return r, nil
 }

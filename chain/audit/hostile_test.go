@@ -138,7 +138,7 @@ func TestAServerThatBreaksOffAfterEachPickIsGivenUp(t *testing.T) {
 	r := newRecord(t, 150)
 	var asked atomic.Int64
 	_, err := run(t, serve(t, http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		if req.FormValue("limit") != "" {
+		if req.URL.Path != chainPath || req.FormValue("limit") != "" {
 			r.handler(t)(w, req)
 			return
 		}

@@ -139,10 +139,13 @@ func (r *record) body(tb testing.TB, from int64, limit int) []byte {
 	return b
 }
 
-// ServeHTTP answers as the API does.
+// chainPath is where a server has its chain.
+const chainPath = "/api/v1/verify/picks"
+
+// handler answers as the API does.
 func (r *record) handler(tb testing.TB) http.HandlerFunc {
 	return func(w http.ResponseWriter, q *http.Request) {
-		if q.URL.Path != "/api/v1/verify/picks" {
+		if q.URL.Path != chainPath {
 			http.NotFound(w, q)
 			return
 		}

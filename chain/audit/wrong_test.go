@@ -161,7 +161,7 @@ func TestABrokenConnectionIsTakenUpAgain(t *testing.T) {
 	whole := r.handler(t)
 	address := serve(t, http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 		from := q.FormValue("from_seq")
-		if q.FormValue("limit") != "" || from != "" && asked.Load() > 1 {
+		if q.URL.Path != chainPath || q.FormValue("limit") != "" || from != "" && asked.Load() > 1 {
 			whole(w, q)
 			return
 		}

@@ -45,6 +45,10 @@ def edited(picks, seq, **members):
     return [dict(p, **members) if p["seq"] == seq else dict(p) for p in picks]
 
 
+def failed(fault, contradicts):
+    return {"faults": [{"date": "2025-01-09", "fault": fault, "contradicts": contradicts}]}
+
+
 good = chain(VALUES)
 all_good = [attested(good, n) for n in (2, 5, 8, 10)]
 dearer = [(t, "999.99" if i == 2 else p, d) for i, (t, p, d) in enumerate(VALUES)]
@@ -80,6 +84,9 @@ cases = [
     ("stale: no witness for ten days", answer(good), all_good, {"now": "2025-01-27T12:00:00Z"}, "self_consistent", None, 10),
     ("stale: picks without a witness for six days", answer(good), [attested(good, 5, at="2025-01-16T23:30:00Z")], {}, "self_consistent", None, 5),
     ("wrong attester", answer(good), [attested(good, 10, STRANGER)], {"attester": ATTESTER}, "contradicted", None, 0),
+    ("a sealed pick was not revealed, and the log went on", answer(good, seals=failed("missing", True)), all_good, {}, "contradicted", None, 10),
+    ("a sealed pick was not revealed, and the log stands still", answer(good, seals=failed("missing", False)), all_good, {}, "witnessed", None, 10),
+    ("a reveal came late", answer(good, seals=failed("late", False)), all_good, {}, "witnessed", None, 10),
     ("another date", answer(good), [attested(good, 10, date="2025-01-17")], {}, "contradicted", None, 0),
 ]
 

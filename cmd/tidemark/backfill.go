@@ -103,6 +103,9 @@ func (p *program) planner(ctx context.Context, db *postgres.DB) (backfill.Planne
 	if err != nil {
 		return backfill.Planner{}, err
 	}
+	if err := workers.RecordTrial(ctx, db); err != nil {
+		return backfill.Planner{}, err
+	}
 	computed := workers.Signals{DB: db, CodeVersion: codeVersion()}
 	return backfill.Planner{
 		DB: db, Definitions: p.definitions(), Sources: p.sources(), Compute: computed.Snapshot, Now: now, CodeVersion: codeVersion(),

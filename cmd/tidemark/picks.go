@@ -119,6 +119,9 @@ func (c picksExplain) Run(ctx context.Context, p *program) error {
 	if err != nil {
 		return err
 	}
+	if err := workers.RecordPicksTrial(ctx, db); err != nil {
+		return err
+	}
 	market, err := daily.Market(ctx, day, asOf, made)
 	if err != nil {
 		return err

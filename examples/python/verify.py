@@ -69,7 +69,8 @@ def judge(answer, witnesses, policy):
     claims_hold = answer["chain_length"] == len(picks) and answer["head_hash"] == head
     good = [w for w in witnesses if not disagrees(w, picks, hashes, policy.get("attester"))]
     covered = max((w["length"] for w in good), default=0)
-    if fault or not claims_hold or len(good) < len(witnesses):
+    admitted = any(f["contradicts"] for f in (answer.get("seals") or {}).get("faults", []))
+    if fault or not claims_hold or admitted or len(good) < len(witnesses):
         return "contradicted", fault, covered
     oldest = instant(policy["now"]) - FRESH
     times = [instant(w["at"]) if "at" in w else end_of(picks[w["length"] - 1]["date"]) for w in good]

@@ -23,6 +23,7 @@ var table = []row{
 
 	// The vocabulary and the rules: leaves.
 	{"internal/series, internal/equity, accounts, migrations, ingest/world/synth, internal/nearest, internal/plain", nothing, nothing},
+	{"internal/codehash", nothing, "net/http, database drivers, os/exec"},
 	{"internal/sharpe", nothing, "net/http, database drivers, os/exec"},
 	{"internal/config", "internal/nearest", nothing},
 	{"internal/concepts", "internal/equity", "net/http, database drivers, os/exec"},
@@ -44,9 +45,9 @@ var table = []row{
 	{"ingest/world", "ingest, ingest/archive, ingest/world/synth, internal/publicnet, internal/series", "signals, picks, internal/postgres"},
 
 	// From observations to published and recorded data.
-	{"signals", "internal/series", "net/http, pgx"},
-	{"signals/forecast, signals/changes", "signals, internal/series", "net/http, pgx"},
-	{"picks", "internal/series, internal/equity, internal/concepts, internal/calendar, internal/locale, internal/locale/languages, signals, chain", "net/http, pgx"},
+	{"signals", "internal/series, internal/codehash", "net/http, pgx"},
+	{"signals/forecast, signals/changes", "signals, internal/series, internal/codehash", "net/http, pgx"},
+	{"picks", "internal/series, internal/codehash, internal/equity, internal/concepts, internal/calendar, internal/locale, internal/locale/languages, signals, chain", "net/http, pgx"},
 	{"picks/writer", "picks", "pgx"},
 	{"picks/evaluation", "picks, internal/equity, internal/sharpe", "net/http, pgx"},
 	{"chain/tlog", nothing, "net/http, database drivers, os/exec"},
@@ -54,7 +55,7 @@ var table = []row{
 	{"chain/monitor", "chain, chain/tlog, chain/witness", "pgx, api"},
 	{"chain/gitledger", "chain", "pgx"},
 	{"chain/base", "chain, accounts", "pgx"},
-	{"chain/audit", "chain, chain/gitledger, chain/base, internal/calendar, internal/publicnet", "pgx, api"},
+	{"chain/audit", "chain, chain/gitledger, chain/base, chain/tlog, internal/calendar, internal/publicnet", "pgx, api"},
 	{"accounts/x402, accounts/stripe", "accounts", "pgx"},
 
 	// When and how work is done. Main passes the entries and the store to the scheduler.
@@ -82,7 +83,7 @@ var table = []row{
 	{"api/endpoint", "api/view, picks, accounts, internal/locale/languages", "ingest, workers, scheduler, chain/base, asynq"},
 	{
 		"api/view",
-		"internal/series, internal/equity, internal/calendar, internal/columns, internal/locale, internal/locale/languages, signals, signals/forecast, signals/changes, picks, picks/evaluation, chain, chain/tlog, accounts, pushes, internal/postgres, internal/telemetry",
+		"internal/series, internal/equity, internal/calendar, internal/columns, internal/locale, internal/locale/languages, internal/sharpe, signals, signals/forecast, signals/changes, picks, picks/evaluation, chain, chain/tlog, accounts, pushes, internal/postgres, internal/telemetry",
 		"ingest, workers, scheduler, chain/base, asynq",
 	},
 	{"api/pages/plot", nothing, "net/http, database drivers, os/exec, other modules"},

@@ -78,13 +78,25 @@ const (
 	MethodDropped = "dropped"
 )
 
+// knownMethodSQL tells without a lock whether a version has its state: adopted is what was adopted last, and what was adopted once was tried.
+const knownMethodSQL = `
+	select case when @status = 'adopted'
+		then coalesce((select (version, sha256) = (@version, @sha256) from methods where name = @name and status = 'adopted' order by id desc limit 1), false)
+		else exists (select from methods where name = @name and version = @version and sha256 = @sha256 and status in (@status, 'adopted')) end`
+
 // RecordMethod records a version of a method. Call it before a result of that version is shown: the row is a leaf of the log. It reports
 // false if the version has that state already, so it can be called at each start.
 func (db *DB) RecordMethod(ctx context.Context, m Method) (added bool, err error) {
+	args := pgx.NamedArgs{"name": m.Name, "version": m.Version, "status": m.Status, "sha256": m.SHA256, "note": m.Note}
+	known := false
+	if err := db.reads.QueryRow(ctx, knownMethodSQL, args).Scan(&known); err != nil {
+		return false, fmt.Errorf("look for version %s of the method %s: %w", m.Version, m.Name, asUnavailable(err))
+	}
+	if known {
+		return false, nil
+	}
 	err = db.tx(ctx, func(tx pgx.Tx) error {
-		return tx.QueryRow(ctx, `select record_method(@name, @version, @status, @sha256, @note)`, pgx.NamedArgs{
-			"name": m.Name, "version": m.Version, "status": m.Status, "sha256": m.SHA256, "note": m.Note,
-		}).Scan(&added)
+		return tx.QueryRow(ctx, `select record_method(@name, @version, @status, @sha256, @note)`, args).Scan(&added)
 	})
 	if err != nil {
 		return false, fmt.Errorf("record version %s of the method %s: %w", m.Version, m.Name, refused(err))
@@ -105,4 +117,30 @@ func (db *DB) Methods(ctx context.Context) ([]Method, error) {
 		return nil, fmt.Errorf("read the methods: %w", asUnavailable(err))
 	}
 	return list, nil
+}
+
+// LoggedSeals calls add for each leaf of the record that says something about seals: the first one, the seals, the reveals, the picks, and
+// the newest one. It reads the leaves from a number on, in order, and returns the number for the next call.
+func (db *DB) LoggedSeals(ctx context.Context, from int64, add func(index int64, leaf []byte)) (next int64, err error) {
+	rows, err := db.reads.Query(ctx, `
+		select h.size, e.idx, e.leaf
+		from log_heads h left join log_entries e on e.log = h.log and e.idx >= @from and e.idx < h.size
+			and (e.idx in (0, h.size - 1) or e.key ^@ 'seal:' or e.key ^@ 'reveal:' or e.key ^@ 'pick:')
+		where h.log = 'record' order by e.idx`, pgx.NamedArgs{"from": from}) // primary key
+	if err != nil {
+		return from, fmt.Errorf("read the logged seals: %w", asUnavailable(err))
+	}
+	next = from
+	var idx *int64
+	var leaf []byte
+	_, err = pgx.ForEachRow(rows, []any{&next, &idx, &leaf}, func() error {
+		if idx != nil {
+			add(*idx, leaf)
+		}
+		return nil
+	})
+	if err != nil {
+		return from, fmt.Errorf("read the logged seals: %w", asUnavailable(err))
+	}
+	return next, nil
 }

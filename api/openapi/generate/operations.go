@@ -284,6 +284,13 @@ func verifyEndpoints() []route {
 			answers:     []answer{ok("The bodies.", cached, body[view.ProvenVintages]("")), unchanged},
 			codes:       append([]string{view.CodeInvalidParameter, view.CodeNotFound, view.CodeRateLimited}, reads...),
 		},
+		{
+			id: "listMethods", method: http.MethodGet, path: "/api/methods", tag: "Verification",
+			summary:     "List every version of every method",
+			description: "The registry of methods: every version of the signals, the forecasts and the stock picks that ran on history, each a leaf of the transparency log before its results were shown. The number of trials is a fact, and the deflated Sharpe ratio of the stock record uses it.",
+			answers:     []answer{ok("The registry.", cached, body[view.MethodRegistry]("")), unchanged},
+			codes:       append([]string{view.CodeInvalidParameter, view.CodeRateLimited}, reads...),
+		},
 	}
 }
 

@@ -60,14 +60,14 @@ var renamed = map[string]string{
 // What a type does not show about a member: its format, or its few possible values. The keys are member names, or Schema.member if a member
 // with the same name in another schema is different.
 var (
-	dates = []string{"date", "entry_date", "exit_date", "inception_date", "head_date", "first_picked_on", "Portfolio.as_of", "DigestPeriod.from", "DigestPeriod.to", "UsageMeta.from", "UsageMeta.to"}
+	dates = []string{"date", "entry_date", "exit_date", "inception_date", "head_date", "first_picked_on", "Portfolio.as_of", "DigestPeriod.from", "DigestPeriod.to", "UsageMeta.from", "UsageMeta.to", "RecordSeals.since"}
 	links = []string{
-		"page_url", "proof_url", "ics_url", "brief_url", "machine_url", "source_url", "history_url", "docs_url", "top_up_url", "x402_url", "explorer_url", "how_to_verify",
+		"page_url", "proof_url", "reveal_proof_url", "ics_url", "brief_url", "machine_url", "source_url", "history_url", "docs_url", "top_up_url", "x402_url", "explorer_url", "how_to_verify",
 		"Problem.type", "output_schema_ref", "facilitator", "PickLinks.research", "PickLinks.verify", "PickLinks.page", "StockLinks.research",
 		"contentUrl", "InfoLinks.openapi", "InfoLinks.mcp", "InfoLinks.x402", "InfoLinks.signals", "InfoLinks.llms", "InfoLinks.status",
 		"InfoLinks.terms", "InfoLinks.verify", "claim_url", "ProvenanceInput.url", "Provenance.url", "EvidenceBody.url", "InputBody.url", "raw_url", "SourceDocument.url", "PickGit.url", "Dataset.url", "Dataset.@id", "Dataset.license",
 	}
-	hashes    = []string{"hash", "previous_hash", "inputs_hash", "merkle_root", "head_hash", "genesis_hash", "recomputed_hash", "sha256", "content_sha256"}
+	hashes    = []string{"hash", "previous_hash", "inputs_hash", "merkle_root", "head_hash", "genesis_hash", "recomputed_hash", "commitment", "sha256", "content_sha256"}
 	addresses = []string{"attester", "contract", "pay_to", "token_address", "PaymentClaim.from", "PaymentClaim.to", "X402Asset.address", "PaymentRequirement.asset", "PaymentRequirement.payTo"}
 	words32   = []string{"uid", "schema_uid", "tx_hash"}
 	checks    = []any{view.CheckOK, view.CheckPending, view.CheckFailed, view.CheckLocalOnly, view.CheckNone}
@@ -93,11 +93,15 @@ var (
 		"RecordChecks.git":           checks,
 		"RecordChecks.attestations":  checks,
 		"RecordChecks.business_days": checks,
+		"RecordChecks.seals":         checks,
 		"PickChecks.hash":            checks,
 		"PickChecks.previous":        checks,
 		"PickChecks.next":            checks,
 		"PickChecks.git":             checks,
 		"PickChecks.attestation":     checks,
+		"PickChecks.seal":            checks,
+		"MethodVersion.status":       {postgres.MethodTried, postgres.MethodAdopted, postgres.MethodDropped},
+		"PickSeal.fault":             {view.SealMissing, view.SealLate, view.SealWrong, view.SealDoubled, view.SealAbsent},
 		"Event.type": {
 			picks.PickAnnounced, picks.PickClosed, picks.PriceMove, picks.Earnings, picks.DividendPaid, picks.SharesSplit, picks.Rating,
 			picks.FilingMade, picks.News, picks.SignalChange,

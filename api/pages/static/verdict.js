@@ -61,8 +61,8 @@ export function compareWitness(witness, picks, hashes, policy) {
   return null;
 }
 
-// judge returns the verdict on a recomputed chain: contradicted, witnessed or self_consistent. answer has picks, chain_length and
-// head_hash; a witness has a length of at least 1, a head, and where known date, attester and at (an instant), and a fault where it counts against the chain by itself; policy has attester, where
+// judge returns the verdict on a recomputed chain: contradicted, witnessed or self_consistent. answer has picks, chain_length, head_hash
+// and, where picks are sealed, seals, whose faults with contradicts count against the chain: nobody accuses himself wrongly; a witness has a length of at least 1, a head, and where known date, attester and at (an instant), and a fault where it counts against the chain by itself; policy has attester, where
 // the reader expects one, and now. In the result, each witness stands with its reason to disagree, null where it agrees; covered is the
 // length up to which fresh witnesses agree.
 export function judge(answer, { hashes, fault }, witnesses, policy) {
@@ -74,8 +74,9 @@ export function judge(answer, { hashes, fault }, witnesses, policy) {
   const covered = Math.max(0, ...agreeing.map((w) => w.length));
   const newest = Math.max(...agreeing.map((w) => Date.parse(w.at ?? `${picks[w.length - 1].date}T23:59:59Z`)));
   const fresh = (time) => time >= now - freshFor;
+  const admitted = (answer.seals?.faults ?? []).some((f) => f.contradicts);
   let verdict = "self_consistent";
-  if (fault || !claim || agreeing.length < asked.length) verdict = "contradicted";
+  if (fault || !claim || admitted || agreeing.length < asked.length) verdict = "contradicted";
   else if (covered > 0 && fresh(newest) && (covered === n || fresh(Date.parse(`${picks[covered].date}T23:59:59Z`)))) verdict = "witnessed";
   return { verdict, fault, claim, head, asked, agreeing: agreeing.length, covered, newest };
 }

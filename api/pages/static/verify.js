@@ -103,6 +103,11 @@ function conclude() {
       : item(against.length === 0, against.length ? `${against.length} of ${j.asked.length} hold something else.`
         : `${j.agreeing} of ${j.asked.length} hold the same, up to pick ${j.covered}. The newest is of ${minute(j.newest)}.`),
   ];
+  for (const f of chain.seals?.faults ?? []) list.push(item(false, f.text));
+  if (chain.seals?.days && !chain.seals.faults.length) {
+    list.push(item(undefined, `${plural(chain.seals.days, "pick")} sealed before the announcement, and by the server's word each was revealed in time. `
+      + "tidemark verify opens the seals."));
+  }
   $("checks").replaceChildren(...list);
   const words = {
     contradicted: ["", "contradicted"],
@@ -112,7 +117,7 @@ function conclude() {
   say(...words);
   $("verdict").dataset.verdict = j.verdict;
   $("meaning").textContent = {
-    contradicted: "A witness holds something else, or the chain contradicts itself.",
+    contradicted: "A witness holds something else, a sealed pick was not revealed as it was sealed, or the chain contradicts itself.",
     witnessed: j.covered === n ? "Witnesses hold the same chain, whole." : `Witnesses hold the same chain up to pick ${j.covered}. What came after it will be attested next.`,
     self_consistent: alone ? "The chain agrees with itself. Nobody else was asked."
       : `The chain agrees with itself and with what was asked, but no witness is new enough to speak for today.`,
