@@ -121,7 +121,7 @@ type Tariff struct {
 // "/events=0.001,/digest/latest=0.002", for endpoints whose price is not fixed. An endpoint without a price costs nothing.
 func NewTariff(m Model, endpoints []Endpoint, prices string) (Tariff, error) {
 	if m != ModelBalance && m != ModelPlan {
-		return Tariff{}, fmt.Errorf("%q is no billing model: %s or %s", m, ModelBalance, ModelPlan)
+		return Tariff{}, fmt.Errorf("%q is not a billing model: use %s or %s", m, ModelBalance, ModelPlan)
 	}
 	t := Tariff{Model: m, endpoints: slices.Clone(endpoints)}
 	var faults []error
@@ -134,7 +134,7 @@ func NewTariff(m Model, endpoints []Endpoint, prices string) (Tariff, error) {
 		price, err := ParseMicros(amount)
 		switch {
 		case i < 0 || t.endpoints[i].Fixed:
-			faults = append(faults, fmt.Errorf("%q is no endpoint whose price is open: %s", path, strings.Join(t.open(), ", ")))
+			faults = append(faults, fmt.Errorf("%q is not an endpoint with an open price: %s", path, strings.Join(t.open(), ", ")))
 		case err != nil:
 			faults = append(faults, fmt.Errorf("the price of %s: %w", path, err))
 		default:

@@ -28,7 +28,7 @@ const (
 )
 
 // ErrKeyForm: the text is not a key, or a key with a typing error.
-var ErrKeyForm = errors.New("this is no API key, or one with a typing error")
+var ErrKeyForm = errors.New("this is not an API key, or it has a typing error")
 
 // Key is the secret that a client holds. It never appears in a log or an error: only Reveal returns it.
 type Key struct{ text string }

@@ -46,11 +46,11 @@ const maxWhole = 12
 func ParseMicros(s string) (Micros, error) {
 	whole, decimals, found := strings.Cut(s, ".")
 	if !digits(whole) || len(whole) > maxWhole || found && (!digits(decimals) || len(decimals) > 6) {
-		return 0, fmt.Errorf("%q is no amount: digits, and at most six decimals after a point", s)
+		return 0, fmt.Errorf("%q is not an amount: digits, and at most six decimals after a point", s)
 	}
 	n, err := strconv.ParseInt(whole+decimals+"000000"[len(decimals):], 10, 64)
 	if err != nil {
-		return 0, fmt.Errorf("%q is no amount: %w", s, err)
+		return 0, fmt.Errorf("%q is not an amount: %w", s, err)
 	}
 	return Micros(n), nil
 }

@@ -118,7 +118,7 @@ func (s *Server) rotate(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if most := int64(accounts.MaxGracePeriod / time.Second); asked.GraceSeconds < 0 || asked.GraceSeconds > most {
-		return invalidMember("grace_seconds", fmt.Sprintf("grace_seconds is no number from 0 to %d.", most))
+		return invalidMember("grace_seconds", fmt.Sprintf("grace_seconds is not a number from 0 to %d.", most))
 	}
 	once, err := onceFor(r, hex.EncodeToString(key.Hash), body)
 	if err != nil {

@@ -183,7 +183,7 @@ func (s *Server) signOut(w http.ResponseWriter, r *http.Request, x session) erro
 func (s *Server) rotateHere(w http.ResponseWriter, r *http.Request, x session) error {
 	seconds, err := strconv.ParseInt(r.PostForm.Get("grace"), 10, 64)
 	if grace := time.Duration(seconds) * time.Second; err != nil || seconds < 0 || grace > accounts.MaxGracePeriod {
-		return s.show(w, r, http.StatusBadRequest, x, view.Dashboard{Notice: "The grace is no number of seconds from 0 to a week.", Bad: true})
+		return s.show(w, r, http.StatusBadRequest, x, view.Dashboard{Notice: "The grace period must be a number of seconds from 0 to a week.", Bad: true})
 	}
 	next, err := s.newKey()
 	if err != nil {

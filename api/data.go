@@ -147,7 +147,7 @@ func (p *parameters) severity() int {
 		return 0
 	}
 	if len(text) != 1 || text < "1" || text > "5" {
-		p.fault("min_severity", "min_severity is no whole number from 1 to 5.")
+		p.fault("min_severity", "min_severity is not a whole number from 1 to 5.")
 		return 0
 	}
 	return int(text[0] - '0')

@@ -106,7 +106,7 @@ func (p *parameters) limit(absent int) int {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 || n > maxLimit {
-		p.fault("limit", "limit is no whole number from 1 to %d.", maxLimit)
+		p.fault("limit", "limit is not a whole number from 1 to %d.", maxLimit)
 	}
 	return n
 }

@@ -117,7 +117,7 @@ func (p *parameters) cursorOfStream(r *http.Request) (after int64, named bool) {
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < 0 {
-		p.fault(name, "%s is no cursor of this stream: take the id of the last event.", name)
+		p.fault(name, "%s is not a cursor of this stream: take the id of the last event.", name)
 	}
 	return n, true
 }
@@ -130,7 +130,7 @@ func (p *parameters) number(name string, limit int) int {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 || n > limit {
-		p.fault(name, "%s is no whole number from 1 to %d.", name, limit)
+		p.fault(name, "%s is not a whole number from 1 to %d.", name, limit)
 	}
 	return n
 }

@@ -78,7 +78,7 @@ func (p *parameters) seq(name string, absent int64) int64 {
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < 1 {
-		p.fault(name, "%s is no whole number from 1 on.", name)
+		p.fault(name, "%s is not a whole number from 1 on.", name)
 	}
 	return n
 }
@@ -87,7 +87,7 @@ func (p *parameters) seq(name string, absent int64) int64 {
 func (p *parameters) date(name string) string {
 	text := p.text(name)
 	if _, err := time.Parse(time.DateOnly, text); err != nil && text != "" {
-		p.fault(name, "%s is no date (2026-03-04).", name)
+		p.fault(name, "%s is not a date such as 2026-03-04.", name)
 	}
 	return text
 }

@@ -125,7 +125,7 @@ func (p Planner) Apply(ctx context.Context, id int64) error {
 	}
 	begun, err := p.DB.ApplyBackfill(ctx, id, p.Now)
 	if err == nil && !begun {
-		err = fmt.Errorf("apply backfill %d: somebody else was faster: %w", id, postgres.ErrState)
+		err = fmt.Errorf("apply backfill %d: another operator was faster: %w", id, postgres.ErrState)
 	}
 	return err
 }

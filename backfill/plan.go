@@ -243,7 +243,7 @@ func (p Planner) check(r *Request) (signals.Definition, error) {
 		for i, d := range p.Definitions {
 			ids[i] = d.ID
 		}
-		fault("--signal: there is no signal %q%s", r.Signal, nearest.SuggestOr(r.Signal, ids...))
+		fault("--signal: unknown signal %q%s", r.Signal, nearest.SuggestOr(r.Signal, ids...))
 	} else {
 		def = p.Definitions[i]
 		zone, err := zoneOf(def.Cadence)

@@ -222,7 +222,7 @@ func TestRequestsThatMakeNoSenseNameTheFlag(t *testing.T) {
 		change func(*backfill.Request)
 		want   []string
 	}{
-		{"a signal that is none", func(r *backfill.Request) { r.Signal = "thrice" }, []string{`--signal: there is no signal "thrice"; did you mean twice?`}},
+		{"a signal that is none", func(r *backfill.Request) { r.Signal = "thrice" }, []string{`--signal: unknown signal "thrice"; did you mean twice?`}},
 		{"an end before the beginning", func(r *backfill.Request) { r.From, r.To = r.To, r.From }, []string{"--from 2026-01-09 is after --to 2026-01-03"}},
 		{"a day to come", func(r *backfill.Request) { r.To = at(t, "2026-03-02") }, []string{"--to 2026-03-02 lies in the future"}},
 		{"no runs at once", func(r *backfill.Request) { r.Parallelism = 0 }, []string{"--parallelism 0 is less than 1"}},

@@ -44,7 +44,7 @@ func (r Runner) Slots(ctx context.Context, t task.Task, id int64) error {
 	}
 	def, ok := r.Definitions[b.Signal]
 	if !ok {
-		return fmt.Errorf("backfill %d: there is no signal %q", id, b.Signal)
+		return fmt.Errorf("backfill %d: unknown signal %q", id, b.Signal)
 	}
 	w := work{Runner: r, task: t, backfill: b, def: def}
 	over := time.NewTimer(cmp.Or(r.TimeSlice, shortTurn))

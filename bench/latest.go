@@ -318,7 +318,7 @@ func (c *changer) read(ctx context.Context, n int) ([]time.Duration, error) {
 		case value := <-values:
 			waits[i] = c.now().Sub(committed)
 			if value != c.track[len(c.track)-1].Value {
-				return nil, fmt.Errorf("what was read is not commit %d", c.done)
+				return nil, fmt.Errorf("the commit that was read is not %d", c.done)
 			}
 		case <-time.After(10 * time.Second):
 			return nil, fmt.Errorf("commit %d is not read after 10 s", c.done)

@@ -19,7 +19,7 @@ func findNginx() (string, error) {
 			return path, nil
 		}
 	}
-	return "", errors.New("there is no nginx on this machine; on Debian: apt-get install nginx-light")
+	return "", errors.New("nginx is not installed; on Debian: apt-get install nginx-light")
 }
 
 const nginxConfig = `

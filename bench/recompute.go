@@ -274,7 +274,7 @@ func (p *python) compare(m *meter, in series.Set, at time.Time, target float64) 
 	for _, id := range reference {
 		d, ok := signals.ByID(id)
 		if !ok {
-			return fmt.Errorf("there is no signal %s", id)
+			return fmt.Errorf("unknown signal %s", id)
 		}
 		var track signals.Track
 		a, b, err := m.turns(

@@ -42,7 +42,7 @@ func (c Correction) Check() error {
 		return fmt.Errorf("correction of pick %d: the evidence %s", c.Seq, fault)
 	}
 	if dayOf(c.Date) == 0 {
-		return fmt.Errorf("correction of pick %d: the date %q is no real day as YYYY-MM-DD", c.Seq, c.Date)
+		return fmt.Errorf("correction of pick %d: the date %q is not a day as YYYY-MM-DD", c.Seq, c.Date)
 	}
 	return nil
 }
@@ -50,7 +50,7 @@ func (c Correction) Check() error {
 // Check returns an error if the gap cannot be recorded.
 func (g Gap) Check() error {
 	if dayOf(g.Date) == 0 {
-		return fmt.Errorf("gap: the date %q is no real day as YYYY-MM-DD", g.Date)
+		return fmt.Errorf("gap: the date %q is not a day as YYYY-MM-DD", g.Date)
 	}
 	if fault := noteFault(g.Reason); fault != "" {
 		return fmt.Errorf("gap of %s: the reason %s", g.Date, fault)

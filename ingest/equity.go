@@ -59,7 +59,7 @@ func checkCompany(c equity.Company) (equity.CIK, error) {
 		case l.Ticker == "":
 			return c.CIK, errNoTicker
 		case !l.From.IsZero() && !isDate(l.From), !l.To.IsZero() && !isDate(l.To):
-			return c.CIK, fmt.Errorf("the listing %s has bounds that are no dates: %v to %v", l.Ticker, l.From, l.To)
+			return c.CIK, fmt.Errorf("the listing %s has bounds that are not dates: %v to %v", l.Ticker, l.From, l.To)
 		}
 	}
 	return c.CIK, nil
@@ -131,7 +131,7 @@ func checkBar(b equity.Bar) (tradeID, error) {
 	}
 	for _, p := range []equity.Price{b.Open, b.High, b.Low} {
 		if p != "" && !isPrice(p) {
-			return id, fmt.Errorf("%q is no price", p)
+			return id, fmt.Errorf("%q is not a price", p)
 		}
 	}
 	return id, nil
@@ -146,7 +146,7 @@ func checkAction(a equity.Action) (tradeID, error) {
 	case !isDate(a.Date) || a.Source == "":
 		return id, fmt.Errorf("at %v by %q, expected a date and a source", a.Date, a.Source)
 	case a.Cash != "" && !isPrice(a.Cash):
-		return id, fmt.Errorf("%q is no price", a.Cash)
+		return id, fmt.Errorf("%q is not a price", a.Cash)
 	case !terms && (a.New != 0 || a.Old != 0):
 		return id, fmt.Errorf("%v new shares for %v old ones, expected both above zero or neither", a.New, a.Old)
 	}

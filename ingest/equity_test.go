@@ -81,7 +81,7 @@ func TestWhatABatchMustNotHoldOfCompanies(t *testing.T) {
 		{"a company without a number", "no CIK", ingest.Batch{Companies: []equity.Company{{Name: "Nobody"}}}},
 		{"a listing without a ticker", "without a ticker", ingest.Batch{Companies: []equity.Company{{CIK: 1, Listings: []equity.Listing{{}}}}}},
 		{
-			"a listing from an hour on", "bounds that are no dates",
+			"a listing from an hour on", "bounds that are not dates",
 			ingest.Batch{Companies: []equity.Company{{CIK: 1, Listings: []equity.Listing{{Ticker: "A", From: monday.Add(time.Hour)}}}}},
 		},
 		{
@@ -113,7 +113,7 @@ func TestWhatABatchMustNotHoldOfCompanies(t *testing.T) {
 		{"a bar without a close", "expected a price", ingest.Batch{Bars: []equity.Bar{with(goodBar, func(b *equity.Bar) { b.Close = "" })}}},
 		{"a close of zero", "expected a price", ingest.Batch{Bars: []equity.Bar{with(goodBar, func(b *equity.Bar) { b.Close = "0.00" })}}},
 		{"a price not written as prices are", "expected a price", ingest.Batch{Bars: []equity.Bar{with(goodBar, func(b *equity.Bar) { b.Close = "182.5" })}}},
-		{"a high that is none", "no price", ingest.Batch{Bars: []equity.Bar{with(goodBar, func(b *equity.Bar) { b.High = "-1" })}}},
+		{"a high that is none", "not a price", ingest.Batch{Bars: []equity.Bar{with(goodBar, func(b *equity.Bar) { b.High = "-1" })}}},
 		{"a negative volume", "a volume of -1", ingest.Batch{Bars: []equity.Bar{with(goodBar, func(b *equity.Bar) { b.Volume = -1 })}}},
 		{"a bar of nobody", "a source", ingest.Batch{Bars: []equity.Bar{with(goodBar, func(b *equity.Bar) { b.Source = "" })}}},
 		{"a bar of an instant", "expected a date", ingest.Batch{Bars: []equity.Bar{with(goodBar, func(b *equity.Bar) { b.Date = monday.Add(time.Hour) })}}},

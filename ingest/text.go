@@ -34,7 +34,7 @@ func PageText(body []byte) (string, error) {
 func Decimal(s string) (float64, error) {
 	v, err := strconv.ParseFloat(s, 64)
 	if err != nil || strings.Trim(s, "0123456789.-") != "" {
-		return 0, fmt.Errorf("%.40q is no number", s)
+		return 0, fmt.Errorf("%.40q is not a number", s)
 	}
 	if v == 0 {
 		return 0, nil

@@ -46,7 +46,7 @@ func (q *AsynqQueue) Enqueue(ctx context.Context, t task.Task) error {
 	}
 	p, ok := task.Policies[t.Job]
 	if !ok {
-		return fmt.Errorf("enqueue %s: there is no job %q", t.ID(), t.Job)
+		return fmt.Errorf("enqueue %s: unknown job %q", t.ID(), t.Job)
 	}
 	_, err = q.client.EnqueueContext(ctx, asynq.NewTask(t.Job, payload),
 		asynq.TaskID(t.ID()), asynq.Queue(t.Queue), asynq.MaxRetry(0), asynq.Timeout(p.Timeout+time.Minute), asynq.Retention(retention))

@@ -144,7 +144,7 @@ func (s *Scheduler) init() error {
 				continue
 			}
 			if _, ok := task.Policies[e.Job]; !ok {
-				errs = append(errs, fmt.Errorf("schedule of %s %s: there is no job %q", e.Job, e.Subject, e.Job))
+				errs = append(errs, fmt.Errorf("schedule of %s %s: unknown job %q", e.Job, e.Subject, e.Job))
 			}
 			s.parsed[key(e)] = c
 		}

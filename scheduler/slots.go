@@ -32,7 +32,7 @@ func Parse(s task.Schedule) (cron.Schedule, error) {
 	case "skip", "latest", "all":
 		return c, nil
 	}
-	return nil, fmt.Errorf("schedule of %s %s: catch-up policy %q is none of skip, latest, all", s.Job, s.Subject, s.CatchUp)
+	return nil, fmt.Errorf("schedule of %s %s: catch-up policy %q is not skip, latest or all", s.Job, s.Subject, s.CatchUp)
 }
 
 // Slots lists the slots of a schedule that have come since its last recorded one, up to now, oldest first, and says of each

@@ -36,7 +36,7 @@ const (
 // Run attests the head once, even if it is killed or repeated, and checks earlier attestations. Without a key it only reports that.
 func (a Attest) Run(ctx context.Context, t task.Task) error {
 	if t.Subject != task.SubjectAttest {
-		return Permanent(fmt.Errorf("there is no L2 %q", t.Subject))
+		return Permanent(fmt.Errorf("unknown L2 %q", t.Subject))
 	}
 	if a.Attester == nil {
 		return a.DB.SaveAttesterState(ctx, t.Fence, a.State)

@@ -31,12 +31,12 @@ func (b Backfills) Run(ctx context.Context, t task.Task) error {
 	number, source, again := strings.Cut(t.Subject, "/")
 	id, err := strconv.ParseInt(number, 10, 64)
 	if err != nil {
-		return Permanent(fmt.Errorf("there is no backfill %q", number))
+		return Permanent(fmt.Errorf("unknown backfill %q", number))
 	}
 	if again {
 		src, ok := b.Sources[source]
 		if !ok {
-			return Permanent(fmt.Errorf("there is no source %q", source))
+			return Permanent(fmt.Errorf("unknown source %q", source))
 		}
 		_, err := backfill.ReparseFenced(ctx, b.DB, b.Archive, src, b.Now(), t.Fence)
 		return err

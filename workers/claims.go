@@ -36,7 +36,7 @@ const claimsRetry = 10 * time.Second
 // Run looks at every claim of the transaction that the subject names.
 func (c Claims) Run(ctx context.Context, t task.Task) error {
 	if c.ChainID == 0 {
-		return Permanent(errors.New("there is no network to look for transfers on: X402_PAY_TO and X402_NETWORK are not set"))
+		return Permanent(errors.New("no network is set to search for transfers: X402_PAY_TO and X402_NETWORK are not set"))
 	}
 	claims, granted, err := c.DB.ClaimsOf(ctx, c.ChainID, t.Subject)
 	if err != nil {

@@ -59,7 +59,7 @@ func (p Picks) CheckChoice(ctx context.Context, choice postgres.EditorChoice) (c
 	}
 	date := today.Format(time.DateOnly)
 	if len(made) > 0 && made[len(made)-1].Date == date {
-		return false, errors.New("the pick of the day is made, and what is recorded stays")
+		return false, errors.New("the pick of the day is made, and a recorded pick stays")
 	}
 	gaps, err := p.DB.Gaps(ctx)
 	if err != nil {
@@ -67,7 +67,7 @@ func (p Picks) CheckChoice(ctx context.Context, choice postgres.EditorChoice) (c
 	}
 	for _, g := range gaps {
 		if g.Date == date {
-			return false, errors.New("the day is recorded as one without a pick")
+			return false, errors.New("the day is recorded without a pick")
 		}
 	}
 	there, companies, err := p.closes(ctx, today, settled(now))

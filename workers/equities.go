@@ -60,7 +60,7 @@ func (e Equities) Run(ctx context.Context, t task.Task) error {
 	case e.Second.ID:
 		return e.second(ctx, t)
 	}
-	return Permanent(fmt.Errorf("there is no source %q about companies", t.Subject))
+	return Permanent(fmt.Errorf("unknown source %q of companies", t.Subject))
 }
 
 // companies reads the list of all companies, adds new members of the universe, and requests each company whose tickers in the list differ

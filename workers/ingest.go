@@ -27,7 +27,7 @@ type Ingest struct {
 func (i Ingest) Run(ctx context.Context, t task.Task) error {
 	src, ok := i.Sources[t.Subject]
 	if !ok {
-		return Permanent(fmt.Errorf("there is no source %q", t.Subject))
+		return Permanent(fmt.Errorf("unknown source %q", t.Subject))
 	}
 	asked, err := i.window(ctx, src, t)
 	if err != nil {

@@ -32,7 +32,7 @@ type Ledger struct {
 // history or refuses us is an alarm.
 func (l Ledger) Run(ctx context.Context, t task.Task) error {
 	if t.Subject != task.SubjectLedger {
-		return Permanent(fmt.Errorf("there is no ledger %q", t.Subject))
+		return Permanent(fmt.Errorf("unknown ledger %q", t.Subject))
 	}
 	past, err := l.DB.ClockBehind(ctx)
 	if err != nil {

@@ -29,7 +29,7 @@ type Processor struct {
 func (p Processor) Run(ctx context.Context, t task.Task) error {
 	id, err := strconv.ParseInt(t.Subject, 10, 64)
 	if err != nil {
-		return Permanent(fmt.Errorf("there is no event %q", t.Subject))
+		return Permanent(fmt.Errorf("unknown event %q", t.Subject))
 	}
 	if p.API == nil {
 		return errors.New("the payment processor cannot be asked: STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET are not set for this worker")

@@ -123,7 +123,7 @@ func TestTheBalanceFollowsThePaymentProcessor(t *testing.T) {
 		{"a part goes back", "charge.refunded", 4_000_000, 0, "6.20"},
 		{"the rest goes back", "charge.refunded", 10_000_000, 0, "0.20"},
 		{"a refund fails", "refund.failed", 4_000_000, 0, "6.20"},
-		{"the payer's bank takes it back", "charge.dispute.created", 4_000_000, 10_000_000, "-3.80"},
+		{"the payer's bank withdraws it", "charge.dispute.created", 4_000_000, 10_000_000, "-3.80"},
 		{"the dispute is won", "charge.dispute.closed", 4_000_000, 0, "6.20"},
 	} {
 		paid.Refunded, paid.Disputed = step.refunded, step.disputed

@@ -247,7 +247,7 @@ func (s *Server) handle(ctx context.Context, at *asynq.Task) error {
 func (s *Server) Deliver(ctx context.Context, t task.Task) error {
 	h, ok := s.o.Handlers[t.Job]
 	if !ok {
-		return fmt.Errorf("there is no job %q: %w", t.Job, asynq.SkipRetry)
+		return fmt.Errorf("unknown job %q: %w", t.Job, asynq.SkipRetry)
 	}
 	claiming, stop := context.WithTimeout(ctx, s.o.RecordTimeout)
 	ok, err := s.o.DB.Claim(claiming, t.Fence, s.o.Name)

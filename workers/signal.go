@@ -28,7 +28,7 @@ type Signals struct {
 func (s Signals) Run(ctx context.Context, t task.Task) error {
 	def, ok := s.Definitions[t.Subject]
 	if !ok {
-		return Permanent(fmt.Errorf("there is no signal %q", t.Subject))
+		return Permanent(fmt.Errorf("unknown signal %q", t.Subject))
 	}
 	if err := s.await(ctx, def, t); err != nil {
 		return err

@@ -48,7 +48,7 @@ func ParseUniverse(text string) (Universe, error) {
 			continue
 		}
 		if len(w) > 12 || strings.Trim(w, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-.") != "" {
-			return Universe{}, fmt.Errorf("%.40q is no ticker: %w", w, errUniverse)
+			return Universe{}, fmt.Errorf("%.40q is not a ticker: %w", w, errUniverse)
 		}
 		u.Tickers = append(u.Tickers, strings.ReplaceAll(w, ".", "-"))
 	}

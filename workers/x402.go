@@ -35,7 +35,7 @@ func (x X402) Run(ctx context.Context, t task.Task) error {
 	}
 	id, err := strconv.ParseInt(t.Subject, 10, 64)
 	if err != nil {
-		return Permanent(fmt.Errorf("there is no payment %q", t.Subject))
+		return Permanent(fmt.Errorf("unknown payment %q", t.Subject))
 	}
 	list, err := x.DB.X402Payments(ctx, postgres.X402Filter{ID: id, Limit: 1})
 	if err != nil || len(list) == 0 {

@@ -56,13 +56,13 @@ type Client struct {
 // New returns a client. It does not connect.
 func New(o Options) (*Client, error) {
 	if o.SecretKey == "" || o.WebhookSecret == "" {
-		return nil, errors.New("both STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET have to be set")
+		return nil, errors.New("both STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET must be set")
 	}
 	if o.URL == "" {
 		o.URL = PublicURL
 	}
 	if u, err := url.Parse(o.URL); err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
-		return nil, fmt.Errorf("STRIPE_API_URL: %q is no http or https URL", o.URL)
+		return nil, fmt.Errorf("STRIPE_API_URL: %q is not an HTTP URL", o.URL)
 	}
 	if o.HTTP == nil {
 		o.HTTP = &http.Client{Timeout: 20 * time.Second}
@@ -89,7 +89,7 @@ type Order struct {
 // Checkout opens a checkout and returns the URL where the holder pays.
 func (c *Client) Checkout(ctx context.Context, o Order) (string, error) {
 	if o.Amount%centMicros != 0 || o.Amount <= 0 {
-		return "", fmt.Errorf("open a checkout: %s USD is no number of cents", o.Amount)
+		return "", fmt.Errorf("open a checkout: %s USD is not a number of cents", o.Amount)
 	}
 	meta := map[string]string{metadataKey: o.Key}
 	p := &processor.CheckoutSessionCreateParams{

@@ -69,7 +69,7 @@ var headerName = regexp.MustCompile(`^([A-Za-z0-9-]+):\s*(.+)$`)
 func NewClient(o Options) (*Client, error) {
 	u, err := url.Parse(o.URL)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, errors.New("X402_FACILITATOR_URL: it is no http or https URL")
+		return nil, errors.New("X402_FACILITATOR_URL: it is not an HTTP URL")
 	}
 	if o.VerifyTimeout == 0 {
 		o.VerifyTimeout = 10 * time.Second

@@ -127,10 +127,10 @@ func NewSeller(s Settings) (Seller, error) {
 		}
 	}
 	if out.Asset.Address != "" && !addressForm.MatchString(out.Asset.Address) {
-		errs = append(errs, fmt.Errorf("X402_ASSET: %q is no address (0x and 40 hex digits)", out.Asset.Address))
+		errs = append(errs, fmt.Errorf("X402_ASSET: %q is not an address (0x and 40 hex digits)", out.Asset.Address))
 	}
 	if !addressForm.MatchString(s.PayTo) {
-		errs = append(errs, fmt.Errorf("X402_PAY_TO: %q is no address (0x and 40 hex digits)", s.PayTo))
+		errs = append(errs, fmt.Errorf("X402_PAY_TO: %q is not an address (0x and 40 hex digits)", s.PayTo))
 	}
 	out.PayTo = s.PayTo
 	if err := errors.Join(errs...); err != nil {

@@ -122,14 +122,14 @@ func (v values) take(a argument, raw json.RawMessage) (fault string) {
 		f, err := strconv.ParseFloat(string(raw), 64)
 		n := int64(f)
 		if err != nil || float64(n) != f || n < a.min || n > a.max {
-			return fmt.Sprintf("%s is no whole number from %d to %d, such as %s.", a.name, a.min, a.max, a.example)
+			return fmt.Sprintf("%s is not a whole number from %d to %d, such as %s.", a.name, a.min, a.max, a.example)
 		}
 		v.numbers[a.name] = n
 		return ""
 	}
 	var text string
 	if json.Unmarshal(raw, &text) != nil {
-		return fmt.Sprintf("%s is no text, such as %s.", a.name, a.example)
+		return fmt.Sprintf("%s is not a text such as %s.", a.name, a.example)
 	}
 	switch {
 	case a.enum != nil && !slices.Contains(a.enum, text):

@@ -97,7 +97,7 @@ func (d *Server) explainPrompt(_ context.Context, req *mcp.GetPromptRequest) (*m
 	id := req.Params.Arguments["signal"]
 	s := st.Signal(id)
 	if s == nil {
-		return nil, invalid("there is no signal %s: take one of %s", quoted(id), strings.Join(d.signalIDs(), ", "))
+		return nil, invalid("unknown signal %s: use one of %s", quoted(id), strings.Join(d.signalIDs(), ", "))
 	}
 	embed := func(uri, mediaType, text string) *mcp.PromptMessage {
 		return &mcp.PromptMessage{Role: "user", Content: &mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: uri, MIMEType: mediaType, Text: text}}}

@@ -127,7 +127,7 @@ func (d *Server) named(v values) (*view.Signal, time.Time, error) {
 		for i, s := range st.Signals {
 			ids[i] = s.Definition.ID
 		}
-		return nil, time.Time{}, userErrorf("There is no signal %s. There are: %s.", quoted(v.texts["id"]), strings.Join(ids, ", "))
+		return nil, time.Time{}, userErrorf("Unknown signal %s. The signals are: %s.", quoted(v.texts["id"]), strings.Join(ids, ", "))
 	}
 	at, day, err := instant(v, "as_of")
 	if err != nil || at.IsZero() {

@@ -40,7 +40,7 @@ func (r request) day(name string, now time.Time) (time.Time, error) {
 	}
 	day, err := time.Parse(time.DateOnly, text)
 	if err != nil {
-		return time.Time{}, invalid("%s is no date (2026-03-04).", name)
+		return time.Time{}, invalid("%s is not a date such as 2026-03-04.", name)
 	}
 	switch today := now.UTC().Truncate(24 * time.Hour); {
 	case day.After(today):

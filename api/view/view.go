@@ -133,7 +133,7 @@ func (o Options) check() error {
 		fault("PUBLIC_URL is not an absolute http or https address: %q", o.PublicURL)
 	}
 	if o.World != WorldLive && o.World != WorldReplay && o.World != WorldSandbox {
-		fault("there is no world %q", o.World)
+		fault("unknown world %q", o.World)
 	}
 	seen := map[string]bool{}
 	for _, d := range o.Definitions {

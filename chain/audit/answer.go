@@ -268,7 +268,7 @@ func delimiter(d *json.Decoder, want json.Delim) error {
 		return err
 	}
 	if t != want {
-		return fmt.Errorf("it is no answer of a record: %.80q stands where %v has to be", fmt.Sprint(t), want)
+		return fmt.Errorf("it is not an answer of a record: it has %.80q, want %v", fmt.Sprint(t), want)
 	}
 	return nil
 }

@@ -41,7 +41,7 @@ type server struct {
 func newServer(address string, transport http.RoundTripper, timeout time.Duration) (*server, error) {
 	base, err := url.Parse(strings.TrimRight(address, "/"))
 	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" {
-		return nil, fmt.Errorf("%q is no http or https address", address)
+		return nil, fmt.Errorf("%q is not an HTTP URL", address)
 	}
 	return &server{base: base, client: &http.Client{Transport: transport, CheckRedirect: checkRedirect}, timeout: cmp.Or(timeout, readTimeout)}, nil
 }

@@ -16,7 +16,7 @@ const maxMembers = 64
 func members(object []byte, f func(name, value []byte) error) error {
 	object = bytes.TrimSpace(object)
 	if len(object) == 0 || object[0] != '{' {
-		return errors.New("it is no object")
+		return errors.New("it is not an object")
 	}
 	var seen [maxMembers][]byte
 	n := 0
@@ -82,7 +82,7 @@ func value(b []byte) (first, rest []byte) {
 // text reads a string.
 func text(name, value []byte) (string, error) {
 	if value[0] != '"' {
-		return "", fmt.Errorf("%s is %.80s, and has to be a string", name, value)
+		return "", fmt.Errorf("%s is %.80s, and must be a string", name, value)
 	}
 	if plain := value[1 : len(value)-1]; bytes.IndexByte(plain, '\\') < 0 {
 		return string(plain), nil
@@ -96,7 +96,7 @@ func text(name, value []byte) (string, error) {
 func number(name, value []byte) (int64, error) {
 	n, err := strconv.ParseInt(string(value), 10, 64)
 	if err != nil {
-		return 0, fmt.Errorf("%s is %.80s, and has to be a whole number", name, value)
+		return 0, fmt.Errorf("%s is %.80s, and must be a whole number", name, value)
 	}
 	return n, nil
 }

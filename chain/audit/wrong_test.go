@@ -59,16 +59,16 @@ func TestWrongAnswersAreClearErrors(t *testing.T) {
 			_, _ = w.Write([]byte(`{"detail":"The record is being loaded."}`))
 		}},
 		{"nothing", "unexpected EOF", says("application/json", "")},
-		{"a list", "no answer of a record", says("application/json", "[]")},
+		{"a list", "not an answer of a record", says("application/json", "[]")},
 		{"another object", `no member`, says("application/json", "{}")},
 		{"broken JSON", "invalid character", edited(`"picks":[`, `"picks":[[`+"\x00")},
 		{"something behind the answer", "something follows", says("application/json", string(sound.body(t, 1, 1))+"{}")},
 		{"a member twice", "twice", edited(`"valid":true`, `"valid":false,"valid":true`)},
 		{"a member of a pick twice", "twice", edited(`"ticker":`, `"ticker":"ZZZ","ticker":`)},
-		{"a price that is a number", "has to be a string", edited(`"price":"100.50"`, `"price":100.50`)},
-		{"a seq that is no whole number", "has to be a whole number", edited(`"seq":1`, `"seq":1.0`)},
-		{"a pick that is no object", "it is no object", edited(`"picks":[`, `"picks":[1,`)},
-		{"a gap of no day", "no real day", edited(`"gaps":[]`, `"gaps":[{"date":"2026-02-30","reason":"a"}]`)},
+		{"a price that is a number", "must be a string", edited(`"price":"100.50"`, `"price":100.50`)},
+		{"a seq that is no whole number", "must be a whole number", edited(`"seq":1`, `"seq":1.0`)},
+		{"a pick that is no object", "it is not an object", edited(`"picks":[`, `"picks":[1,`)},
+		{"a gap of no day", "is not a day", edited(`"gaps":[]`, `"gaps":[{"date":"2026-02-30","reason":"a"}]`)},
 		{"a correction of nothing", "picks count from 1", edited(`"corrections":[]`, `"corrections":[{"what":"a","evidence":"b","date":"2026-03-02"}]`)},
 		{"more members than any pick has", "more than 64 members", edited(`"ticker":`, manyMembers(70)+`"ticker":`)},
 		{"a redirect to itself", "redirects more than 5 times", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, r.URL.String(), http.StatusFound) }},
@@ -95,7 +95,7 @@ func TestWrongAnswersAreClearErrors(t *testing.T) {
 	t.Run("no address", func(t *testing.T) {
 		t.Parallel()
 		for _, address := range []string{"", "example.org", "ftp://example.org", "http://"} {
-			if _, err := run(t, address); err == nil || !strings.Contains(err.Error(), "no http or https address") {
+			if _, err := run(t, address); err == nil || !strings.Contains(err.Error(), "not an HTTP URL") {
 				t.Errorf("%q: %v", address, err)
 			}
 		}

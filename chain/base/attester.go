@@ -16,7 +16,7 @@ import (
 
 // ErrForked reports that the chain of picks has another head than the one attested at the same length, or is shorter. It is an alarm:
 // either the record was rewritten or this is not its database.
-var ErrForked = errors.New("the chain is not the one that was attested")
+var ErrForked = errors.New("this chain was not attested")
 
 // oracle is where Base keeps the price of data on the L1. Other chains have nothing there.
 var oracle = common.HexToAddress("0x420000000000000000000000000000000000000F")

@@ -38,7 +38,7 @@ func NewAuthorization(token, from, to, nonce string, micro int64, validBefore, s
 		}
 	}
 	if !hashForm.MatchString(nonce) {
-		return Authorization{}, fmt.Errorf("%q is no nonce", nonce)
+		return Authorization{}, fmt.Errorf("%q is not a nonce", nonce)
 	}
 	a.Nonce = common.HexToHash(nonce)
 	return a, nil

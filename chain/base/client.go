@@ -232,7 +232,7 @@ func bare(err error) error {
 		return u.Err
 	}
 	if _, ok := errors.AsType[*json.SyntaxError](err); ok {
-		return errors.New("its answer is no JSON")
+		return errors.New("its answer is not JSON")
 	}
 	return err
 }

@@ -54,7 +54,7 @@ type Statement struct {
 func NewStatement(c chain.Checkpoint, previousHead common.Hash) (Statement, error) {
 	v, err := chain.Resume(c)
 	if err != nil || v.Checkpoint().Length == 0 {
-		return Statement{}, fmt.Errorf("attest the checkpoint %+v: it is that of no chain with picks", c)
+		return Statement{}, fmt.Errorf("attest the checkpoint %+v: no chain with picks has it", c)
 	}
 	day, err := time.Parse(time.DateOnly, c.Date)
 	if err != nil {
@@ -86,7 +86,7 @@ func DecodeStatement(b []byte) (Statement, error) {
 		PreviousHead: common.Hash(b[64:96]), Day: binary.BigEndian.Uint64(b[120:]),
 	}
 	if string(s.Encode()) != string(b) {
-		return Statement{}, errors.New("the statement's length or day is no uint64")
+		return Statement{}, errors.New("the statement's length or day is not a uint64")
 	}
 	return s, nil
 }

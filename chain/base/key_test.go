@@ -57,7 +57,7 @@ func TestKeysAreReadFromPrivateFiles(t *testing.T) {
 		"a keystore without a password":   {file(t, 0o600, vectorStore), "", "password"},
 		"half a key":                      {file(t, 0o600, vectorKey[:40]), "", "neither"},
 		"no file":                         {filepath.Join(t.TempDir(), "none"), "", "no such file"},
-		"a folder":                        {t.TempDir(), "", "no file"},
+		"a folder":                        {t.TempDir(), "", "is not a file"},
 		"an empty file":                   {file(t, 0o600, ""), "", "neither"},
 	} {
 		_, err := base.LoadSigner(tt.key, tt.password)

@@ -49,13 +49,13 @@ func Signed(chainID uint64, token string, d Domain, t SignedTransfer, signature 
 		return true, err
 	}
 	if !hashForm.MatchString(t.Nonce) {
-		return true, fmt.Errorf("%q is no nonce", t.Nonce)
+		return true, fmt.Errorf("%q is not a nonce", t.Nonce)
 	}
 	words := [][]byte{typeTransfer, common.LeftPadBytes(from[:], 32), common.LeftPadBytes(to[:], 32)}
 	for _, text := range []string{t.Value, t.ValidAfter, t.ValidBefore} {
 		n, ok := new(big.Int).SetString(text, 10)
 		if !ok || n.Sign() < 0 || n.BitLen() > 256 {
-			return true, fmt.Errorf("%q is no number of the chain", text)
+			return true, fmt.Errorf("%q is not a number of the chain", text)
 		}
 		words = append(words, common.LeftPadBytes(n.Bytes(), 32))
 	}

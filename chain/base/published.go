@@ -12,11 +12,11 @@ import (
 // (EIP-55), which must hold.
 func ParseAddress(s string) (common.Address, error) {
 	if !strings.HasPrefix(s, "0x") || !common.IsHexAddress(s) {
-		return common.Address{}, fmt.Errorf("%.80q is no address: it has to be 0x and 40 hex digits", s)
+		return common.Address{}, fmt.Errorf("%.80q is not an address: it must be 0x and 40 hex digits", s)
 	}
 	a := common.HexToAddress(s)
 	if digits := s[2:]; digits != strings.ToLower(digits) && digits != strings.ToUpper(digits) && a.Hex() != s {
-		return common.Address{}, fmt.Errorf("%s is no address: the case of its digits is a checksum, which does not hold", s)
+		return common.Address{}, fmt.Errorf("%s is not an address: the case of its digits is a checksum, which does not match", s)
 	}
 	return a, nil
 }
@@ -26,7 +26,7 @@ func ParseNetwork(s string) (uint64, error) {
 	digits, ok := strings.CutPrefix(s, "eip155:")
 	id, err := strconv.ParseUint(digits, 10, 64)
 	if !ok || err != nil || id == 0 || strconv.FormatUint(id, 10) != digits {
-		return 0, fmt.Errorf("%.80q names no chain: it has to be eip155: and the chain's id", s)
+		return 0, fmt.Errorf("%.80q names no chain: it must be eip155: and the chain's id", s)
 	}
 	return id, nil
 }

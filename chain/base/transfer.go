@@ -17,7 +17,7 @@ import (
 // The verdicts on a transfer that is not accepted. Each says something about the transfer; ErrUnavailable never comes with them.
 var (
 	// ErrBadHash: the hash is not 0x and 64 hex digits.
-	ErrBadHash = errors.New("this is no transaction hash")
+	ErrBadHash = errors.New("invalid transaction hash")
 	// ErrTransferUnknown: no block has the transaction. It may still come.
 	ErrTransferUnknown = errors.New("no block has this transaction")
 	// ErrTransferFailed: the transaction reverted.

@@ -51,7 +51,7 @@ func LocalPath(location string) (folder string, ok bool) {
 func checkBranch(name string) error {
 	if name == "" || strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r == 0x7f }) || strings.ContainsAny(name, `~^:?*[\`) ||
 		strings.HasPrefix(name, "-") || strings.Contains(name, "..") || path.Clean("/"+name) != "/"+name {
-		return fmt.Errorf("%q is no name of a branch", name)
+		return fmt.Errorf("%q is not a name of a branch", name)
 	}
 	return nil
 }
@@ -164,7 +164,7 @@ func (g git) copyFolder(ctx context.Context, folder, branch string) (found bool,
 	}
 	defer func() { _ = root.Close() }()
 	if _, err := root.Stat("HEAD"); err != nil {
-		return false, fmt.Errorf("%s is no git repository: %w", folder, err)
+		return false, fmt.Errorf("%s is not a git repository: %w", folder, err)
 	}
 	c := copier{root: root, to: g.dir, maxBytes: maxForeignBytes, maxObjects: maxForeignObjects}
 	head, err := c.branch(branch)
@@ -322,7 +322,7 @@ func (c *copier) open(name string) (*os.File, error) {
 	}
 	info, err := f.Stat()
 	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%w: %s is no file", ErrDamaged, name)
+		err = fmt.Errorf("%w: %s is not a file", ErrDamaged, name)
 	}
 	if err != nil {
 		_ = f.Close()

@@ -264,7 +264,7 @@ func (g git) publicKey(ctx context.Context, path string) (string, error) {
 	}
 	w := strings.Fields(string(out))
 	if len(w) < 2 || w[0] != "ssh-ed25519" {
-		return "", fmt.Errorf("the signing key %s is no Ed25519 key: other signatures differ each time, and so would the commits of two writers", path)
+		return "", fmt.Errorf("the signing key %s is not an Ed25519 key: other signatures differ each time, and so would the commits of two writers", path)
 	}
 	return w[0] + " " + w[1], nil
 }

@@ -217,7 +217,7 @@ func readObject(r *bufio.Reader) ([]byte, error) {
 	}
 	w := strings.Fields(head)
 	if len(w) != 3 || w[1] != "blob" {
-		return nil, fmt.Errorf("it is no file: %s", strings.TrimSpace(head))
+		return nil, fmt.Errorf("it is not a file: %s", strings.TrimSpace(head))
 	}
 	size, err := strconv.ParseInt(w[2], 10, 64)
 	if err != nil {

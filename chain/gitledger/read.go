@@ -89,7 +89,7 @@ func (s Source) check() error {
 	if err := checkURL(s.Location); err != nil || !ok {
 		return err
 	}
-	return fmt.Errorf("%w: there is no folder %q", ErrPending, folder)
+	return fmt.Errorf("%w: unknown folder %q", ErrPending, folder)
 }
 
 // pin makes git connect to the given addresses of the host alone.

@@ -62,7 +62,7 @@ func TestHistoryThatIsNotALedgersIsTold(t *testing.T) {
 		{"another preimage than the values", "preimage", func(t *testing.T, dir string) {
 			add(t, dir, "chain/picks.ndjson", strings.Replace(next(t, "Z", "2025-02-02"), `"price":"5.00"`, `"price":"6.00"`, 1))
 		}},
-		{"a gap on no day", "real day", func(t *testing.T, dir string) {
+		{"a gap on no day", "is not a day", func(t *testing.T, dir string) {
 			add(t, dir, "chain/gaps.ndjson", `{"date":"2025-02-30","reason":"closed"}`+"\n")
 		}},
 		{"another environment", "second time", func(t *testing.T, dir string) { change(t, dir, "chain/ledger.json", "demo", "live") }},

@@ -42,14 +42,14 @@ func (r Remote) check() error {
 // checkURL refuses what git would take for an option or for a helper program.
 func checkURL(s string) error {
 	if strings.HasPrefix(s, "-") || strings.Contains(s, "::") || strings.ContainsAny(s, "\n\x00") {
-		return fmt.Errorf("%q is no address of a repository", s)
+		return fmt.Errorf("%q is not an address of a repository", s)
 	}
 	scheme, _, ok := strings.Cut(s, "://")
 	if !ok {
 		if filepath.IsAbs(s) || strings.Contains(s, "@") && strings.Contains(s, ":") {
 			return nil
 		}
-		return fmt.Errorf("%q is no address of a repository: it is neither a URL, nor user@host:path, nor an absolute path", s)
+		return fmt.Errorf("%q is not an address of a repository: it is neither a URL, nor user@host:path, nor an absolute path", s)
 	}
 	switch scheme {
 	case "https", "http", "ssh", "git", "file":

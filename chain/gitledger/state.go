@@ -125,7 +125,7 @@ func (s *state) commitOf(ctx context.Context, g git, path string, line int) (Com
 		s.commits[path] = c
 	}
 	if line >= len(s.commits[path]) {
-		return Commit{}, fmt.Errorf("%w: line %d of %s has no commit of its own", ErrDamaged, line+1, path)
+		return Commit{}, fmt.Errorf("%w: line %d of %s has no commit", ErrDamaged, line+1, path)
 	}
 	return s.commits[path][line], nil
 }

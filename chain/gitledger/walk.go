@@ -126,7 +126,7 @@ func (w *walker) meta(i int, file []byte) error {
 		return err
 	}
 	if m != newMeta(m.Environment) || environmentText[m.Environment] == "" {
-		return fmt.Errorf("%.300q is no ledger of this form", file)
+		return fmt.Errorf("%.300q is not a ledger of this form", file)
 	}
 	w.record.Environment = m.Environment
 	return nil

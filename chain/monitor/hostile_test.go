@@ -172,7 +172,7 @@ func TestALogThatDripsHoldsARoundForMinutesAndIsNamed(t *testing.T) {
 			if m.ahead == nil || m.ahead.edge.Size <= read {
 				t.Fatalf("round %d went no further: %+v", rounds, all)
 			}
-			says := fmt.Sprintf("its answers took more than 5m0s together; the next round goes on. Of its %d leaves %d were read", l.tree.size, m.ahead.edge.Size)
+			says := fmt.Sprintf("its answers took more than 5m0s together; the next round continues. Of its %d leaves %d were read", l.tree.size, m.ahead.edge.Size)
 			if !slices.ContainsFunc(all, func(f Finding) bool { return f.Kind == KindUnavailable && f.Warning && strings.Contains(f.Text, says) }) {
 				t.Fatalf("round %d does not say %q: %+v", rounds, says, all)
 			}

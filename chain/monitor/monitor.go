@@ -270,7 +270,7 @@ func (r *round) look() error {
 // part returns the context of a part of a round. A server that sends each answer just in time would hold the round for as long as it has
 // answers.
 func (r *round) part(what string) (ctx context.Context, stop context.CancelFunc) {
-	return context.WithTimeoutCause(r.ctx, r.o.PartTimeout, fmt.Errorf("%s took more than %s together; the next round goes on", what, r.o.PartTimeout))
+	return context.WithTimeoutCause(r.ctx, r.o.PartTimeout, fmt.Errorf("%s took more than %s together; the next round continues", what, r.o.PartTimeout))
 }
 
 // askWitnesses reads the copies that the witnesses hold.

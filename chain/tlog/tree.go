@@ -116,7 +116,7 @@ func Grow(size int64, root Hash, store TileStore, leaves []Hash) (*Growth, error
 			err = merkle.CheckTree(proof, g.Size, g.Root, size, root)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("the tree of size %d does not continue that of size %d: %w", g.Size, size, err)
+			return nil, fmt.Errorf("the tree of size %d does not continue the tree of size %d: %w", g.Size, size, err)
 		}
 	}
 	return g, nil

@@ -104,7 +104,7 @@ func parseAdd(body []byte) (r addRequest, err error) {
 	for {
 		text, err := in.ReadString('\n')
 		if err != nil {
-			return r, errors.New("there is no checkpoint")
+			return r, errors.New("the checkpoint is missing")
 		}
 		if text == "\n" {
 			break

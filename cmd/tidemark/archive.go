@@ -25,7 +25,7 @@ type archiveCommand struct {
 
 	Import archiveImport `cmd:"" help:"Add the exchanges of an archive folder to the ledger and the archive."`
 	Export archiveExport `cmd:"" help:"Write the ledger and its bodies as an archive folder."`
-	Begin  archiveBegin  `cmd:"" help:"Go on with what stands at ARCHIVE_URL, where the archive that the database names is lost for good."`
+	Begin  archiveBegin  `cmd:"" help:"Continue with the archive at ARCHIVE_URL. Use this if the archive that the database names is lost."`
 }
 
 type archiveImport struct {
@@ -90,7 +90,7 @@ func (p *program) settle(ctx context.Context, db *postgres.DB, dir string, folde
 		return err
 	}
 	if of.World == "sandbox" && p.settings.World == "live" {
-		return usageError{fmt.Errorf("%s was exported from a sandbox, WORLD is live: give it a database of its own, with WORLD=sandbox", dir)}
+		return usageError{fmt.Errorf("%s was exported from a sandbox, WORLD is live: give it its own database, with WORLD=sandbox", dir)}
 	}
 	_, err = db.World(ctx)
 	if !errors.Is(err, postgres.ErrNotFound) {
@@ -205,7 +205,7 @@ func (c reparseCommand) Run(ctx context.Context, p *program) error {
 	}
 	list := p.sources()
 	if _, ok := companies[c.Source]; c.Source != "" && !ok && !slices.ContainsFunc(list, func(s ingest.Source) bool { return s.ID == c.Source }) {
-		return usageError{fmt.Errorf("--source: %s is not used: its terms are to be accepted (PORTWATCH_LICENSE_ACK)", c.Source)}
+		return usageError{fmt.Errorf("--source: %s is not used: its terms must be accepted (PORTWATCH_LICENSE_ACK)", c.Source)}
 	}
 	now, err := p.worldTime(ctx, db)
 	if err != nil {

@@ -21,11 +21,11 @@ type backfillCommand struct {
 	Run         backfillRun     `cmd:"" help:"Plan and apply in one go."`
 	List        backfillList    `cmd:"" help:"Print the backfills."`
 	Show        backfillShow    `cmd:"" help:"Print one backfill: how far it is, at what rate, what failed."`
-	Diff        backfillDiff    `cmd:"" help:"Print what a backfill came to beside what stands: values, intervals, z-scores; also as CSV."`
-	Compare     backfillCompare `cmd:"" help:"Compute past snapshots with this version and compare them with what stands. Nothing is stored."`
+	Diff        backfillDiff    `cmd:"" help:"Print a backfill's results next to the stored ones: values, intervals, z-scores; also as CSV."`
+	Compare     backfillCompare `cmd:"" help:"Compute past snapshots with this version and compare them with the stored ones. Nothing is stored."`
 	Pause       backfillPause   `cmd:"" help:"Stop a backfill until it is resumed."`
-	Resume      backfillResume  `cmd:"" help:"Let a paused backfill go on."`
-	Cancel      backfillCancel  `cmd:"" help:"End a backfill for good. What was done stays, and is counted."`
+	Resume      backfillResume  `cmd:"" help:"Continue a paused backfill."`
+	Cancel      backfillCancel  `cmd:"" help:"End a backfill. Its finished slots stay, and are counted."`
 	RetryFailed backfillRetry   `cmd:"" help:"Try the failed slots of a backfill again, and only those."`
 }
 
@@ -34,9 +34,9 @@ type backfillRange struct {
 	Signal      []string  `required:"" help:"The signal, or several separated by commas: a plan for each."`
 	From        time.Time `required:"" format:"2006-01-02" help:"The first day, in the zone of the signal's schedule."`
 	To          time.Time `required:"" format:"2006-01-02" help:"The last day, included."`
-	AsOf        time.Time `format:"2006-01-02T15:04:05Z07:00" help:"Compute the whole range from what was known at this instant (RFC 3339), and keep it beside what was served. Default: each slot from what was known at the slot."`
+	AsOf        time.Time `format:"2006-01-02T15:04:05Z07:00" help:"Compute the whole range from the data known at this instant (RFC 3339), and keep it next to the served snapshots. Default: each slot from the data known at the slot."`
 	FromArchive bool      `help:"Ask no source: read its archived answers again."`
-	Existing    string    `help:"Which slots to do besides those that never ran: skip (no others, the default), failed (those whose run failed) or all. What stands is never overwritten."`
+	Existing    string    `help:"Which slots to do in addition to slots that never ran: skip (no others, the default), failed (slots whose run failed) or all. Stored snapshots are never overwritten."`
 	Parallelism int       `default:"1" help:"How many runs of the backfill may be under way at once. 1 keeps the order of time, which a state that looks back on earlier slots (skill gone) needs; more is faster."`
 	Diff        bool      `help:"Compute and show old and new value of every slot, not only of the first."`
 }

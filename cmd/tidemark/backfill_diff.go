@@ -19,7 +19,7 @@ type differing struct {
 	format
 
 	CSV bool `name:"csv" help:"Print CSV: every number, old and new."`
-	All bool `help:"Also the slots that came out as they stand."`
+	All bool `help:"Also print the slots without a difference."`
 }
 
 type backfillDiff struct {

@@ -15,7 +15,7 @@ import (
 )
 
 type backupCommand struct {
-	Make   backupMake   `cmd:"" default:"withargs" help:"Write a backup into a new folder, while everything goes on."`
+	Make   backupMake   `cmd:"" default:"withargs" help:"Write a backup into a new folder, while everything runs."`
 	Verify backupVerify `cmd:"" help:"Read a whole backup, and say what it holds."`
 }
 
@@ -24,7 +24,7 @@ type backupMake struct {
 	config.Archive
 	config.Waiting
 
-	Dir     string   `arg:"" help:"The folder to make; with --keep the folder in which each backup has one of its own."`
+	Dir     string   `arg:"" help:"The folder to make. With --keep: the folder in which each backup makes its own."`
 	Keep    *int     `help:"Make a folder named by the time in DIR, and remove all but this many whole backups of the world there, the new one included. 1 or more."`
 	Without []string `enum:"archive,ledger" help:"Leave a part out on purpose: archive (the bucket keeps versions), ledger (it is made again from the database)."`
 }

@@ -225,7 +225,7 @@ func (chainSetup) Run(ctx context.Context, p *program) error {
 		return err
 	}
 	if !h.Deployed {
-		return fmt.Errorf("there is no contract at EAS_ADDRESS %s on chain %d", p.settings.EASAddress, h.ChainID)
+		return fmt.Errorf("no contract exists at EAS_ADDRESS %s on chain %d", p.settings.EASAddress, h.ChainID)
 	}
 	row, err := a.Register(ctx, task.Fence{})
 	if err != nil {

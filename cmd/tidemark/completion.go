@@ -30,7 +30,7 @@ func (c completionCommand) Run(p *program) error {
 
 // completeWordsCommand is the command that the completion scripts call.
 type completeWordsCommand struct {
-	Words []string `arg:"" optional:"" passthrough:"" sep:"none" help:"The words after the program's name; the last is to be completed."`
+	Words []string `arg:"" optional:"" passthrough:"" sep:"none" help:"The words after the program's name; the last is completed."`
 }
 
 // Run prints a line for each completion of the last word: the word, a tab, and its meaning.

@@ -57,7 +57,7 @@ func readEditorFile(path string) (postgres.EditorChoice, error) {
 	var errs []error
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(path+": "+format, args...)) }
 	if c.Date, err = time.Parse(time.DateOnly, f.Date); err != nil {
-		bad("date: %q is no date like 2026-11-20", f.Date)
+		bad("date: %q is not a date such as 2026-11-20", f.Date)
 	}
 	if c.Ticker == "" {
 		bad("ticker is missing")
@@ -99,7 +99,7 @@ func (c picksPublish) Run(ctx context.Context, p *program) error {
 	}
 	id, err := db.AddEditorChoice(ctx, choice)
 	if errors.Is(err, postgres.ErrUnderWay) {
-		return fmt.Errorf("there is a choice for %[1]s already: `tidemark picks withdraw %[1]s` takes it back", choice.Date.Format(time.DateOnly))
+		return fmt.Errorf("there is a choice for %[1]s already: `tidemark picks withdraw %[1]s` withdraws it", choice.Date.Format(time.DateOnly))
 	}
 	if err != nil {
 		return err
@@ -130,7 +130,7 @@ func (c picksWithdraw) Run(ctx context.Context, p *program) error {
 		return err
 	}
 	if choice.State == postgres.ChoiceTaken {
-		return fmt.Errorf("%s is the pick of %s: what is recorded stays", choice.Ticker, c.Date.Format(time.DateOnly))
+		return fmt.Errorf("%s is the pick of %s: a recorded pick stays", choice.Ticker, c.Date.Format(time.DateOnly))
 	}
 	if err := db.SettleEditorChoice(ctx, task.Fence{}, choice.ID, postgres.ChoiceWithdrawn, string(c.Reason)); err != nil {
 		return err

@@ -19,7 +19,7 @@ type keysCommand struct {
 
 	List   keysList   `cmd:"" default:"withargs" help:"Print the keys."`
 	Show   keysShow   `cmd:"" help:"Print what belongs to a key: its ledger, its plans."`
-	Revoke keysRevoke `cmd:"" help:"End a key for ever, everywhere at once."`
+	Revoke keysRevoke `cmd:"" help:"End a key permanently, everywhere at once."`
 	Credit keysCredit `cmd:"" help:"Add to a key's balance."`
 	Grant  keysGrant  `cmd:"" help:"Make a key Pro for some days."`
 	Move   keysMove   `cmd:"" help:"Give a key's balance, and what is left of its Pro period, to another key."`
@@ -147,7 +147,7 @@ func keyRow(ctx context.Context, db *postgres.DB, id string) (postgres.KeyRow, e
 		return postgres.KeyRow{}, err
 	}
 	if id == "" || len(list) == 0 {
-		return postgres.KeyRow{}, usageError{fmt.Errorf("there is no key %q; `tidemark keys list` prints their ids", id)}
+		return postgres.KeyRow{}, usageError{fmt.Errorf("unknown key %q; `tidemark keys list` prints their ids", id)}
 	}
 	return list[0], nil
 }
@@ -180,7 +180,7 @@ func (c keysRevoke) Run(ctx context.Context, p *program) error {
 // gift holds the flags of every manual gift to a key.
 type gift struct {
 	keyReason
-	Ref string `help:"A name of your own for it. Given again with the same name, it is not given twice. Default: one that an error tells."`
+	Ref string `help:"Your own name for it. If the command runs again with the same name, the amount is not given twice. Default: a name that an error states."`
 }
 
 // give makes a gift under its name. If the response is lost, the outcome is unknown, so the error says how to retry safely.
@@ -226,14 +226,14 @@ func (c keysCredit) Run(ctx context.Context, p *program) error {
 
 type keysGrant struct {
 	Key  string `arg:"" help:"The key's id (key_…)."`
-	Days int    `default:"30" help:"How many days, added to what is left."`
+	Days int    `default:"30" help:"How many days, added to the rest of the present period."`
 	gift
 }
 
 // Run makes a key Pro.
 func (c keysGrant) Run(ctx context.Context, p *program) error {
 	if c.Days < 1 || c.Days > 3660 {
-		return usageError{fmt.Errorf("--days: %d is no number from 1 to 3660", c.Days)}
+		return usageError{fmt.Errorf("--days: %d is not a number from 1 to 3660", c.Days)}
 	}
 	return p.withKey(ctx, c.Key, func(db *postgres.DB, k postgres.KeyRow) error {
 		var until time.Time
@@ -266,7 +266,7 @@ func (c keysMove) Run(ctx context.Context, p *program) error {
 			return err
 		}
 		if to.RevokedAt != nil {
-			return fmt.Errorf("%s is revoked: nobody could spend what it gets", to.PublicID)
+			return fmt.Errorf("%s is revoked, so its balance could not be spent", to.PublicID)
 		}
 		amount, pro, err := db.Move(ctx, from.ID, to.ID, operator(), string(c.Reason))
 		if err != nil {

@@ -56,7 +56,7 @@ func TestKeysOnTheCommandLine(t *testing.T) {
 	command(0, []string{lost, text.Prefix(), "lost agent", "0.19", found})
 	command(0, []string{found}, "list", "FOUND")
 	command(0, []string{lost}, "list", text.Reveal())
-	command(2, []string{"there is no key"}, "show", "key_nobody")
+	command(2, []string{"unknown key"}, "show", "key_nobody")
 	command(2, []string{"--reason"}, "credit", lost, "5")
 	command(2, []string{"--reason"}, "revoke", lost, "--reason= ")
 	command(2, []string{"no amount"}, "credit", lost, "5e3", "--reason=x")

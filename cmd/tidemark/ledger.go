@@ -64,7 +64,7 @@ type ledgerCommand struct {
 	config.Stored
 
 	Status ledgerStatus `cmd:"" default:"withargs" help:"Say how far the ledger and its remote are."`
-	Verify ledgerVerify `cmd:"" help:"Compare the ledger, the database and the chain; exit status 1 where they differ."`
+	Verify ledgerVerify `cmd:"" help:"Compare the ledger, the database and the chain; exit status 1 if they differ."`
 }
 
 type ledgerStatus struct{ format }

@@ -272,7 +272,7 @@ type alertsCommand struct {
 	config.Stored
 	format
 
-	All   bool  `help:"Also those that are over."`
+	All   bool  `help:"Also alerts that are over."`
 	Limit limit `default:"50" help:"How many, the newest first."`
 }
 
@@ -400,7 +400,7 @@ func (c healthCommand) Run(ctx context.Context, p *program) error {
 	}
 	var h ops.Health
 	if err := json.Unmarshal(body, &h); err != nil {
-		return fmt.Errorf("what serves OPS_ADDR is no process of Tidemark: it answers with status %d and %.80q", resp.StatusCode, body)
+		return fmt.Errorf("OPS_ADDR is not served by Tidemark: it answers with status %d and %.80q", resp.StatusCode, body)
 	}
 	if c.JSON {
 		_, err = p.stdout.Write(body)

@@ -18,9 +18,9 @@ type paymentsCommand struct {
 	config.Stored
 
 	List      paymentsList      `cmd:"" default:"withargs" help:"Print the payments by request (x402), or the ledger of their changes."`
-	Reconcile paymentsReconcile `cmd:"" help:"Ask the chain about every payment that is not final, and compare those that are with it."`
+	Reconcile paymentsReconcile `cmd:"" help:"Ask the chain about every payment that is not final, and compare the final ones with it."`
 	Claims    claimsCommand     `cmd:"" help:"Transfers that keys have claimed (POST /api/v1/payments/verify)."`
-	Resolve   paymentsResolve   `cmd:"" help:"Say how a payment ended that nothing else can tell, where no node of the chain is known."`
+	Resolve   paymentsResolve   `cmd:"" help:"State how a payment ended, if no node of the chain is known that could tell."`
 }
 
 type paymentsList struct {
@@ -173,7 +173,7 @@ func (c paymentsResolve) Run(ctx context.Context, p *program) error {
 		return err
 	}
 	if len(list) == 0 {
-		return fmt.Errorf("there is no payment %d", c.ID)
+		return fmt.Errorf("unknown payment %d", c.ID)
 	}
 	if s := list[0].State; s != postgres.X402Unknown && s != postgres.X402Settling {
 		return fmt.Errorf("payment %d is %s: there is nothing to resolve", c.ID, s)

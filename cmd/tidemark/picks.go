@@ -38,11 +38,11 @@ func (p *program) newPicks(db *postgres.DB, log *slog.Logger) (workers.Picks, er
 type picksCommand struct {
 	config.Stored
 
-	List     picksList     `cmd:"" default:"withargs" help:"Print the picks, with what became of them."`
+	List     picksList     `cmd:"" default:"withargs" help:"Print the picks with their returns."`
 	Explain  picksExplain  `cmd:"" help:"Print how a company was scored for a day: every number, and the filing it is from."`
 	Publish  picksPublish  `cmd:"" help:"Choose today's pick: the day's job takes it in the place of the method's."`
 	Withdraw picksWithdraw `cmd:"" help:"Take a choice back that the day's job has not taken yet."`
-	Correct  picksCorrect  `cmd:"" help:"Say that an announced pick was wrong. The pick stays, the correction stands beside it."`
+	Correct  picksCorrect  `cmd:"" help:"Correct an announced pick. The pick stays, and the correction is listed with it."`
 }
 
 type picksList struct {
@@ -206,7 +206,7 @@ type portfolioCommand struct {
 	config.Stored
 
 	List    portfolioList    `cmd:"" default:"withargs" help:"Print how the model portfolio stood at the close of each trading day."`
-	Rebuild portfolioRebuild `cmd:"" help:"Reckon all snapshots again from picks and prices, and compare them bit for bit with what is stored."`
+	Rebuild portfolioRebuild `cmd:"" help:"Compute all snapshots again from picks and prices, and compare them bit for bit with the stored ones."`
 	Events  portfolioEvents  `cmd:"" help:"Print the newest events of the portfolio."`
 	Digest  portfolioDigest  `cmd:"" help:"Print the newest weekly digest."`
 }
@@ -260,7 +260,7 @@ func (portfolioRebuild) Run(ctx context.Context, p *program) error {
 		_, _ = fmt.Fprintln(p.stdout, d)
 	}
 	if n := len(r.Differences); n > 0 {
-		return fmt.Errorf("%d of %d snapshots and lists are stored otherwise than they are reckoned", n, r.Snapshots)
+		return fmt.Errorf("%d of %d snapshots and lists differ from their recomputation", n, r.Snapshots)
 	}
 	_, err = fmt.Fprintf(p.stdout, "%d snapshots: the same, bit for bit\n", r.Snapshots)
 	return err
@@ -270,7 +270,7 @@ type portfolioEvents struct {
 	format
 
 	Limit       limit  `default:"20" help:"How many."`
-	MinSeverity int    `default:"1" help:"Only those of this severity (1 to 5) or more."`
+	MinSeverity int    `default:"1" help:"Only events of this severity (1 to 5) or more."`
 	Lang        string `enum:"${languages}" default:"en" help:"${languages_or}."`
 }
 
@@ -311,7 +311,7 @@ func (c portfolioDigest) Run(ctx context.Context, p *program) error {
 		return err
 	}
 	if len(list) == 0 {
-		return errors.New("there is no digest yet: the first is written on the Saturday after the first pick")
+		return errors.New("no digest exists yet: the first is written on the Saturday after the first pick")
 	}
 	text, lang := languages.Choose(list[0].Texts, picks.Lang(c.Lang))
 	if d := list[0]; c.JSON {

@@ -269,13 +269,13 @@ func TestPicksOnTheCommandLine(t *testing.T) {
 	e.says(1, []string{"a choice for 2026-03-04"}, "picks", "withdraw", "2026-03-04")
 	good := e.file("date: 2026-03-04\nticker: coa\nreason: A strong quarter.\nby: ops@example.com\n")
 	e.says(0, []string{"COA on 2026-03-04; by today's prices the rules speak for it, and the job at 17:30 New York takes it"}, "picks", "publish", good)
-	e.says(1, []string{"there is a choice for 2026-03-04 already: `tidemark picks withdraw 2026-03-04` takes it back"}, "picks", "publish", good)
+	e.says(1, []string{"there is a choice for 2026-03-04 already: `tidemark picks withdraw 2026-03-04` withdraws it"}, "picks", "publish", good)
 	e.says(0, []string{"the choice of COA for 2026-03-04 is withdrawn"}, "picks", "withdraw", "2026-03-04")
 	e.noChoice("2026-03-04")
 	e.says(0, nil, "picks", "publish", good)
 	e.pick("2026-03-04")
 	e.says(0, []string{"COA", "editor"}, "picks", "list", "--limit=1")
-	e.says(1, []string{"COA is the pick of 2026-03-04: what is recorded stays"}, "picks", "withdraw", "2026-03-04")
+	e.says(1, []string{"COA is the pick of 2026-03-04: a recorded pick stays"}, "picks", "withdraw", "2026-03-04")
 	e.says(1, []string{"the pick of the day is made"}, "picks", "publish", good)
 
 	e.says(2, []string{"--evidence"}, "picks", "correct", "1", "--what=the wrong price")
@@ -322,11 +322,11 @@ func TestAChoiceThatCannotBeIsRefused(t *testing.T) {
 		status     int
 		want       []string
 	}{
-		{"nothing", "", 2, []string{`date: "" is no date like 2026-11-20`, "ticker is missing", "reason: one line of at most 2000 bytes"}},
+		{"nothing", "", 2, []string{`date: "" is not a date such as 2026-11-20`, "ticker is missing", "reason: one line of at most 2000 bytes"}},
 		{"no YAML", "date: [", 2, []string{"choice.yaml", "yaml"}},
 		{"a list", "- date: 2026-03-04\n", 2, []string{"choice.yaml"}},
 		{"a member that does not exist", "date: 2026-03-04\nticker: COA\nreason: x\nweight: 5\n", 2, []string{"weight"}},
-		{"another form of date", "date: 4 March 2026\nticker: COA\nreason: x\n", 2, []string{`"4 March 2026" is no date like 2026-11-20`}},
+		{"another form of date", "date: 4 March 2026\nticker: COA\nreason: x\n", 2, []string{`"4 March 2026" is not a date such as 2026-11-20`}},
 		{"a day that does not exist", "date: 2026-02-30\nticker: COA\nreason: x\n", 2, []string{"2026-02-30"}},
 		{"no ticker", "date: 2026-03-04\nreason: x\n", 2, []string{"ticker is missing"}},
 		{"no reason", "date: 2026-03-04\nticker: COA\nreason: '  '\n", 2, []string{"reason: one line"}},

@@ -86,7 +86,7 @@ func (c quarantineShow) Run(ctx context.Context, p *program) error {
 		return err
 	}
 	if len(list) == 0 {
-		return fmt.Errorf("there is no quarantine %d", c.ID)
+		return fmt.Errorf("unknown quarantine %d", c.ID)
 	}
 	pages, err := db.QuarantinedPages(ctx, c.ID)
 	if err != nil {

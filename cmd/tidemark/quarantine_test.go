@@ -87,7 +87,7 @@ func TestTheQuarantineIsDecidedOnTheCommandLine(t *testing.T) {
 
 	want([]string{"eia-petroleum-spot", "pending", "unit eia.RWTC"})
 	want([]string{"pending", "LeafHandler.ashx", "body archived as", "42 times", "2026-02-02"}, "show", number(one))
-	refused(1, "there is no quarantine 99", "show", "99")
+	refused(1, "unknown quarantine 99", "show", "99")
 	refused(2, "--reason", "accept", number(one))
 	refused(2, "--reason: it is empty", "reject", number(one), "--reason= ")
 

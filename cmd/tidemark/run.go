@@ -56,10 +56,10 @@ type commands struct {
 	Portfolio portfolioCommand `cmd:"" group:"record" help:"The model portfolio: days, events, digest, rebuild"`
 	Ledger    ledgerCommand    `cmd:"" group:"record" help:"Look at the git ledger of the picks"`
 	Chain     chainCommand     `cmd:"" group:"record" help:"Look at the attestations on the L2; set them up"`
-	Log       logCommand       `cmd:"" group:"record" help:"The transparency log: how it stands, and its keys"`
+	Log       logCommand       `cmd:"" group:"record" help:"The transparency log: its state and its keys"`
 	Witness   witnessCommand   `cmd:"" group:"record" help:"Cosign logs of others: make a witness, add a log, serve"`
 	Verify    verifyCommand    `cmd:"" group:"record" help:"Check a server's public record without trusting it"`
-	Scorecard scorecardCommand `cmd:"" group:"record" help:"Recompute what a server's forecasts were worth"`
+	Scorecard scorecardCommand `cmd:"" group:"record" help:"Recompute the scores of a server's forecasts"`
 
 	Keys     keysCommand     `cmd:"" group:"clients" help:"Print the API keys; revoke, credit, grant or move one"`
 	Payments paymentsCommand `cmd:"" group:"clients" help:"Print payments by request; reconcile them with the chain"`

@@ -45,7 +45,7 @@ func (c runsShow) show(ctx context.Context, p *program, db *postgres.DB) error {
 		return err
 	}
 	if len(list) == 0 {
-		return fmt.Errorf("there is no run %d", c.ID)
+		return fmt.Errorf("unknown run %d", c.ID)
 	}
 	attempts, err := db.Attempts(ctx, c.ID)
 	if err != nil {

@@ -219,7 +219,7 @@ func TestNoFormOfAProgrammingLanguageIsShownToAPerson(t *testing.T) {
 		{[]string{"backup", "--keep=-1", "/nowhere/backups"}, "--keep=-1 keeps no backup: 1 or more"},
 		{[]string{"runs", "--database-url=postgres://127.0.0.1:1/x", "--database-worker-url=postgres://127.0.0.1:2/x"}, "DATABASE_WORKER_URL: "},
 		{[]string{"runs", "--database-worker-url=postgres://127.0.0.1:port/x"}, "DATABASE_WORKER_URL: "},
-		{[]string{"explain", "crack-spraed-321"}, `there is no signal "crack-spraed-321"; did you mean crack-spread-321?`},
+		{[]string{"explain", "crack-spraed-321"}, `unknown signal "crack-spraed-321"; did you mean crack-spread-321?`},
 		{[]string{"reparse", "--source=eia-petroleum-spots", "--database-url=postgres://127.0.0.1:1/x"}, "127.0.0.1"},
 	} {
 		code, out := told(t, c.args...)

@@ -84,7 +84,7 @@ func (c sandboxFault) Run(ctx context.Context, p *program) error {
 		}
 		rest, _ := world.Without(list, c.Source)
 		if err := world.SaveTroubles(p.troublesFile(), append(rest, one)); err != nil {
-			return fmt.Errorf("%w (STATE_DIR is that of the workers?)", err)
+			return fmt.Errorf("%w (is STATE_DIR the folder of the workers?)", err)
 		}
 		until := "until `tidemark sandbox clear " + c.Source + "`"
 		if !one.Until.IsZero() {

@@ -58,7 +58,7 @@ type scheduleRun struct {
 	Subject string    `arg:"" help:"What it is run for: the source, the signal, or as the schedule names it."`
 	For     time.Time `format:"2006-01-02T15:04:05Z07:00" help:"The logical time (RFC 3339). Default: the world's time."`
 	Reason  reason    `default:"asked for on the command line" help:"Why, for the run log."`
-	Wait    bool      `help:"Wait for the end of the run, or of its first attempt where that fails: exit status 1 then."`
+	Wait    bool      `help:"Wait for the end of the run, or of its first attempt if that fails: exit status 1 then."`
 }
 
 // Run records a run for now, or for a given time. The scheduler and the workers then run it.
@@ -122,7 +122,7 @@ func (p *program) awaitRun(ctx context.Context, db *postgres.DB, id int64) error
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("no longer waited for: run %d goes on in the workers (`tidemark runs show %d`)", id, id)
+			return fmt.Errorf("no longer waited for: run %d continues in the workers (`tidemark runs show %d`)", id, id)
 		case <-tick.C:
 		}
 	}

@@ -25,7 +25,7 @@ type signalsCommand struct {
 type signalsList struct {
 	format
 
-	ID string `arg:"" optional:"" help:"A signal, of which every change of state is printed."`
+	ID string `arg:"" optional:"" help:"A signal. Every change of its state is printed."`
 }
 
 // Run prints the states of the signals with their causes.
@@ -167,5 +167,5 @@ func (p *program) definition(id string) (signals.Definition, error) {
 		}
 		known = append(known, d.ID)
 	}
-	return signals.Definition{}, usageError{fmt.Errorf("there is no signal %q%s", id, nearest.SuggestOr(id, known...))}
+	return signals.Definition{}, usageError{fmt.Errorf("unknown signal %q%s", id, nearest.SuggestOr(id, known...))}
 }

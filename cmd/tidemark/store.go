@@ -77,7 +77,7 @@ func (p *program) explainLost(err error) error {
 	case !ok:
 		return err
 	case lost.Cold:
-		return fmt.Errorf("ARCHIVE_COLD_URL (%s): %w Mount it, or set ARCHIVE_COLD_URL to where it is. If it is lost for good: `tidemark archive begin`",
+		return fmt.Errorf("ARCHIVE_COLD_URL (%s): %w Mount it, or set ARCHIVE_COLD_URL to its place. If it is lost for good: `tidemark archive begin`",
 			p.settings.ColdURL, lost)
 	}
 	name := "ARCHIVE_URL (" + p.archiveURL() + ")"

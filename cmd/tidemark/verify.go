@@ -20,12 +20,12 @@ type verifyCommand struct {
 	config.Address
 
 	URL        string   `help:"The server. Default: PUBLIC_URL, or else ADDR." placeholder:"URL"`
-	Ledger     string   `help:"The git ledger to compare with, a folder or an address. Default: the one that the server names." placeholder:"REPO"`
+	Ledger     string   `help:"The git ledger to compare with, a folder or an address. Default: the ledger that the server names." placeholder:"REPO"`
 	Signers    string   `help:"A file of allowed signers: every commit of the ledger must carry a good signature of one of them." placeholder:"FILE"`
-	RPC        []string `name:"rpc" help:"A node of the chain with the attestations, one that you trust; may be given again. Default: a server on this machine names its own." placeholder:"URL"`
+	RPC        []string `name:"rpc" help:"A trusted node of the chain with the attestations; may be given again. Default: a server on this machine names its own." placeholder:"URL"`
 	Attester   string   `help:"The account that must have attested, as you know it from elsewhere." placeholder:"ADDRESS"`
 	Checkpoint string   `help:"What you know of the chain from an earlier day: its length and the hash that it ended in, as LENGTH:HASH." placeholder:"LENGTH:HASH"`
-	Require    string   `help:"The verdict that must be reached: witnessed, or the default: anything but contradicted. Exit status 3 where it is not." enum:"consistent,witnessed" default:"consistent"`
+	Require    string   `help:"The verdict that must be reached: witnessed, or the default: anything but contradicted. Exit status 3 if it is not." enum:"consistent,witnessed" default:"consistent"`
 	Proof      string   `help:"A .tlog-proof file to check instead, without any network: that its leaf is in the log, and who cosigned. Needs --policy." placeholder:"FILE"`
 	Policy     string   `help:"Your policy for --proof: the log's key, the witnesses that you know and how many of them count (C2SP tlog-policy)." placeholder:"FILE"`
 	JSON       bool     `name:"json" help:"Print the report as JSON."`
@@ -150,7 +150,7 @@ func parseCheckpoint(s string) (chain.Checkpoint, error) {
 	n, err := strconv.ParseInt(length, 10, 64)
 	c := chain.Checkpoint{Length: n, Head: strings.ToLower(head), Date: "2000-01-01"}
 	if _, bad := chain.Resume(c); err != nil || bad != nil || n < 1 {
-		return c, fmt.Errorf("--checkpoint: %q is no LENGTH:HASH (a number, a colon and 64 hex digits)", s)
+		return c, fmt.Errorf("--checkpoint: %q is not LENGTH:HASH (a number, a colon and 64 hex digits)", s)
 	}
 	return c, nil
 }

@@ -153,7 +153,7 @@ func (c client) tour(ctx context.Context, out io.Writer) error {
 	}
 	var refused *problem
 	if err := c.call(ctx, http.MethodGet, "/api/v1/research/NOSUCH", nil, nil); !errors.As(err, &refused) || refused.Code != "unknown_ticker" {
-		return fmt.Errorf("research about a company that nobody knows: %w", err)
+		return fmt.Errorf("research about an unknown company: %w", err)
 	}
 	return c.call(ctx, http.MethodDelete, "/api/v1/keys/current", nil, nil)
 }

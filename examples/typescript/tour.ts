@@ -58,7 +58,7 @@ const research = must(await api.GET("/api/v1/research/{ticker}", { params: { pat
 console.log(research.data.summary_why);
 
 const unknown = await api.GET("/api/v1/research/{ticker}", { params: { path: { ticker: "NOSUCH" } } });
-if (unknown.error?.code !== "unknown_ticker") throw new Error("research about a company that nobody knows");
+if (unknown.error?.code !== "unknown_ticker") throw new Error("research about an unknown company");
 
 const account = must(await api.GET("/api/v1/account"));
 console.log(`${account.data.balance?.amount ?? "no"} ${account.data.balance?.currency ?? ""} left`);

@@ -21,7 +21,7 @@ func (s *Store) SetColdStore(colder *Store) { s.colder = colder }
 func (s *Store) ColdStore() *Store { return s.colder }
 
 // ErrNoColdStore is the error of a store that has no colder one.
-var ErrNoColdStore = errors.New("there is no colder archive")
+var ErrNoColdStore = errors.New("no cold archive is set")
 
 // ColdResult is the result of MoveCold.
 type ColdResult struct {
@@ -80,7 +80,7 @@ func (s *Store) MoveCold(ctx context.Context, before time.Time) (done ColdResult
 }
 
 // errBroken is the error of a stored body that does not have its digest.
-var errBroken = errors.New("it is corrupt and stays where it is")
+var errBroken = errors.New("it is corrupt and is not moved")
 
 // cool moves one body. It returns false where another worker has just moved it.
 func (s *Store) cool(ctx context.Context, key, digest string) (bool, error) {

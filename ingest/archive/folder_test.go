@@ -77,7 +77,7 @@ func TestABadLineIsNamedByItsNumber(t *testing.T) {
 		{"no such status", headerLine + entryLine(`,"status":42`), "line 2: status 42"},
 		{"a local URL", headerLine + entryLine(`,"url":"file:///etc/passwd"`), "line 2: url"},
 		{"credentials", headerLine + entryLine(`,"url":"https://a:b@upstream.example/"`), "line 2: the url holds credentials"},
-		{"a header that splits", headerLine + entryLine(`,"header":{"ETag":"a\r\nb"}`), `line 2: header "ETag"`},
+		{"a header that splits", headerLine + entryLine(`,"header":{"ETag":"a\r\nb"}`), `line 2: "ETag" is not a header`},
 		{"no time", headerLine + entryLine(`,"fetched_at":null,"fetched_at":"0001-01-01T00:00:00Z"`), "line 2: no fetched_at"},
 		{"negative length", headerLine + entryLine(`,"bytes":-1`), "line 2: bytes -1"},
 		{"an endless line", headerLine + strings.Repeat(" ", 2<<20), "line 2: longer than 1048576 bytes"},
@@ -208,7 +208,7 @@ func TestAMissingOrCorruptBodyIsNamed(t *testing.T) {
 			if err := os.Remove(file); err != nil {
 				t.Fatal(err)
 			}
-		}, "there is no blobs/ba/" + abc},
+		}, "blobs/ba/" + abc + " is missing"},
 		{"corrupt", func(t *testing.T, file string) {
 			if err := os.WriteFile(file, []byte("abd"), 0o600); err != nil {
 				t.Fatal(err)

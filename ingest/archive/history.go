@@ -210,7 +210,7 @@ func (f *Folder) holds(h historyHeader) error {
 			h.Exchanges, HistoryName)
 	}
 	if n != h.Exchanges || hex.EncodeToString(digest.Sum(nil)) != h.Manifest {
-		return fmt.Errorf("the %s is not that of the %s beside it: make the folder anew", HistoryName, ManifestName)
+		return fmt.Errorf("the %s does not belong to the %s in the folder: write the folder again", HistoryName, ManifestName)
 	}
 	return nil
 }

@@ -161,14 +161,14 @@ func checkFetch(f series.Fetch) error {
 	case f.Bytes < 0:
 		return fmt.Errorf("bytes %d, expected 0 or more", f.Bytes)
 	case f.NotModified != (f.Status == http.StatusNotModified):
-		return fmt.Errorf("status %d with not_modified %t: not_modified is that of 304", f.Status, f.NotModified)
+		return fmt.Errorf("status %d with not_modified %t: not_modified belongs to 304", f.Status, f.NotModified)
 	}
 	if !utf8.ValidString(f.Source + f.URL) {
 		return errors.New("a source or url that is not UTF-8")
 	}
 	for name, v := range f.Header {
 		if name == "" || !utf8.ValidString(name+v) || strings.ContainsAny(name+v, "\x00\r\n") {
-			return fmt.Errorf("header %q is none of HTTP's", name)
+			return fmt.Errorf("%q is not a header of HTTP", name)
 		}
 	}
 	return nil

@@ -125,7 +125,7 @@ func (s *Store) present() error {
 	now, err := os.Stat(s.folder)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("the folder %s is gone: is its disk mounted?", s.folder)
+		return fmt.Errorf("the folder %s is missing: is its disk mounted?", s.folder)
 	case err != nil:
 		return err
 	case !os.SameFile(s.opened, now):
@@ -166,7 +166,7 @@ func (s *Store) Reach(ctx context.Context) error {
 	case err != nil:
 		return fmt.Errorf("reach the archive: %w", err)
 	case !there:
-		return errors.New("reach the archive: there is no such folder or bucket, or it may not be listed")
+		return errors.New("reach the archive: unknown folder or bucket, or it may not be listed")
 	case s.colder != nil:
 		return s.colder.Reach(ctx)
 	}
@@ -248,7 +248,7 @@ func (s *Store) get(ctx context.Context, digest string) ([]byte, error) {
 	if broken != nil {
 		return nil, broken
 	}
-	return nil, fmt.Errorf("%w: there is no %s", ingest.ErrNotArchived, blobKey(digest))
+	return nil, fmt.Errorf("%w: %s is missing", ingest.ErrNotArchived, blobKey(digest))
 }
 
 // gzipPool holds idle compressors: making one takes longer than compressing a small body.

@@ -51,7 +51,7 @@ func parse(r ingest.Response) (ingest.Batch, error) {
 	var q fetchRequest
 	if len(r.Request.Body) > 0 {
 		if err := json.Unmarshal(r.Request.Body, &q); err != nil {
-			return ingest.Batch{}, fmt.Errorf("parse an answer of the BLS: the question is none: %w", err)
+			return ingest.Batch{}, fmt.Errorf("parse an answer of the BLS: invalid request: %w", err)
 		}
 	}
 	if q.First == "" {
@@ -105,7 +105,7 @@ func (f figure) readings(data []datum) ([]series.Reading, error) {
 		}
 		month, err := time.Parse("2006M01", d.Year+d.Period)
 		if err != nil || month.Year() < 1900 {
-			return nil, fmt.Errorf("%.10q %.10q is no month", d.Year, d.Period)
+			return nil, fmt.Errorf("%.10q %.10q is not a month", d.Year, d.Period)
 		}
 		if n := len(list); n > 0 && !month.Before(list[n-1].ObservedAt) {
 			return nil, fmt.Errorf("%s follows %s, want descending months", month.Format("2006-01"), list[n-1].ObservedAt.Format("2006-01"))

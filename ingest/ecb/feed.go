@@ -30,7 +30,7 @@ func parseFeed(after string, body []byte) (ingest.Batch, error) {
 		return ingest.Batch{}, errors.New("parse the feed of press releases: it has no items")
 	}
 	if _, err := time.Parse(compactDate, after); err != nil {
-		return ingest.Batch{}, errors.New("parse the feed of press releases: the request's after is no date")
+		return ingest.Batch{}, errors.New("parse the feed of press releases: the request's after is not a date")
 	}
 	paths := map[string]string{}
 	for _, item := range feed.Items {
@@ -59,7 +59,7 @@ func followingRelease(paths []string) (*ingest.Request, error) {
 	}
 	for _, p := range paths {
 		if _, ok := releaseDay(p); !ok {
-			return nil, fmt.Errorf("%.100q is no release on a decision", p)
+			return nil, fmt.Errorf("%.100q is not a release on a decision", p)
 		}
 	}
 	u := url.URL{Scheme: "https", Host: pressHost, Path: paths[0]}

@@ -71,7 +71,7 @@ func parsePortal(q url.Values, body []byte) (ingest.Batch, error) {
 func percent(s string) (float64, error) {
 	v, err := strconv.ParseFloat(s, 64)
 	if err != nil || !(v > -100 && v < 100) {
-		return 0, fmt.Errorf("%.40q is no rate", s)
+		return 0, fmt.Errorf("%.40q is not a rate", s)
 	}
 	return v, nil
 }

@@ -32,7 +32,7 @@ func source(t testing.TB, id string) ingest.Source {
 			return s
 		}
 	}
-	t.Fatalf("there is no source %q", id)
+	t.Fatalf("unknown source %q", id)
 	return ingest.Source{}
 }
 

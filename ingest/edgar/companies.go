@@ -40,7 +40,7 @@ func Companies(userAgent string) ingest.Source {
 			case exchangesPath:
 				err = list.readExchanges(r.Body)
 			default:
-				err = errors.New("there is no list of companies at this path")
+				err = errors.New("no list of companies is at this path")
 			}
 			if err == nil && len(list.companies) == 0 {
 				err = errors.New("the list is empty")

@@ -115,7 +115,7 @@ func parseCurrent(r ingest.Response) (ingest.Batch, error) {
 	from := time.Time{}
 	if text := q.Get(fromParam); text != "" {
 		if from, err = time.Parse(time.RFC3339, text); err != nil {
-			return ingest.Batch{}, fmt.Errorf("%s %.40q of the request is no instant", fromParam, text)
+			return ingest.Batch{}, fmt.Errorf("%s %.40q of the request is not an instant", fromParam, text)
 		}
 	}
 	next := start + currentRows

@@ -23,7 +23,7 @@ func document(body []byte, member func(s stream, name string) error) error {
 		return err
 	}
 	if _, err := s.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("something stands behind the end of the JSON object")
+		return errors.New("text follows the end of the JSON object")
 	}
 	return nil
 }
@@ -91,7 +91,7 @@ func (c *cik) UnmarshalJSON(raw []byte) error {
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n <= 0 || len(strings.TrimLeft(text, "0")) > 10 {
-		return fmt.Errorf("%.40s is no CIK", raw)
+		return fmt.Errorf("%.40s is not a CIK", raw)
 	}
 	*c = cik(n)
 	return nil

@@ -58,7 +58,7 @@ func follow(r ingest.Request, address string) *ingest.Request {
 }
 
 // errNoUniverse refuses a source that was given no company.
-var errNoUniverse = errors.New("the universe is empty: there is no company to ask about")
+var errNoUniverse = errors.New("the universe is empty: no company can be asked about")
 
 // each is an address for each company of a universe.
 func each(universe []equity.CIK, address func(equity.CIK) string) ([]string, error) {

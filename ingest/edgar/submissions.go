@@ -174,7 +174,7 @@ func wanted(files []olderFile, id equity.CIK, from string) ([]string, error) {
 			return nil, fmt.Errorf("%.80q names no older page of this company", f.Name)
 		}
 		if _, err := time.Parse(time.DateOnly, f.To); err != nil {
-			return nil, fmt.Errorf("the page %s ends on %.40q, which is no date", f.Name, f.To)
+			return nil, fmt.Errorf("the page %s ends on %.40q, which is not a date", f.Name, f.To)
 		}
 		if f.To >= from && !slices.Contains(numbers, m[2]) {
 			numbers = append(numbers, m[2])

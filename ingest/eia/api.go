@@ -79,7 +79,7 @@ func (g group) parseAPI(u *url.URL, r ingest.Response) (ingest.Batch, error) {
 	q := u.Query()
 	h, err := g.history(q.Get("facets[series][]"))
 	if err == nil && u.Path != "/v2/"+h.route+"/data/" {
-		err = fmt.Errorf("path %q is not that of %s", u.Path, h.id)
+		err = fmt.Errorf("path %q does not belong to %s", u.Path, h.id)
 	}
 	if err != nil {
 		return ingest.Batch{}, fmt.Errorf("parse eia api answer: %w", err)

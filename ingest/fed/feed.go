@@ -45,7 +45,7 @@ func parseFeed(since, after string, body []byte) (ingest.Batch, error) {
 	}
 	if since != "" {
 		if _, err := time.Parse(compactDate, since); err != nil {
-			return ingest.Batch{}, errors.New("parse the feed of press releases: the request's since is no date")
+			return ingest.Batch{}, errors.New("parse the feed of press releases: the request's since is not a date")
 		}
 	}
 	return ingest.Batch{Next: &ingest.Request{URL: statementsURL(days[first:])}}, nil

@@ -92,7 +92,7 @@ func mixed(s string) (float64, error) {
 	}
 	v, err := strconv.Atoi(whole)
 	if err != nil || v > 99 {
-		return 0, fmt.Errorf("%.20q is no rate", s)
+		return 0, fmt.Errorf("%.20q is not a rate", s)
 	}
 	if fraction == "" {
 		return float64(v), nil
@@ -101,7 +101,7 @@ func mixed(s string) (float64, error) {
 	n, nerr := strconv.Atoi(above)
 	d, derr := strconv.Atoi(below)
 	if nerr != nil || derr != nil || n <= 0 || n >= d || d > 16 {
-		return 0, fmt.Errorf("%.20q is no rate", s)
+		return 0, fmt.Errorf("%.20q is not a rate", s)
 	}
 	return float64(v) + float64(n)/float64(d), nil
 }

@@ -193,10 +193,10 @@ func (f figure) readings(rows []row) ([]series.Reading, error) {
 func (f figure) reading(r row) (series.Reading, error) {
 	day, err := time.Parse(time.DateOnly, r.date)
 	if err != nil || !day.After(time.Time{}) { // The zero time means no date, and no figure is older.
-		return series.Reading{}, fmt.Errorf("%.40q is no date", r.date)
+		return series.Reading{}, fmt.Errorf("%.40q is not a date", r.date)
 	}
 	if !f.begins(day) {
-		return series.Reading{}, fmt.Errorf("%s is no date of a figure that is %s", r.date, f.frequency)
+		return series.Reading{}, fmt.Errorf("%s is not a date of a figure that is %s", r.date, f.frequency)
 	}
 	reading := series.Reading{Series: f.series(), ObservedAt: day}
 	if r.value == "" || r.value == missing {

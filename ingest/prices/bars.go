@@ -61,7 +61,7 @@ func settle(bars []equity.Bar, q fetchRequest, fetched time.Time) ([]equity.Bar,
 			return nil, errNoBar
 		}
 		if newest := kept[len(kept)-1].Date; today.Sub(newest) > stale*24*time.Hour {
-			return nil, fmt.Errorf("stale: the newest bar is that of %s", newest.Format(time.DateOnly))
+			return nil, fmt.Errorf("stale: the newest bar is of %s", newest.Format(time.DateOnly))
 		}
 	}
 	return kept, nil
@@ -119,7 +119,7 @@ func priceText(text string) (equity.Price, error) {
 	}
 	v, err := strconv.ParseFloat(text, 64)
 	if err != nil || !(v > 0) {
-		return "", fmt.Errorf("%.40q is no price above zero", text)
+		return "", fmt.Errorf("%.40q is not a price above zero", text)
 	}
 	return priceOf(v)
 }

@@ -25,7 +25,7 @@ const (
 	csvSource   = "csv"
 )
 
-var errFolder = errors.New("these prices are read from the operator's folder, there is nobody to ask")
+var errFolder = errors.New("these prices are read from the operator's folder: no publisher can be asked")
 
 // CSV declares the operator's folder as a source, so that its files are archived, recorded and parsed again like any response. It sends no
 // requests: CSVImport reads the folder.
@@ -208,7 +208,7 @@ func (s sheet) dayActions(row []string, share equity.CIK, date time.Time) ([]equ
 func amount(text string) (equity.Price, error) {
 	v, err := strconv.ParseFloat(text, 64)
 	if err != nil {
-		return "", fmt.Errorf("%.40q is no amount", text)
+		return "", fmt.Errorf("%.40q is not an amount", text)
 	}
 	return cashOf(v)
 }
@@ -227,7 +227,7 @@ func writtenTerms(text string) (gained, given float64, err error) {
 	v, err := strconv.ParseFloat(text, 64)
 	switch {
 	case err != nil:
-		return 0, 0, fmt.Errorf("%.40q is no split", text)
+		return 0, 0, fmt.Errorf("%.40q is not a split", text)
 	case v == 0:
 		return 1, 1, nil
 	}

@@ -113,7 +113,7 @@ func TestOneBrokenFileDoesNotStopTheOthers(t *testing.T) {
 	if len(got) != 1 || got[0].Batch.Bars[0].CIK != 1067983 {
 		t.Errorf("%d files are good, want that of BRK-B", len(got))
 	}
-	if !errors.Is(err, ingest.Layout) || !strings.Contains(err.Error(), "AAPL") || !strings.Contains(err.Error(), "stale: the newest bar is that of 2026-06-23") {
+	if !errors.Is(err, ingest.Layout) || !strings.Contains(err.Error(), "AAPL") || !strings.Contains(err.Error(), "stale: the newest bar is of 2026-06-23") {
 		t.Errorf("%v", err)
 	}
 	if len(r.ledger.Rows) != 3 {
@@ -140,7 +140,7 @@ func TestAFileTooLargeIsRefusedWhole(t *testing.T) {
 func TestALedgerThatFailsIsTheProgramsTrouble(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, map[string]string{"AAPL.csv": "date,close\n2026-07-23,321.66\n"})
-	r.ledger.Fail = errors.New("the database is away")
+	r.ledger.Fail = errors.New("the database is unavailable")
 	got, err := r.Collect(t.Context(), 1)
 	if len(got) != 0 || !errors.Is(err, r.ledger.Fail) || errors.Is(err, ingest.Refused) {
 		t.Errorf("%d files, %v", len(got), err)

@@ -85,10 +85,10 @@ func nasdaqQuestion(address string) (fetchRequest, string, error) {
 	}
 	v := u.Query()
 	if q.from, err = day(v.Get("fromdate")); err != nil {
-		return q, "", errors.New("fromdate of the request is no date")
+		return q, "", errors.New("fromdate of the request is not a date")
 	}
 	if q.to, err = day(v.Get("todate")); err != nil {
-		return q, "", errors.New("todate of the request is no date")
+		return q, "", errors.New("todate of the request is not a date")
 	}
 	if !q.to.IsZero() {
 		q.to = q.to.AddDate(0, 0, -1)
@@ -205,7 +205,7 @@ func plainNumber(text string) (plain string, stated bool, err error) {
 	}
 	m := writtenNumber.FindStringSubmatch(text)
 	if m == nil {
-		return "", false, fmt.Errorf("%.40q is no number", text)
+		return "", false, fmt.Errorf("%.40q is not a number", text)
 	}
 	return strings.ReplaceAll(m[1], ",", "") + m[2], true, nil
 }

@@ -47,7 +47,7 @@ type fetchRequest struct {
 }
 
 var (
-	errNoShares = errors.New("there is no share to ask the prices of")
+	errNoShares = errors.New("no share is known whose prices can be asked for")
 	errNoShare  = errors.New("the request does not say whose prices it asks for")
 )
 

@@ -22,7 +22,7 @@ const (
 	tiingoStart = "1962-01-02"
 )
 
-var errNoKey = errors.New("the setting TIINGO_API_KEY is empty: tiingo answers nobody without a key")
+var errNoKey = errors.New("the setting TIINGO_API_KEY is empty: tiingo requires a key")
 
 // Tiingo declares the daily prices of Tiingo, which needs a key. It states the prices as they were, with the dividends and splits of
 // each day. The free plan allows 50 questions an hour and 500 shares a month, for internal use.
@@ -84,10 +84,10 @@ func tiingoQuestion(address string) (fetchRequest, error) {
 	}
 	v := u.Query()
 	if q.from, err = day(v.Get("startDate")); err != nil {
-		return q, errors.New("startDate of the request is no date")
+		return q, errors.New("startDate of the request is not a date")
 	}
 	if q.to, err = day(v.Get("endDate")); err != nil {
-		return q, errors.New("endDate of the request is no date")
+		return q, errors.New("endDate of the request is not a date")
 	}
 	return q, nil
 }

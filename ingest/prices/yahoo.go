@@ -90,7 +90,7 @@ func yahooQuestion(address string) (fetchRequest, error) {
 		q.from = dateOf(time.Unix(from, 0))
 	}
 	if q.to, err = day(v.Get(toParam)); err != nil {
-		return q, errors.New(toParam + " of the request is no date")
+		return q, errors.New(toParam + " of the request is not a date")
 	}
 	return q, nil
 }

@@ -66,7 +66,7 @@ func readGrid(body []byte, month time.Time) (grid, error) {
 		case err != nil:
 			return grid{}, err
 		case len(bytes.TrimSpace(line)) > 0:
-			return grid{}, fmt.Errorf("line %d goes on after the last of %d latitudes: %.40q", in.n, gridRows, line)
+			return grid{}, fmt.Errorf("line %d continues after the last of %d latitudes: %.40q", in.n, gridRows, line)
 		}
 	}
 }
@@ -151,7 +151,7 @@ func (l *lines) next() ([]byte, error) {
 	l.at += int64(len(line))
 	switch {
 	case l.at > maxText:
-		return nil, fmt.Errorf("the text goes on after %d bytes", maxText)
+		return nil, fmt.Errorf("the text continues after %d bytes", maxText)
 	case err == nil:
 		line = line[:len(line)-1]
 	case errors.Is(err, bufio.ErrBufferFull):

@@ -208,12 +208,12 @@ func TestGridsThatAreNotWhatTheyShouldBe(t *testing.T) {
 		{"a sign alone", change(cells, cells[:76]+"   -\n"), `cell 2060: "   -" is not a number`},
 		{"two signs", change(cells, cells[:76]+" --5\n"), `cell 2060: " --5" is not a number`},
 		{"a blank within a number", change(cells, cells[:76]+" 1 2\n"), `cell 2060: " 1 2" is not a number`},
-		{"more after the end", good + "lat=   90.0625\n", "goes on after the last of 1440 latitudes"},
+		{"more after the end", good + "lat=   90.0625\n", "continues after the last of 1440 latitudes"},
 		{"one latitude short", good[:strings.LastIndex(good, "lat=")], "read latitude 1440 of 1440: unexpected EOF"},
 		{"only the head", good[:strings.Index(good, "lat=")], "read latitude 1 of 1440: unexpected EOF"},
 		{"only the first line", good[:strings.Index(good, "\n")], "read the head: unexpected EOF"},
 		{"a line without end", strings.Repeat("x", 100_000), "longer than any of a grid"},
-		{"blank lines without end", good + strings.Repeat("\n", 20<<20), "the text goes on after"},
+		{"blank lines without end", good + strings.Repeat("\n", 20<<20), "the text continues after"},
 	} {
 		r.Body = []byte(tc.text)
 		if batch, err := temis.Source().Parse(r); err == nil || !strings.Contains(err.Error(), tc.want) {

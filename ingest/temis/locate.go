@@ -95,7 +95,7 @@ func unpack(body []byte) (text []byte, members []member, err error) {
 		m.to, m.end = len(body)-packed.Len(), len(text)
 		members = append(members, m)
 		if len(text) > maxText {
-			return nil, nil, fmt.Errorf("the text goes on after %d bytes", maxText)
+			return nil, nil, fmt.Errorf("the text continues after %d bytes", maxText)
 		}
 		if err := unpacked.Reset(packed); err != nil {
 			if errors.Is(err, io.EOF) {

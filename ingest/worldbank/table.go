@@ -160,7 +160,7 @@ func (t *table) readMonth(row int, cells []string) error {
 	text := cell(cells, 0)
 	month, err := time.Parse("2006M01", text)
 	if err != nil || month.Before(epoch) {
-		return fmt.Errorf("row %d: %q is no month", row, text)
+		return fmt.Errorf("row %d: %q is not a month", row, text)
 	}
 	if t.last.IsZero() {
 		t.first = month
@@ -229,7 +229,7 @@ func parseNumber(text string) (float64, error) {
 		return 0, fmt.Errorf("read number: %w", err)
 	}
 	if math.Abs(value) > maxPrice {
-		return 0, fmt.Errorf("%.40q is no price in dollars per million Btu", text)
+		return 0, fmt.Errorf("%.40q is not a price in dollars per million Btu", text)
 	}
 	scale := math.Pow10(decimals)
 	return math.Round(value*scale) / scale, nil

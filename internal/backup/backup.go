@@ -231,7 +231,7 @@ func (in Installation) saveLedger(ctx context.Context, db *postgres.DB, work str
 func Verify(ctx context.Context, folder string) (m Manifest, err error) {
 	text, err := os.ReadFile(filepath.Join(folder, manifestFile))
 	if errors.Is(err, fs.ErrNotExist) {
-		return m, fmt.Errorf("%s is no whole backup: it has no %s", folder, manifestFile)
+		return m, fmt.Errorf("%s is not a complete backup: it has no %s", folder, manifestFile)
 	}
 	if err != nil {
 		return m, fmt.Errorf("verify the backup: %w", err)

@@ -31,7 +31,7 @@ func (s Settings) Clocks() (Clocks, error) {
 		}
 		at, err := time.Parse("15:04", one.value)
 		if err != nil {
-			errs = append(errs, fmt.Errorf("%s: %q is no clock time like 17:30", one.name, one.value))
+			errs = append(errs, fmt.Errorf("%s: %q is not a clock time like 17:30", one.name, one.value))
 			continue
 		}
 		*one.to = time.Duration(at.Hour())*time.Hour + time.Duration(at.Minute())*time.Minute

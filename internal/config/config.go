@@ -120,7 +120,7 @@ func (s Settings) Validate(names ...string) error {
 			continue
 		}
 		if _, _, err := net.SplitHostPort(a.value); err != nil {
-			bad(a.name, "%q is no host:port", a.value)
+			bad(a.name, "%q is not host:port", a.value)
 		}
 	}
 	if n := len(s.OpsToken); n > 0 && n < 20 {
@@ -140,14 +140,14 @@ func (s Settings) Validate(names ...string) error {
 	}
 	for _, a := range []struct{ name, value string }{{"EAS_ADDRESS", s.EASAddress}, {"EAS_SCHEMA_REGISTRY", s.EASSchemaRegistry}} {
 		if !isAddress(a.value) {
-			bad(a.name, "%q is no address (0x and 40 hex digits)", a.value)
+			bad(a.name, "%q is not an address (0x and 40 hex digits)", a.value)
 		}
 	}
 	if s.AttesterDailyGwei < 1 || s.AttesterDailyGwei > math.MaxInt64/1_000_000_000 {
-		bad("ATTESTER_DAILY_GWEI", "%d is no amount from 1 to %d", s.AttesterDailyGwei, math.MaxInt64/1_000_000_000)
+		bad("ATTESTER_DAILY_GWEI", "%d is not an amount from 1 to %d", s.AttesterDailyGwei, math.MaxInt64/1_000_000_000)
 	}
 	if s.AttesterMaxGwei < 1 || s.AttesterMaxGwei > 1e6 {
-		bad("ATTESTER_MAX_GWEI", "%d is no amount from 1 to 1000000", s.AttesterMaxGwei)
+		bad("ATTESTER_MAX_GWEI", "%d is not an amount from 1 to 1000000", s.AttesterMaxGwei)
 	}
 	if s.BillingModel != "" && s.BillingModel != "balance" && s.BillingModel != "plan" {
 		bad("BILLING_MODEL", "%q is none of balance, plan", s.BillingModel)
@@ -205,7 +205,7 @@ func (s Settings) Validate(names ...string) error {
 		bad("OTEL_EXPORTER_OTLP_TIMEOUT", "%d is less than 1", s.OTLPTimeout)
 	}
 	if s.OTelTracesShare < 0 || s.OTelTracesShare > 1 || math.IsNaN(s.OTelTracesShare) {
-		bad("OTEL_TRACES_SAMPLER_ARG", "%v is no part from 0 to 1", s.OTelTracesShare)
+		bad("OTEL_TRACES_SAMPLER_ARG", "%v is not a number from 0 to 1", s.OTelTracesShare)
 	}
 	if s.AlertRunwayDays < 1 {
 		bad("ALERT_RUNWAY_DAYS", "%d is less than 1", s.AlertRunwayDays)

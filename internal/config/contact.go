@@ -29,5 +29,5 @@ func (s Settings) contactFault() string {
 	case err == nil && u.Scheme == "mailto" && u.Opaque != "", err == nil && u.Scheme == "https" && u.Host != "":
 		return ""
 	}
-	return "it is no address of the form mailto:security@example.com or https://example.com/security"
+	return "it is not an address of the form mailto:security@example.com or https://example.com/security"
 }

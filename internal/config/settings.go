@@ -205,7 +205,7 @@ type Followed struct {
 // Clock holds the daily clock times of the record.
 type Clock struct {
 	PickAt     string `env:"PICK_AT" default:"17:30" help:"Clock time in New York at which the pick of a trading day is made, after the close."`
-	PickCutoff string `env:"PICK_CUTOFF" default:"22:00" help:"Clock time in New York until which a pick waits for the day's closing prices. Without them the day is recorded as one without a pick."`
+	PickCutoff string `env:"PICK_CUTOFF" default:"22:00" help:"Clock time in New York until which a pick waits for the day's closing prices. Without them the day is recorded without a pick."`
 	AnnounceAt string `env:"ANNOUNCE_AT" default:"18:00" help:"Clock time in New York at which the pick of a day becomes public."`
 }
 

@@ -104,7 +104,7 @@ func (c *Chain) knows(line []byte) error {
 		return fmt.Errorf("it is the chain with the id %d, not %d", first.ChainID, id)
 	}
 	if first.First != c.blocks[0].hash {
-		return errors.New("it began with other contracts or accounts than this program's: remove it to begin anew")
+		return errors.New("it began with other contracts or accounts than this program's: remove it to begin again")
 	}
 	return nil
 }
@@ -132,7 +132,7 @@ func (c *Chain) again(line []byte) error {
 		return fmt.Errorf("block %d: %w", l.Number, err)
 	}
 	if b.hash != l.Hash {
-		return fmt.Errorf("block %d comes to be %s and was %s: remove the file to begin anew", l.Number, b.hash, l.Hash)
+		return fmt.Errorf("block %d is now %s and was %s: remove the file to begin again", l.Number, b.hash, l.Hash)
 	}
 	c.add(b)
 	return nil

@@ -159,7 +159,7 @@ func (o PostgresOptions) binaries(ctx context.Context, h *stateDir, want int) (p
 	case chosen == nil:
 		return postgresBinaries{}, fmt.Errorf("PostgreSQL: %w", ErrNotInstalled)
 	case want != 0 && chosen.major != want:
-		return postgresBinaries{}, fmt.Errorf("the data in %s was made by PostgreSQL %d, but this machine has PostgreSQL %s (%s): install version %d, or move the folder away to begin anew, or choose another with the setting STATE_DIR",
+		return postgresBinaries{}, fmt.Errorf("the data in %s was made by PostgreSQL %d, but this machine has PostgreSQL %s (%s): install version %d, or move the folder away to begin again, or choose another with the setting STATE_DIR",
 			h.dir, want, chosen.version, chosen.dir, want)
 	}
 	return *chosen, nil

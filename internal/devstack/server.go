@@ -226,7 +226,7 @@ func (s *Server) run(ctx context.Context) error {
 			return
 		}
 		select {
-		case s.died <- s.explain(fmt.Errorf("%s ended by itself: %w", s.name, exitError(p)), from):
+		case s.died <- s.explain(fmt.Errorf("%s ended unexpectedly: %w", s.name, exitError(p)), from):
 		default:
 		}
 	}()

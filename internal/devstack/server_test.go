@@ -178,7 +178,7 @@ func TestUnexpectedEndIsTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	err := <-s.Died()
-	if !strings.Contains(err.Error(), "Postgres ended by itself") || !strings.Contains(err.Error(), "immediate shutdown request") {
+	if !strings.Contains(err.Error(), "Postgres ended unexpectedly") || !strings.Contains(err.Error(), "immediate shutdown request") {
 		t.Errorf("error %q does not name the server and quote its log", err)
 	}
 	if err := s.Restart(t.Context()); err != nil {

@@ -120,7 +120,7 @@ func (h *stateDir) load() error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		if _, err := os.Stat(h.data()); err == nil {
-			return errors.New("it has data but no server.json, which holds the password: put it back, or remove the folder to begin anew")
+			return errors.New("it has data but no server.json, which holds the password: put it back, or remove the folder to begin again")
 		}
 		h.keep.Password = rand.Text()
 		return h.save()
@@ -128,7 +128,7 @@ func (h *stateDir) load() error {
 		return err
 	}
 	if err := json.Unmarshal(content, &h.keep); err != nil || h.keep.Password == "" {
-		return fmt.Errorf("%s is damaged: put it back, or remove the folder to begin anew", h.keepPath())
+		return fmt.Errorf("%s is damaged: put it back, or remove the folder to begin again", h.keepPath())
 	}
 	return nil
 }

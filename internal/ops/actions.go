@@ -305,7 +305,7 @@ func PauseOutcome(paused, changed bool) string {
 func numbered(r *http.Request) (int64, error) {
 	id, err := strconv.ParseInt(r.PathValue("id"), 10, 64)
 	if err != nil || id <= 0 {
-		return 0, refusal{http.StatusNotFound, fmt.Sprintf("%q is no number.", r.PathValue("id"))}
+		return 0, refusal{http.StatusNotFound, fmt.Sprintf("%q is not a number.", r.PathValue("id"))}
 	}
 	return id, nil
 }

@@ -46,7 +46,7 @@ func (h Webhook) Send(ctx context.Context, m postgres.AlertMessage) error {
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, h.URL, bytes.NewReader(body))
 	if err != nil {
-		return errors.New("ALERT_WEBHOOK_URL is no URL")
+		return errors.New("ALERT_WEBHOOK_URL is not a URL")
 	}
 	req.Header.Set("Content-Type", "application/json")
 	resp, err := (&http.Client{Transport: h.Transport}).Do(req)
@@ -129,7 +129,7 @@ func (m *Mail) Send(ctx context.Context, a postgres.AlertMessage) error {
 }
 
 func (m *Mail) client() (*mail.Client, error) {
-	wrong := errors.New("ALERT_SMTP_URL is no smtp://user:password@host:port or smtps://") // it may hold a password
+	wrong := errors.New("ALERT_SMTP_URL is not smtp://user:password@host:port or smtps://") // it may hold a password
 	u, err := url.Parse(m.Server)
 	if err != nil || u.Hostname() == "" {
 		return nil, wrong

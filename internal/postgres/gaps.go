@@ -47,7 +47,7 @@ func checkGap(g chain.Gap) error {
 		return fmt.Errorf("%w: %w", ErrRefused, err)
 	}
 	if !calendar.IsTradingDay(day) {
-		return fmt.Errorf("%w: %s is no trading day, so it needs no pick", ErrRefused, g.Date)
+		return fmt.Errorf("%w: %s is not a trading day, so it needs no pick", ErrRefused, g.Date)
 	}
 	return nil
 }

@@ -16,7 +16,7 @@ import (
 )
 
 // ErrUnavailable means that the database is unreachable or overloaded.
-var ErrUnavailable = errors.New("the database is away")
+var ErrUnavailable = errors.New("the database is unavailable")
 
 // Point is one version of a point of a signal's history. An unknown number is NaN.
 type Point struct {

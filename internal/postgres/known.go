@@ -137,11 +137,11 @@ func (db *DB) Unchanged(ctx context.Context, loads []Load) (map[int64]bool, erro
 	}
 	rows, err := db.reads.Query(ctx, unchangedSQL, pgx.NamedArgs{"ids": ids, "series": names})
 	if err != nil {
-		return nil, fmt.Errorf("compare with what was confirmed: %w", err)
+		return nil, fmt.Errorf("compare with the confirmed observations: %w", err)
 	}
 	same, err := pgx.CollectRows(rows, pgx.RowTo[int64])
 	if err != nil {
-		return nil, fmt.Errorf("compare with what was confirmed: %w", err)
+		return nil, fmt.Errorf("compare with the confirmed observations: %w", err)
 	}
 	unchanged := make(map[int64]bool, len(same))
 	for _, id := range same {

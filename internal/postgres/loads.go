@@ -37,7 +37,7 @@ type Load struct {
 
 // ErrShrunk means that a page that claims to be complete lacks more known observations than publishers ever withdraw at once. The error is
 // a *ShrunkError.
-var ErrShrunk = errors.New("the answer lacks too much of what is known")
+var ErrShrunk = errors.New("the answer lacks too many known observations")
 
 // ShrunkError is an ErrShrunk with the missing observations.
 type ShrunkError struct {

@@ -207,7 +207,7 @@ func refuseShrunk(ctx context.Context, tx pgx.Tx, args pgx.NamedArgs) error {
 	case err == nil:
 		return &shrunk
 	case !errors.Is(err, pgx.ErrNoRows):
-		return fmt.Errorf("compare with what is known: %w", err)
+		return fmt.Errorf("compare with the known observations: %w", err)
 	}
 	return nil
 }
@@ -243,7 +243,7 @@ func mergeGroup(ctx context.Context, tx pgx.Tx, g int, span loadGroup) (added in
 	ids, from, to := span.bounds()
 	args := pgx.NamedArgs{"grp": g, "series": ids, "from": from, "to": to, "withdrawable": withdrawable}
 	if _, err := tx.Exec(ctx, differingSQL, args); err != nil {
-		return 0, fmt.Errorf("compare with what is known: %w", err)
+		return 0, fmt.Errorf("compare with the known observations: %w", err)
 	}
 	if err := refuseShrunk(ctx, tx, args); err != nil {
 		return 0, err

@@ -122,7 +122,7 @@ func beginLog(ctx context.Context, tx pgx.Tx, s LogStart) error {
 	case err != nil:
 		return err
 	case origin != s.Origin:
-		return fmt.Errorf("its origin is %s for ever, and LOG_ORIGIN says %s", origin, s.Origin)
+		return fmt.Errorf("its origin is %s and cannot change, and LOG_ORIGIN says %s", origin, s.Origin)
 	case vkey == s.VKey:
 		return nil
 	}
@@ -139,7 +139,7 @@ func beginLog(ctx context.Context, tx pgx.Tx, s LogStart) error {
 			return err
 		}
 	}
-	return errors.New("LOG_KEY_FILE has a new key and not the old one, which has to sign beside it for 90 days")
+	return errors.New("LOG_KEY_FILE has a new key and lacks the old one, which must sign with it for 90 days")
 }
 
 func logGenesis(ctx context.Context, tx pgx.Tx, s LogStart) error {

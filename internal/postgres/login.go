@@ -48,7 +48,7 @@ func withUser(address, user, password string) (string, error) {
 	}
 	u, err := url.Parse(address)
 	if err != nil {
-		return "", errors.New("DATABASE_URL: it is no Postgres URL (postgres://user:password@host:port/database)")
+		return "", errors.New("DATABASE_URL: it is not a Postgres URL (postgres://user:password@host:port/database)")
 	}
 	u.User = url.User(user)
 	if password != "" {

@@ -114,7 +114,7 @@ func refuseForeign(ctx context.Context, db *sql.DB) error {
 		return fmt.Errorf("read the schema: %w", err)
 	}
 	if tables > 0 && !ours {
-		return errors.New("DATABASE_URL names a database with tables of another program: give Tidemark a database of its own")
+		return errors.New("DATABASE_URL names a database with tables of another program: give Tidemark its own database")
 	}
 	if !ours {
 		return checkRights(ctx, db)

@@ -229,7 +229,7 @@ func (db *DB) Ping(ctx context.Context) error { return db.pool.Ping(ctx) }
 // redact removes a password from an error: pgx quotes the whole URL if it is not valid.
 func redact(err error) error {
 	if pe := (*pgconn.ParseConfigError)(nil); errors.As(err, &pe) {
-		return errors.New("it is no Postgres URL (postgres://user:password@host:port/database)")
+		return errors.New("it is not a Postgres URL (postgres://user:password@host:port/database)")
 	}
 	return err
 }

@@ -336,7 +336,7 @@ func (db *DB) PickBasis(ctx context.Context, day time.Time) (asOf time.Time, err
 		return asOf, fmt.Errorf("a pick of %s: %w", day.Format(time.DateOnly), ErrNotFound)
 	}
 	if err != nil {
-		return asOf, fmt.Errorf("read what the pick of %s was made of: %w", day.Format(time.DateOnly), err)
+		return asOf, fmt.Errorf("read the inputs of the pick of %s: %w", day.Format(time.DateOnly), err)
 	}
 	return asOf.UTC(), nil
 }

@@ -182,7 +182,7 @@ func place(key string) (at time.Time, id string, err error) {
 	}
 	stamp, id, ok := strings.Cut(key, "/")
 	if at, err = time.Parse(time.RFC3339Nano, stamp); !ok || err != nil || id == "" {
-		return time.Time{}, "", fmt.Errorf("%q is no place in the feed", key)
+		return time.Time{}, "", fmt.Errorf("%q is not a place in the feed", key)
 	}
 	return at, id, nil
 }

@@ -247,7 +247,7 @@ func (db *DB) Skip(ctx context.Context, f task.Fence, reason string) error {
 // recorded unless the attempt in f is current.
 func (db *DB) EnsureDue(ctx context.Context, f task.Fence, job string, subjects []string, slot time.Time) error {
 	if _, ok := task.Policies[job]; !ok {
-		return fmt.Errorf("there is no job %q", job)
+		return fmt.Errorf("unknown job %q", job)
 	}
 	err := db.tx(ctx, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, `
@@ -409,7 +409,7 @@ func (db *DB) Ingesting(ctx context.Context, f task.Fence, sources []string, at 
 func (db *DB) AddRun(ctx context.Context, job, subject string, slot time.Time, reason string) (int64, error) {
 	p, ok := task.Policies[job]
 	if !ok {
-		return 0, fmt.Errorf("there is no job %q", job)
+		return 0, fmt.Errorf("unknown job %q", job)
 	}
 	var id int64
 	err := db.pool.QueryRow(ctx, `

@@ -112,7 +112,7 @@ func (db *DB) RecordSlots(ctx context.Context, s task.Schedule, slots []task.Slo
 	}
 	p, ok := task.Policies[s.Job]
 	if !ok {
-		return false, fmt.Errorf("record slots: there is no job %q", s.Job)
+		return false, fmt.Errorf("record slots: unknown job %q", s.Job)
 	}
 	err = db.tx(ctx, func(tx pgx.Tx) error {
 		done = false

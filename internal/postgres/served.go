@@ -30,7 +30,7 @@ func (db *DB) Serve(ctx context.Context, signal string, now time.Time, newest in
 		return err
 	})
 	if err != nil {
-		return Served{}, fmt.Errorf("read what is to be served of %s: %w", signal, err)
+		return Served{}, fmt.Errorf("read the data to serve of %s: %w", signal, err)
 	}
 	return s, nil
 }

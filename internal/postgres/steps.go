@@ -253,7 +253,7 @@ func (db *DB) AddSteps(ctx context.Context, steps iter.Seq2[series.Step, error],
 		return err
 	})
 	if err != nil {
-		return 0, fmt.Errorf("note what is to be rebuilt: %w", err)
+		return 0, fmt.Errorf("record the steps of a rebuild: %w", err)
 	}
 	return added, nil
 }
@@ -288,14 +288,14 @@ func (db *DB) NextStep(ctx context.Context, after int64, source string) (p Pendi
 	s := &p.Step
 	err = db.reads.QueryRow(ctx, pendingSQL, pgx.NamedArgs{"after": after, "source": source}).Scan(&p.ID, &s.Source, &s.Choices, &s.Signal, &s.At)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return p, fmt.Errorf("a step that is to be done: %w", ErrNotFound)
+		return p, fmt.Errorf("a due step: %w", ErrNotFound)
 	}
 	if err != nil {
-		return p, fmt.Errorf("read what is to be rebuilt: %w", err)
+		return p, fmt.Errorf("read the steps of a rebuild: %w", err)
 	}
 	rows, err := db.reads.Query(ctx, pendingFetchesSQL, pgx.NamedArgs{"id": p.ID})
 	if err != nil {
-		return p, fmt.Errorf("read what is to be rebuilt: %w", err)
+		return p, fmt.Errorf("read the steps of a rebuild: %w", err)
 	}
 	p.Fetches, err = pgx.CollectRows(rows, func(r pgx.CollectableRow) (f series.Fetch, err error) {
 		a := series.StepAnswer{}
@@ -306,7 +306,7 @@ func (db *DB) NextStep(ctx context.Context, after int64, source string) (p Pendi
 		return f, err
 	})
 	if err != nil {
-		return p, fmt.Errorf("read what is to be rebuilt: %w", err)
+		return p, fmt.Errorf("read the steps of a rebuild: %w", err)
 	}
 	return p, nil
 }
@@ -314,7 +314,7 @@ func (db *DB) NextStep(ctx context.Context, after int64, source string) (p Pendi
 // StepsLeft counts the pending steps.
 func (db *DB) StepsLeft(ctx context.Context) (n int64, err error) {
 	if err := db.reads.QueryRow(ctx, `select count(*) from rebuilding`).Scan(&n); err != nil {
-		return 0, fmt.Errorf("count what is to be rebuilt: %w", err)
+		return 0, fmt.Errorf("count the steps of a rebuild: %w", err)
 	}
 	return n, nil
 }

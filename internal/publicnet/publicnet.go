@@ -62,7 +62,7 @@ func IsPublic(a netip.Addr) bool {
 func Control(_, address string, _ syscall.RawConn) error {
 	ap, err := netip.ParseAddrPort(address)
 	if err != nil {
-		return fmt.Errorf("%w: %s is no address", ErrNotPublic, address)
+		return fmt.Errorf("%w: %s is not an address", ErrNotPublic, address)
 	}
 	if !IsPublic(ap.Addr()) {
 		return fmt.Errorf("%w: %s is not an address of the public internet", ErrNotPublic, ap.Addr())

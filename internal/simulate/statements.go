@@ -25,7 +25,7 @@ const (
 )
 
 // errKilled ends the contexts of a killed process.
-var errKilled = errors.New("the simulated process is gone")
+var errKilled = errors.New("the simulated process has ended")
 
 // work is one piece of work of a process: an attempt of a run, a tick of a scheduler, or a request to the API. Its statements are counted,
 // and at one of them its fault occurs. It runs in its own goroutine. The driver waits until the work has ended or is frozen, so nothing

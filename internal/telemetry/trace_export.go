@@ -87,7 +87,7 @@ func pairs(text string) (map[string]string, error) {
 		name = strings.TrimSpace(name)
 		value, err := url.PathUnescape(strings.TrimSpace(value))
 		if !ok || name == "" || err != nil {
-			return nil, errors.New("it is no list of name=value, separated by commas, with percent-encoded values")
+			return nil, errors.New("it is not a list of name=value, separated by commas, with percent-encoded values")
 		}
 		out[name] = value
 	}

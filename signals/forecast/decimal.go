@@ -17,7 +17,7 @@ var decimalForm = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?$`)
 // NewDecimal rounds x, half to even of its exact binary value, to a number of decimals.
 func NewDecimal(x float64, decimals int) (Decimal, error) {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
-		return "", fmt.Errorf("%g is no decimal number", x)
+		return "", fmt.Errorf("%g is not a decimal number", x)
 	}
 	return decimalOf(new(big.Rat).SetFloat64(x), decimals), nil
 }
@@ -42,11 +42,11 @@ func decimalOf(r *big.Rat, decimals int) Decimal {
 // rat is the exact number.
 func (d Decimal) rat() (*big.Rat, error) {
 	if !decimalForm.MatchString(string(d)) {
-		return nil, fmt.Errorf("%q is no decimal number", string(d))
+		return nil, fmt.Errorf("%q is not a decimal number", string(d))
 	}
 	r, ok := new(big.Rat).SetString(string(d))
 	if !ok {
-		return nil, fmt.Errorf("%q is no decimal number", string(d))
+		return nil, fmt.Errorf("%q is not a decimal number", string(d))
 	}
 	return r, nil
 }

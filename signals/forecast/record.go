@@ -160,7 +160,7 @@ func ParseRecord(line string) (Record, error) {
 	case r.Line() != line:
 		return Record{}, fmt.Errorf("the line of the forecast %s is not in its canonical form", r.ID)
 	case t.Figure == "":
-		return Record{}, fmt.Errorf("the forecast %s is of the figure %s of %s, which nobody knows", r.ID, r.Figure, r.Signal)
+		return Record{}, fmt.Errorf("the forecast %s is of the unknown figure %s of %s", r.ID, r.Figure, r.Signal)
 	case r.ID != t.Signal+"/"+t.Figure+"/"+r.Period:
 		return Record{}, fmt.Errorf("the forecast %s is of %s/%s/%s", r.ID, r.Signal, r.Figure, r.Period)
 	case !hashForm.MatchString(r.InputsHash):
@@ -187,7 +187,7 @@ func parseQuantiles(text string) ([]Decimal, error) {
 		out[i] = Decimal(part)
 		x := out[i].Float()
 		if math.IsNaN(x) || x < last {
-			return nil, fmt.Errorf("the quantile %q is no decimal number, or less than the one before", part)
+			return nil, fmt.Errorf("the quantile %q is not a decimal number, or less than the one before", part)
 		}
 		last = x
 	}
@@ -216,7 +216,7 @@ func ParseGrade(line string) (Grade, error) {
 	case g.Outcome == "" != slices.Contains(g.Flags, FlagVoid):
 		return Grade{}, fmt.Errorf("the grade of %s is void and has an outcome, or neither", g.ID)
 	case slices.ContainsFunc(g.Flags, func(flag string) bool { return flag != FlagVoid && flag != FlagVintageBreak }):
-		return Grade{}, fmt.Errorf("the grade of %s has the flags %q, of which one is unknown", g.ID, g.Flags)
+		return Grade{}, fmt.Errorf("the grade of %s has an unknown flag in %q", g.ID, g.Flags)
 	}
 	return g, nil
 }

@@ -174,7 +174,7 @@ func TestBackfillFromTheCommandLine(t *testing.T) {
 	for want, args := range map[string][]string{
 		"--from 2024-03-29 is after --to 2024-03-01": {"--signal=" + crack, "--from=2024-03-29", "--to=2024-03-01"},
 		"--to 2100-01-01 lies in the future":         {"--signal=" + crack, "--from=2024-03-29", "--to=2100-01-01"},
-		`--signal: there is no signal "gold"`:        {"--signal=gold", "--from=2024-03-01", "--to=2024-03-29"},
+		`--signal: unknown signal "gold"`:            {"--signal=gold", "--from=2024-03-01", "--to=2024-03-29"},
 		"--parallelism 0 is less than 1":             append([]string{"--parallelism=0"}, march...),
 		`--existing "some" is none of`:               append([]string{"--existing=some"}, march...),
 		"--from":                                     {"--signal=" + crack, "--from=yesterday", "--to=2024-03-29"},

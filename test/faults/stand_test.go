@@ -112,7 +112,7 @@ func (s *fixture) run(id int64) postgres.Run {
 		s.t.Fatal(err)
 	}
 	if len(list) == 0 {
-		s.t.Fatalf("there is no run %d", id)
+		s.t.Fatalf("unknown run %d", id)
 	}
 	return list[0]
 }

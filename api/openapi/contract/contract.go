@@ -135,7 +135,7 @@ func (d *Description) validate(place string, a Answer) error {
 	}
 	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(body))
 	if err != nil {
-		return fmt.Errorf("the body is no JSON: %w", err)
+		return fmt.Errorf("the body is not JSON: %w", err)
 	}
 	schema, err := d.schema(place)
 	if err != nil {

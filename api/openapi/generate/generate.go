@@ -167,7 +167,7 @@ func (b *builder) operation(e route) (*operation, error) {
 	}
 	for _, name := range e.takes {
 		if parameters()[name].Name == "" {
-			return nil, fmt.Errorf("there is no parameter %s", name)
+			return nil, fmt.Errorf("unknown parameter %s", name)
 		}
 		b.params[name] = true
 		op.Parameters = append(op.Parameters, reference{"#/components/parameters/" + camel(name)})
@@ -335,7 +335,7 @@ func (b *builder) recorded(name, ending, summary string) (ordered[example], erro
 	}
 	text, err := fs.ReadFile(recorded, "examples/"+name+ending)
 	if err != nil {
-		return nil, fmt.Errorf("there is no recorded answer; README.md of the folder examples says how to get it: %w", err)
+		return nil, fmt.Errorf("no answer is recorded; README.md of the folder examples says how to record it: %w", err)
 	}
 	var value any = string(text)
 	if ending == ".json" {

@@ -47,7 +47,7 @@ func problemExample(k view.ProblemKind) view.Problem {
 	case view.CodeUnknownSignal:
 		p.Instance, p.KnownSignals = "/api/signals/brent", []string{"crack-spread-321", "hormuz-transit"}
 	case view.CodeInvalidParameter:
-		p.Errors = []view.ParameterError{{Pointer: "/limit", Detail: "limit is no whole number from 1 to 500."}}
+		p.Errors = []view.ParameterError{{Pointer: "/limit", Detail: "limit is not a whole number from 1 to 500."}}
 	case view.CodeInvalidCursor:
 		p.Errors = []view.ParameterError{{Pointer: "/cursor", Detail: "The cursor is not one of this listing in this order."}}
 	case view.CodeInvalidLang:
