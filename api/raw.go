@@ -43,7 +43,7 @@ type RawSource struct {
 }
 
 const (
-	// maxRaw is the maximum size of a served body in bytes. rawMemory bounds the memory of all requests: a body stays in memory until its
+	// maxRaw is the maximum size of a served body in bytes. rawMemory bounds the memory of all requests. A body stays in memory until its
 	// client received it. rawByAddress is the maximum number of concurrent bodies per address, less than the total.
 	maxRaw       = 64 << 20
 	rawMemory    = 4 * maxRaw

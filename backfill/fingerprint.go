@@ -17,8 +17,8 @@ import (
 // ErrChanged reports that the world has changed since the plan was made.
 var ErrChanged = errors.New("the world has changed since the plan was made")
 
-// fingerprint lists all facts that determine a plan, in readable form: the program and the definition, the slots and their snapshots, the
-// known data of each input, and the requests to the sources.
+// fingerprint lists all facts that determine a plan, in readable form. They are the program and the definition, the slots and their
+// snapshots, the known data of each input, and the requests to the sources.
 func fingerprint(version string, def signals.Definition, times []time.Time, states []postgres.SeriesState, past []postgres.PastSlot, asks []SourceRequest) []postgres.Fact {
 	facts := []postgres.Fact{
 		{What: "the program", Is: version},

@@ -16,8 +16,8 @@ const (
 	ConstructedHeader = "X-Tidemark-Constructed"
 )
 
-// keptHeaders are the headers of a response that the fetch log keeps: the type of the body, the validators for a conditional request, the
-// time of sending, a redirect's address, and the time of a retry.
+// keptHeaders are the headers of a response that the fetch log keeps. They tell the type of the body, the validators for a conditional
+// request, the time of sending, a redirect's address, and the time of a retry.
 var keptHeaders = []string{"Content-Type", "Date", "ETag", "Last-Modified", "Location", "Retry-After"}
 
 // maxHeaderValue is the max length of one kept value. A longer one is not a validator that we would send back.

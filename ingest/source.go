@@ -39,7 +39,7 @@ type Source struct {
 	// large part of the known values waits for an operator's review before it is stored.
 	Reestimates bool
 	// Epoch returns as text all that Parse uses of a response's fetch time. Parse otherwise uses only the request, the media type and the
-	// body. Parse returns the same batch for two responses with the same bytes and the same text, so one process parses such a response
+	// body. Parse returns the same batch for two responses with the same bytes and the same text. So one process parses such a response
 	// once. If Epoch is nil, Parse may use anything in the response.
 	Epoch func(fetchedAt time.Time) string
 	// Parse turns one archived response into readings. It does no I/O, keeps no state and returns the same batch for the same bytes. A

@@ -165,8 +165,8 @@ func newestOf(points []series.Point) int {
 	return newest
 }
 
-// hormuzSeason returns a function for the sample of any mean: the values within hormuzReach days of its month and day (29 February counts
-// as the 28th in other years) in each of the reference years before its own. The sample is empty if fewer than minSeasonYears of them are
+// hormuzSeason returns a function for the sample of any mean. The sample has the values within hormuzReach days of its month and day in each
+// of the reference years before its own. 29 February counts as the 28th in other years. The sample is empty if fewer than minSeasonYears of them are
 // matched. Only the values of matched years enter.
 func hormuzSeason(means datedSeries) func(i int) moments {
 	first := dayOf(time.Date(hormuzFirst, time.January, 1, 0, 0, 0, 0, time.UTC))

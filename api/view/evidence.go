@@ -300,8 +300,8 @@ type RawPlace struct {
 	SHA256     string    `json:"sha256"`
 	Series     string    `json:"series"`
 	ObservedAt time.Time `json:"observed_at"`
-	// Part is the part of the body that Offset counts in: empty for the body itself, gzip for unpacked text, and otherwise the name of a
-	// file in the body, which is a zip archive.
+	// Part is the part of the body that Offset counts in. It is empty for the body itself and gzip for unpacked text. Otherwise the body is
+	// a zip archive, and Part is the name of a file in it.
 	Part string `json:"part"`
 	// From and To are the range of the body that is unpacked, if Part is gzip: a body may be several packed files in a row.
 	From int `json:"from"`

@@ -236,8 +236,8 @@ func (r *Record) readLogged(ctx context.Context, st *RecordState, full bool) err
 	return nil
 }
 
-// readChain reads the links into the state and recomputes them: all of them, or only the links after the previous state. same is the number
-// of first links that are equal to the previous state's.
+// readChain reads the links into the state and recomputes them. If full is false, it does so only with the links after the previous state.
+// same is the number of first links that are equal to the previous state's.
 func (r *Record) readChain(ctx context.Context, st, before *RecordState, full bool) (same int, err error) {
 	links := before.links
 	same = len(links)

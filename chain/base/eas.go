@@ -17,8 +17,8 @@ import (
 	"tidemark/chain"
 )
 
-// Schema is the form of the attested data: the newest hash of the chain, the number of picks, the previously attested head, and the date of
-// the newest pick as the number yyyymmdd. The previous head of the first attestation is zero. Any change of the text, even of a blank,
+// Schema is the form of the attested data. It has the newest hash of the chain, the number of picks, the previously attested head, and the
+// date of the newest pick as the number yyyymmdd. The previous head of the first attestation is zero. Any change of the text, even of a blank,
 // makes another schema.
 const Schema = "bytes32 head,uint64 length,bytes32 previousHead,uint64 day"
 

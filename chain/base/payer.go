@@ -23,7 +23,7 @@ var typeTransfer = crypto.Keccak256([]byte("TransferWithAuthorization(address fr
 // alone can judge.
 const keySignature = 65
 
-// Signed reports whether a payer's key signed a transfer of a token. own is false if the signature does not have the form of a key's: then
+// Signed reports whether a payer's key signed a transfer of a token. own is false if the signature does not have the form of a key's. Then
 // only the chain can decide. It returns an error for a malleable signature, which the token's contract would refuse.
 func Signed(chainID uint64, token string, d Domain, t SignedTransfer, signature string) (own bool, err error) {
 	sig, err := hex.DecodeString(strings.TrimPrefix(signature, "0x"))

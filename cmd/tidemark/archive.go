@@ -30,7 +30,7 @@ type archiveCommand struct {
 
 type archiveImport struct {
 	Dir            string `arg:"" type:"existingdir" help:"An archive folder."`
-	WithoutHistory bool   `name:"without-history" help:"Also a folder without history.ndjson, as a recording is: its answers are parsed in the order of their times, and its past may differ from that of the installation it came from."`
+	WithoutHistory bool   `name:"without-history" help:"Also accept a folder without history.ndjson, such as a recording. Its answers are parsed in the order of their times. Its past may differ from the past of the installation that made it."`
 }
 
 // Run imports an archive folder. It parses nothing: see reparse.

@@ -43,7 +43,7 @@ func (p *program) inSandbox() error {
 
 type sandboxFault struct {
 	Source string        `arg:"" help:"The source whose upstream misbehaves."`
-	Kind   string        `arg:"" help:"late: it publishes nothing new. revised: its newest figures change. malformed: it answers with a page for people. shrunk: its history is gone, but for the last year. away: it is down."`
+	Kind   string        `arg:"" help:"late: it publishes nothing new. revised: its newest figures change. malformed: it answers with a page for people. shrunk: it loses its history, except the last year. away: it is down."`
 	Until  time.Time     `format:"2006-01-02T15:04:05Z07:00" xor:"end" help:"When it ends, in the sandbox's time (RFC 3339). Default: when it is cleared."`
 	For    time.Duration `xor:"end" help:"How long it lasts, such as 2h."`
 }

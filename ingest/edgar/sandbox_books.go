@@ -80,8 +80,8 @@ func balanceLines(c *synth.Company) []line {
 	return append(list, line{"LongTermDebtNoncurrent", func(q synth.Quarter) float64 { return q.Debt }})
 }
 
-// statements are the figures of the report about the n-th quarter, filed on a day: the income of the quarter and of the year to date, each
-// with the same months of the year before. An annual report has three years. Share counts are all stated for the shares of that day. The
+// statements are the figures of the report about the n-th quarter, filed on a day. A report has the income of the quarter and of the year
+// to date, each with the same months of the year before. An annual report has three years. Share counts are all stated for the shares of that day. The
 // report's income for its own period is multiplied by wrong, which is 1 in most reports.
 func statements(c *synth.Company, quarters []synth.Quarter, n int, filed time.Time, wrong float64) []figure {
 	q := quarters[n]

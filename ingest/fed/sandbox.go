@@ -40,8 +40,8 @@ type decision struct {
 // firstYear is the year of the first synthetic meeting; lowest, usual and highest bound the lower end.
 const firstYear, lowest, usual, highest = 2019, 0, 14, 24
 
-// meetings are the last days of a year's meetings, as in most years: the third Wednesday of March, June and September, the second of
-// December, the last of January, April, July and October.
+// meetings are the last days of a year's meetings, all Wednesdays, as in most years. They are the third of March, June and September, the
+// second of December, and the last of January, April, July and October.
 func meetings(year int) []time.Time {
 	wednesday := func(m time.Month, nth int) time.Time {
 		first := time.Date(year, m, 1, 0, 0, 0, 0, time.UTC)

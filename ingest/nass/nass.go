@@ -1,5 +1,5 @@
-// Package nass reads the data of the U.S. National Agricultural Statistics Service about Iowa's corn: the final yields, the forecasts of
-// the monthly Crop Production reports, and the weekly ratings of the crop's condition. Source declares the source. It has two forms of the
+// Package nass reads the data of the U.S. National Agricultural Statistics Service about Iowa's corn. These are the final yields,
+// the forecasts of the monthly Crop Production reports, and the weekly ratings of the crop's condition. Source declares the source. It has two forms of the
 // Quick Stats database that return the same series. The public web form (form.go) needs no key, the API (api.go) needs one. rows.go
 // interprets their rows. Sandbox answers in both forms with synthetic figures, and Spreadsheet writes the web form's file around given
 // figures.

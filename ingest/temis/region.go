@@ -71,8 +71,8 @@ func (m *mean) add(value int, weight float64) {
 	m.weights += weight
 }
 
-// decimals is how many decimals a mean keeps: beyond the precision of the grid's whole numbers by far, and few enough that two kinds of
-// processors, whose cosines differ in the last bit, read the same value.
+// decimals is how many decimals a mean keeps. It is far beyond the precision of the grid's whole numbers. Two kinds of processors, whose
+// cosines differ in the last bit, still read the same value.
 const decimals = 9
 
 // rounding is a difference that is no revision: before, means were kept with four decimals.

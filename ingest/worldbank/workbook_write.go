@@ -33,8 +33,8 @@ var headings = []struct{ name, unit string }{
 	{"Natural gas index", "(2010=100)"},
 }
 
-// write makes the workbook in the layout of 2026: the figures of a month in a row, months from the first of any series to the newest, an
-// ellipsis for a missing value. The same vintage gives the same bytes, because the library writes its parts in a fixed order and without
+// write makes the workbook in the layout of 2026. A row has the figures of a month, from the first month of any series to the newest. A
+// missing value is an ellipsis. The same vintage gives the same bytes, because the library writes its parts in a fixed order and without
 // the time.
 func (v vintage) write() ([]byte, error) {
 	f := excelize.NewFile()

@@ -48,12 +48,12 @@ type Logging struct {
 
 // Waiting holds how long a command waits for a server. Roles wait for as long as it takes.
 type Waiting struct {
-	CommandTimeout time.Duration `env:"COMMAND_TIMEOUT" default:"30s" help:"How long a command waits for a server that answers nothing. 0s: for ever. This is about Postgres and Redis; up, scheduler, worker and api wait for as long as it takes."`
+	CommandTimeout time.Duration `env:"COMMAND_TIMEOUT" default:"30s" help:"How long a command waits for a server that answers nothing. 0s: without limit. This is about Postgres and Redis; up, scheduler, worker and api wait for as long as it takes."`
 }
 
 // State is the state folder on disk.
 type State struct {
-	StateDir string `env:"STATE_DIR" default:".tidemark" help:"Folder for everything kept on disk; each world has a folder of its own below it."`
+	StateDir string `env:"STATE_DIR" default:".tidemark" help:"Folder for everything kept on disk; each world has its own folder below it."`
 }
 
 // Place is a world and the folder of its state.
@@ -103,7 +103,7 @@ type Address struct {
 
 // Operators is the listen address of the private listener.
 type Operators struct {
-	OpsAddr string `env:"OPS_ADDR" help:"Private address for operators: /healthz, /readyz, /metrics. It asks for no password: keep it from the public. Without it there is none."`
+	OpsAddr string `env:"OPS_ADDR" help:"Private address for operators: /healthz, /readyz, /metrics. It asks for no password: keep it from the public. Without it the process has no private listener."`
 }
 
 // PrivateListener is the private listener and the host names that it accepts.
@@ -115,7 +115,7 @@ type PrivateListener struct {
 
 // OperatorPages holds the settings of the pages on the private listener.
 type OperatorPages struct {
-	OpsToken string `env:"OPS_TOKEN" secret:"true" help:"Whoever knows it may act on the pages of OPS_ADDR: run, pause, resume and retry jobs, decide about quarantined answers, apply plans. At least 20 characters. Without it the pages change nothing."`
+	OpsToken string `env:"OPS_TOKEN" secret:"true" help:"An operator who knows it can act on the pages of OPS_ADDR: run, pause, resume and retry jobs, decide about quarantined answers, apply plans. At least 20 characters. Without it the pages change nothing."`
 }
 
 // Replica is a second database to read from.
@@ -128,9 +128,9 @@ type API struct {
 	SignalsAddr         string `env:"SIGNALS_ADDR" help:"A second address that serves the Signals API at its root."`
 	Contact             string `env:"CONTACT" help:"Where reports about security go: a mail or web address (mailto:security@example.com, https://...). Default: mailto:security@ and the host of PUBLIC_URL, the mailbox that RFC 2142 names."`
 	Prices              string `env:"PRICES" help:"Prices in US dollars of the endpoints that have none: /events=0.001,/economic-events=0.001,/digest/latest=0.002. Default: they cost nothing."`
-	Pages               string `env:"PAGES" help:"What the pages show without a key: free (the latest five picks with their returns, the research on announced picks, the summary of the portfolio, macro figures, the whole chain) or full (everything). A visitor who is signed in with a key sees what the key may see, at the API's prices. Default: full in the sandbox, else free."`
-	X402FacilitatorURL  string `env:"X402_FACILITATOR_URL" name:"x402-facilitator-url" secret:"true" help:"Facilitator that verifies and settles payments by request (x402). Without it, or without X402_PAY_TO, nothing is sold by request; the sandbox has one of its own."`
-	X402FacilitatorAuth string `env:"X402_FACILITATOR_AUTH" name:"x402-facilitator-auth" secret:"true" help:"What the facilitator is sent as the header Authorization, or as another one: Name: value."`
+	Pages               string `env:"PAGES" help:"What the pages show without a key: free or full. free: the latest five picks with their returns, the research on announced picks, the summary of the portfolio, macro figures, the whole chain. full: everything. A visitor who is signed in with a key sees the key's data, at the API's prices. Default: full in the sandbox, else free."`
+	X402FacilitatorURL  string `env:"X402_FACILITATOR_URL" name:"x402-facilitator-url" secret:"true" help:"Facilitator that verifies and settles payments by request (x402). Without it, or without X402_PAY_TO, nothing is sold by request; the sandbox has its own."`
+	X402FacilitatorAuth string `env:"X402_FACILITATOR_AUTH" name:"x402-facilitator-auth" secret:"true" help:"Header of requests to the facilitator: a value for Authorization, or another header as Name: value."`
 }
 
 // Limits holds the rate limits of clients, and the settings that identify a client.
@@ -138,7 +138,7 @@ type Limits struct {
 	RateLimit        Rate   `env:"RATE_LIMIT" default:"300/1m" help:"How many requests a key may make: a number and the time they are for (300/1m, 10000/1h), or off."`
 	RegisterLimit    Rate   `env:"REGISTER_LIMIT" default:"5/1h" help:"How many keys an address may register, as RATE_LIMIT."`
 	SignalsRateLimit Rate   `env:"SIGNALS_RATE_LIMIT" default:"600/1m" help:"How many questions about the past of signals (history, vintages, as_of) an address may ask, as RATE_LIMIT. The latest snapshots are not limited."`
-	X402RateLimit    Rate   `env:"X402_RATE_LIMIT" name:"x402-rate-limit" default:"300/1m" help:"How many requests an address may make for what is paid by request, as RATE_LIMIT."`
+	X402RateLimit    Rate   `env:"X402_RATE_LIMIT" name:"x402-rate-limit" default:"300/1m" help:"How many requests for payment by request an address may make, as RATE_LIMIT."`
 	PagesRateLimit   Rate   `env:"PAGES_RATE_LIMIT" default:"600/1m" help:"How many pages an address may load, as RATE_LIMIT."`
 	TrustedProxies   string `env:"TRUSTED_PROXIES" help:"Addresses and networks (10.0.0.0/8), separated by commas, of the proxies in front, whose X-Forwarded-For is believed. Default: none."`
 }
@@ -146,8 +146,8 @@ type Limits struct {
 // MCP holds the settings of the server for agents.
 type MCP struct {
 	MCPRateLimit      Rate   `env:"MCP_RATE_LIMIT" name:"mcp-rate-limit" default:"60/1m" help:"How many MCP requests an address may make, as RATE_LIMIT."`
-	MCPAllowedOrigins string `env:"MCP_ALLOWED_ORIGINS" name:"mcp-allowed-origins" help:"Origins of the web pages that may use MCP (https://example.com), separated by commas, or *. Default: *, but only its own where PUBLIC_URL is an address of this machine. Clients that are no web page always may."`
-	MCPRegistryKey    string `env:"MCP_REGISTRY_KEY" name:"mcp-registry-key" help:"What the MCP registry asks the host for when a version is published: v=MCPv1; k=ed25519; p=PUBLIC_KEY. Default: nothing."`
+	MCPAllowedOrigins string `env:"MCP_ALLOWED_ORIGINS" name:"mcp-allowed-origins" help:"Origins of the web pages that may use MCP (https://example.com), separated by commas, or *. Default: *, but only its own if PUBLIC_URL is an address of this machine. Other clients than web pages always may."`
+	MCPRegistryKey    string `env:"MCP_REGISTRY_KEY" name:"mcp-registry-key" help:"The host's answer to the MCP registry when a version is published: v=MCPv1; k=ed25519; p=PUBLIC_KEY. Default: nothing."`
 }
 
 // ColdArchive is the storage of old raw bytes.
@@ -159,7 +159,7 @@ type ColdArchive struct {
 type Archive struct {
 	ColdArchive
 
-	ArchiveURL string `env:"ARCHIVE_URL" help:"Where raw bytes are kept: a folder, or a bucket of S3 or what speaks its protocol (s3://bucket?region=eu-central-1&endpoint=https://storage.example). Default: the folder archive in the world's state folder."`
+	ArchiveURL string `env:"ARCHIVE_URL" help:"Where raw bytes are kept: a folder, or a bucket of S3 or of a server with its protocol (s3://bucket?region=eu-central-1&endpoint=https://storage.example). Default: the folder archive in the world's state folder."`
 }
 
 // Raw selects the archived bytes that the API shows.
@@ -171,8 +171,8 @@ type Raw struct {
 type Worlds struct {
 	ReplayArchive string        `env:"REPLAY_ARCHIVE" name:"archive" help:"The archive folder that the replay world answers from."`
 	ReplayAt      time.Time     `env:"REPLAY_AT" name:"at" format:"2006-01-02T15:04:05Z07:00" help:"The replay world's time (RFC 3339). Default: the archive's last fetch."`
-	SandboxSeed   uint64        `env:"SANDBOX_SEED" default:"1" help:"What the sandbox's numbers are drawn from."`
-	SandboxDays   int           `env:"SANDBOX_DAYS" default:"120" help:"How many days of history a new sandbox lives through, at high speed, before it follows the wall clock."`
+	SandboxSeed   uint64        `env:"SANDBOX_SEED" default:"1" help:"Seed of the sandbox's numbers."`
+	SandboxDays   int           `env:"SANDBOX_DAYS" default:"120" help:"How many days of history a new sandbox simulates, at high speed, before it follows the wall clock."`
 	SandboxDelay  time.Duration `env:"SANDBOX_DELAY" default:"0s" help:"How long a sandbox upstream takes to answer."`
 }
 
@@ -191,10 +191,10 @@ type Upstreams struct {
 
 // Companies holds the settings of the sources of filings and daily prices.
 type Companies struct {
-	SECUserAgent      string `env:"SEC_USER_AGENT" name:"sec-user-agent" help:"How this program calls itself to the SEC, which answers only those who name an address to write to: \"Example Research admin@example.com\". Without it no company is followed in the live world."`
-	TiingoAPIKey      string `env:"TIINGO_API_KEY" name:"tiingo-api-key" secret:"true" help:"Key of Tiingo, the source of daily prices where it is set. Terms: https://www.tiingo.com/about/terms"`
-	PricesFolder      string `env:"PRICES_FOLDER" help:"Folder of CSV files with daily prices, TICKER.csv with the columns date and close at least: the source of prices where TIINGO_API_KEY is not set, and where it is, the second one: a close of the day on which both differ is not picked at."`
-	PricesPersonalUse string `env:"PRICES_PERSONAL_USE" help:"yahoo or nasdaq: ask that service for prices where neither TIINGO_API_KEY nor PRICES_FOLDER is set; where one of them is, as the second source. Their terms allow personal use and no redistribution (https://legal.yahoo.com/us/en/yahoo/terms/otos/index.html, https://www.nasdaq.com/legal/legal-terms), and neither is a supported service: to set this is to accept that. Nasdaq states no dividends."`
+	SECUserAgent      string `env:"SEC_USER_AGENT" name:"sec-user-agent" help:"The name of this program for the SEC, which answers only clients with a mail address: \"Example Research admin@example.com\". Without it no company is followed in the live world."`
+	TiingoAPIKey      string `env:"TIINGO_API_KEY" name:"tiingo-api-key" secret:"true" help:"Key of Tiingo, the source of daily prices if it is set. Terms: https://www.tiingo.com/about/terms"`
+	PricesFolder      string `env:"PRICES_FOLDER" help:"Folder of CSV files with daily prices, TICKER.csv with the columns date and close at least. It is the source of prices if TIINGO_API_KEY is not set, else the second source. A share whose two closes of a day differ is not picked on that day."`
+	PricesPersonalUse string `env:"PRICES_PERSONAL_USE" help:"yahoo or nasdaq: ask that service for prices if neither TIINGO_API_KEY nor PRICES_FOLDER is set, and as the second source if one of them is. Their terms allow personal use and no redistribution (https://legal.yahoo.com/us/en/yahoo/terms/otos/index.html, https://www.nasdaq.com/legal/legal-terms), and neither is a supported service: to set this is to accept that. Nasdaq states no dividends."`
 }
 
 // Followed selects the companies that are followed.
@@ -224,9 +224,9 @@ type Ledger struct {
 	Remote
 	Branch
 
-	LedgerURL           string `env:"LEDGER_URL" name:"ledger-url" help:"Where readers find the ledger, as answers say it. Default: LEDGER_REMOTE where that is an https URL."`
-	LedgerAuthorName    string `env:"LEDGER_AUTHOR_NAME" default:"Tidemark" help:"Who commits to the ledger. The same for every worker, and for ever: it is part of each commit."`
-	LedgerAuthorEmail   string `env:"LEDGER_AUTHOR_EMAIL" default:"ledger@tidemark.invalid" help:"The address of who commits to the ledger. The same for every worker, and for ever."`
+	LedgerURL           string `env:"LEDGER_URL" name:"ledger-url" help:"Where readers find the ledger, as answers say it. Default: LEDGER_REMOTE, if that is an https URL."`
+	LedgerAuthorName    string `env:"LEDGER_AUTHOR_NAME" default:"Tidemark" help:"Name of the ledger's committer. It is part of each commit: the same for every worker, and never changed."`
+	LedgerAuthorEmail   string `env:"LEDGER_AUTHOR_EMAIL" default:"ledger@tidemark.invalid" help:"Mail address of the ledger's committer. The same for every worker, and never changed."`
 	LedgerSigningKey    string `env:"LEDGER_SIGNING_KEY" help:"File of an OpenSSH Ed25519 private key without a passphrase, mode 0600, that signs the ledger's commits. Without it they are not signed."`
 	LedgerSSHKey        string `env:"LEDGER_SSH_KEY" name:"ledger-ssh-key" help:"File of the private key for a remote reached by ssh. Default: the agent's keys."`
 	LedgerSSHKnownHosts string `env:"LEDGER_SSH_KNOWN_HOSTS" name:"ledger-ssh-known-hosts" help:"File with the ssh remote's host key. Default: the user's own and the system's file."`
@@ -236,9 +236,9 @@ type Ledger struct {
 
 // TransparencyLog holds the settings of the log of all announced statements, and of the witnesses that cosign it.
 type TransparencyLog struct {
-	LogOrigin    string `env:"LOG_ORIGIN" help:"Name of the transparency log, for ever: a host and a path without a scheme (tidemark.example/log). Without it there is none; the sandbox has one of its own."`
-	LogKeyFile   string `env:"LOG_KEY_FILE" help:"File with the private keys of the log, mode 0600: tidemark log key makes it. The largest sizes that were signed stand beside it: keep it on another disk than the database."`
-	LogWitnesses string `env:"LOG_WITNESSES" help:"File with the witnesses that are asked to cosign, and how many of them are a quorum: C2SP's tlog-policy, with a URL for each witness. Without it nobody is asked."`
+	LogOrigin    string `env:"LOG_ORIGIN" help:"Name of the transparency log, which never changes: a host and a path without a scheme (tidemark.example/log). Without it no log is kept; the sandbox has its own."`
+	LogKeyFile   string `env:"LOG_KEY_FILE" help:"File with the private keys of the log, mode 0600: tidemark log key makes it. Its folder also has the largest signed sizes: keep it on another disk than the database."`
+	LogWitnesses string `env:"LOG_WITNESSES" help:"File with the witnesses that are asked to cosign, and how many of them are a quorum: C2SP's tlog-policy, with a URL for each witness. Without it no witness is asked."`
 }
 
 // Monitor holds the settings of the monitor, which checks transparency logs from outside.
@@ -246,8 +246,8 @@ type Monitor struct {
 	MonitorPolicy   string        `env:"MONITOR_POLICY" help:"File with the logs that the monitor follows, each with its URL, their witnesses and how many of them are a quorum: C2SP's tlog-policy. Without it the monitor follows nothing."`
 	MonitorEvery    time.Duration `env:"MONITOR_EVERY" default:"1m0s" help:"The pause between two looks of the monitor."`
 	MonitorCadence  time.Duration `env:"MONITOR_CADENCE" default:"26h0m0s" help:"How old the newest quorum over a log may be, or its newest leaf where the policy asks no witness, before the monitor calls the log stopped."`
-	MonitorRPC      string        `env:"MONITOR_RPC" name:"monitor-rpc" secret:"true" help:"JSON-RPC addresses of nodes of the L2 that the monitor trusts, separated by commas. Without it the attestations of a log's server are compared only where that runs on this machine."`
-	MonitorAttester string        `env:"MONITOR_ATTESTER" help:"The account that must have attested the picks of a log's server. Default: the one that it names."`
+	MonitorRPC      string        `env:"MONITOR_RPC" name:"monitor-rpc" secret:"true" help:"JSON-RPC addresses of nodes of the L2 that the monitor trusts, separated by commas. Without it the attestations of a log's server are compared only if that server runs on this machine."`
+	MonitorAttester string        `env:"MONITOR_ATTESTER" help:"The account that must have attested the picks of a log's server. Default: the account that the server names."`
 }
 
 // Node is the access to the L2.
@@ -275,8 +275,8 @@ type Payments struct {
 	BillingModel        string `env:"BILLING_MODEL" default:"balance" help:"How the service is paid for: balance (each request deducts its price) or plan (Free and Pro, with daily quotas)."`
 	X402Network         string `env:"X402_NETWORK" name:"x402-network" default:"base" help:"Network of payments by request: base, base-sepolia, or a CAIP-2 name as eip155:8453."`
 	X402Asset           string `env:"X402_ASSET" name:"x402-asset" help:"Contract of the stablecoin. Default: USDC of the network."`
-	X402AssetName       string `env:"X402_ASSET_NAME" name:"x402-asset-name" help:"Name in its EIP-712 domain, which payers sign for. Default: that of USDC on the network."`
-	X402AssetVersion    string `env:"X402_ASSET_VERSION" name:"x402-asset-version" help:"Version in its EIP-712 domain. Default: that of USDC."`
+	X402AssetName       string `env:"X402_ASSET_NAME" name:"x402-asset-name" help:"Name in its EIP-712 domain, which payers sign for. Default: the name of USDC on the network."`
+	X402AssetVersion    string `env:"X402_ASSET_VERSION" name:"x402-asset-version" help:"Version in its EIP-712 domain. Default: the version of USDC."`
 	X402PayTo           string `env:"X402_PAY_TO" name:"x402-pay-to" help:"Account that payments by request go to, and transfers that keys are topped up with. Its key is needed nowhere."`
 	StripeSecretKey     string `env:"STRIPE_SECRET_KEY" secret:"true" help:"Key of the Stripe API. With it and STRIPE_WEBHOOK_SECRET balances can be topped up by card on the dashboard."`
 	StripeWebhookSecret string `env:"STRIPE_WEBHOOK_SECRET" secret:"true" help:"Signing secret of the Stripe webhook that sends its events to PUBLIC_URL/webhooks/stripe: checkout.session.completed, charge.refunded, refund.failed and charge.dispute.*."`
@@ -303,19 +303,19 @@ type AlertMail struct {
 
 // Work holds the settings of a worker: how it runs tasks, and how long it keeps data.
 type Work struct {
-	Concurrency                int  `env:"CONCURRENCY" default:"4" help:"How many tasks a worker runs at once, those of TIMELY_CONCURRENCY not counted."`
+	Concurrency                int  `env:"CONCURRENCY" default:"4" help:"How many tasks a worker runs at once, without the tasks of TIMELY_CONCURRENCY."`
 	TimelyConcurrency          int  `env:"TIMELY_CONCURRENCY" default:"4" help:"How many tasks with a clock a worker runs at once besides: picks, announcements and attestations. They wait for no other work. As many run besides that ask about payments."`
 	PaymentsRequireSenderProof bool `env:"PAYMENTS_REQUIRE_SENDER_PROOF" default:"false" help:"true: a transfer tops up only the key that its sender has signed for. Payments from exchanges, which cannot sign, are then refused."`
 	ColdAfter                  int  `env:"ARCHIVE_COLD_AFTER_DAYS" name:"archive-cold-after-days" default:"400" help:"After how many whole days raw bytes are moved to ARCHIVE_COLD_URL, counted from when they were written."`
-	KeepRunsDays               int  `env:"KEEP_RUNS_DAYS" default:"400" help:"For how many days runs that are over stay in the run log; 0: for ever. The newest of each job and subject, and those of backfills, always stay."`
-	KeepUsageDays              int  `env:"KEEP_USAGE_DAYS" default:"800" help:"For how many days the counts of requests by key and day are kept; 0: for ever. What was paid is kept for ever."`
-	KeepQuotesDays             int  `env:"KEEP_QUOTES_DAYS" default:"40" help:"For how many days it is kept which key held which amount for a transfer, from the end of its hold; 0: for ever."`
-	KeepAlertsDays             int  `env:"KEEP_ALERTS_DAYS" default:"400" help:"For how many days alerts that are over are kept; 0: for ever."`
+	KeepRunsDays               int  `env:"KEEP_RUNS_DAYS" default:"400" help:"For how many days finished runs stay in the run log; 0: permanently. The newest of each job and subject, and the runs of backfills, always stay."`
+	KeepUsageDays              int  `env:"KEEP_USAGE_DAYS" default:"800" help:"For how many days the counts of requests by key and day are kept; 0: permanently. Payments are kept permanently."`
+	KeepQuotesDays             int  `env:"KEEP_QUOTES_DAYS" default:"40" help:"For how many days a key's hold of an amount for a transfer is kept, from its end; 0: permanently."`
+	KeepAlertsDays             int  `env:"KEEP_ALERTS_DAYS" default:"400" help:"For how many days past alerts are kept; 0: permanently."`
 }
 
 // Tracing holds the destination of OpenTelemetry traces.
 type Tracing struct {
-	OTLPEndpoint    string  `env:"OTEL_EXPORTER_OTLP_ENDPOINT" name:"otel-exporter-otlp-endpoint" help:"Base URL of an OpenTelemetry collector (http://127.0.0.1:4318), which traces are sent to as OTLP over HTTP. Without it there are none."`
+	OTLPEndpoint    string  `env:"OTEL_EXPORTER_OTLP_ENDPOINT" name:"otel-exporter-otlp-endpoint" help:"Base URL of an OpenTelemetry collector (http://127.0.0.1:4318), which traces are sent to as OTLP over HTTP. Without it no traces are sent."`
 	OTLPHeaders     string  `env:"OTEL_EXPORTER_OTLP_HEADERS" name:"otel-exporter-otlp-headers" secret:"true" help:"Header fields for the collector: name=value, separated by commas, values percent-encoded."`
 	OTLPTimeout     int     `env:"OTEL_EXPORTER_OTLP_TIMEOUT" name:"otel-exporter-otlp-timeout" default:"10000" help:"For how many milliseconds the collector is waited for."`
 	OTelService     string  `env:"OTEL_SERVICE_NAME" name:"otel-service-name" default:"tidemark" help:"What traces call this program."`

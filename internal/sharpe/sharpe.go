@@ -69,8 +69,8 @@ func Probabilistic(s Sample, benchmark float64) float64 {
 	return normal(float64((s.Ratio-benchmark)*math.Sqrt(float64(s.N-1))) / math.Sqrt(s.spread()))
 }
 
-// MinTrackRecord returns the minimum track record length of the same paper: how many returns of the sample's kind are needed to show, with
-// a confidence such as 0.95, that the ratio is above the benchmark. It is +Inf if the ratio is not above the benchmark, and NaN for a
+// MinTrackRecord returns the minimum track record length of the same paper. With so many returns of the sample's kind, the ratio is above
+// the benchmark with a confidence such as 0.95. It is +Inf if the ratio is not above the benchmark, and NaN for a
 // confidence that is not between 0.5 and 1.
 func MinTrackRecord(s Sample, benchmark, confidence float64) float64 {
 	switch {
@@ -82,8 +82,8 @@ func MinTrackRecord(s Sample, benchmark, confidence float64) float64 {
 	return 1 + float64(s.spread()*math.Pow(quantile(confidence)/(s.Ratio-benchmark), 2))
 }
 
-// ExpectedMax returns the ratio that the best of a number of independent trials is expected to reach if none of them has skill. variance is
-// the variance of the trials' ratios (Bailey and López de Prado, "The Deflated Sharpe Ratio", Journal of Portfolio Management 40, 2014). A
+// ExpectedMax returns the expected ratio of the best of a number of independent trials without skill. variance is the variance of the
+// trials' ratios. The formula is of Bailey and López de Prado, "The Deflated Sharpe Ratio", Journal of Portfolio Management 40, 2014. A
 // single trial was not selected: its value is 0. It is NaN without a trial and for a negative variance.
 func ExpectedMax(trials int, variance float64) float64 {
 	switch {

@@ -74,12 +74,12 @@ func ask(ctx context.Context, q question, base, key, id string) (answer, error) 
 // seen collects the observations of all clients.
 type seen struct {
 	mu sync.Mutex
-	// reads counts requests with a response, degraded those responses that reported an unavailable server. passed counts requests that the
+	// reads counts requests with a response. degraded counts responses that reported an unavailable server. passed counts requests that the
 	// other API answered because the first was being killed. slowest is the longest time that a request took.
 	reads, degraded, passed int
 	slowest                 time.Duration
-	// bought maps the id of each delivered purchase to its price. tries counts the requests for them, nothing the responses before anything
-	// was for sale, refused the responses that asked for a later retry, unanswered the requests without a response.
+	// bought maps the id of each delivered purchase to its price. tries counts the requests for them, unanswered the requests without a
+	// response. nothing counts the responses before anything was for sale, refused the responses that asked for a later retry.
 	bought                              map[string]int
 	tries, nothing, refused, unanswered int
 	// wrong are answers that must not be.

@@ -24,8 +24,8 @@ var passes = map[string]int{
 	"input-required-result-unsupported-methods": 2, "input-required-result-validate-input": 3,
 }
 
-// inapplicable are scenarios of features that the server does not have, and so does not declare: log levels, subscriptions, tasks, tools
-// that ask back, arguments in headers, and the suite's own resources.
+// inapplicable are scenarios of features that the server does not have, and so does not declare. They are log levels, subscriptions, tasks,
+// tools that ask back, arguments in headers, and the suite's own resources.
 var inapplicable = regexp.MustCompile(`^(logging-set-level|tools-call-with-logging|resources-(un)?subscribe|tasks-.*|input-required-result-.*|` +
 	`http-custom-header-server-validation|resources-read-(text|binary)|resources-templates-read|json-schema-2020-12)$`)
 

@@ -10,8 +10,8 @@ import (
 	"tidemark/signals/forecast"
 )
 
-// measuredForecasts are the figures with recorded prints, and the results of an independent program for them: the mean CRPS of both naive
-// forecasts and of the published one, and the share of outcomes in the central 80 %. Zero means that it was measured on other origins or
+// measuredForecasts are the figures with recorded prints, and the results of an independent program for them. The results are the mean CRPS
+// of both naive forecasts and of the published one, and the share of outcomes in the central 80 %. Zero means that it was measured on other origins or
 // with other inputs; the test checks a range instead.
 var measuredForecasts = []struct {
 	figure               string
