@@ -175,6 +175,9 @@ func surfaces() []surface {
 		{"page", "/signals/" + signal, "", 200, "Newcomer"},
 		{"picture", "/signals/" + signal + "/card.png", "", 200, "PNG"},
 		{"state", "/status", "", 200, "Margin of a newcomer"},
+		{"stream", "/api/stream?topics=signal:" + signal + "&after=0&seconds=1", "", 200, "retry:"},
+		{"feed of the stream", "/api/stream/atom?topics=signal:" + signal, "", 200, "<feed"},
+		{"tools for agents", "/api/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"list_signals","arguments":{}}}`, 200, signal},
 		{"resources for agents", "/api/mcp", `{"jsonrpc":"2.0","id":1,"method":"resources/list","params":{}}`, 200, "/api/signals/" + signal},
 
 		{"endpoint with a key", "/api/v1" + sold, "", 200, `"pagination"`},
@@ -216,11 +219,7 @@ func TestWhatANewcomerAddsIsKnownEverywhere(t *testing.T) {
 	o := program.Options{Dir: state, Env: []string{"OPS_ADDR=127.0.0.1:0", "WORLD=sandbox", "SANDBOX_DAYS=12", "LOG_FORMAT=json"}}
 	_, base := program.Up(t, o)
 
-	var key struct {
-		Data struct {
-			APIKey string `json:"api_key"`
-		}
-	}
+	var key registered
 	program.Until(t, program.Timeout, "a digest is there", func() (bool, string) {
 		if key.Data.APIKey == "" {
 			if err := register(t.Context(), base, &key); err != nil {
@@ -235,24 +234,85 @@ func TestWhatANewcomerAddsIsKnownEverywhere(t *testing.T) {
 		return err == nil && strings.Contains(text, `"observed_at":"`), text
 	})
 	for _, s := range surfaces() {
-		status, text, err := ask(t.Context(), base, key.Data.APIKey, s)
-		if err != nil || status != s.status || !strings.Contains(strings.ReplaceAll(text, `": "`, `":"`), s.want) {
-			t.Errorf("%s: %s answers %d %v without %q:\n%.300s", s.name, s.path, status, err, s.want, text)
+		if fault := s.fault(t.Context(), base, key.Data.APIKey); fault != "" {
+			t.Error(fault)
 		}
 	}
-	command := func(name, want string, args ...string) {
-		status, out := program.Run(t, o, append(args, "--state-dir="+filepath.Join(state, "state"))...)
-		if status != 0 || !strings.Contains(out, want) {
-			t.Errorf("%s: tidemark %s ends with %d without %q:\n%.500s", name, strings.Join(args, " "), status, want, out)
+	for _, c := range commands() {
+		if fault := c.fault(t, o, state); fault != "" {
+			t.Error(fault)
 		}
 	}
-	command("schedule", signal, "schedule", "list")
-	command("backfill", signal, "backfill", "plan", "--signal="+signal, "--from=2026-11-02", "--to=2026-11-06")
-	command("doctor", "7 signals", "doctor")
-	command("schedule of the publisher", source, "schedule", "list")
-	command("run log of the publisher", source, "runs", "list", "--subject="+source)
-	command("archive of the publisher", source, "reparse", "--source="+source)
-	command("digest on the command line", "The week from", "portfolio", "digest", "--lang="+lang)
+}
+
+// command is a command of the program that should know what was added.
+type command struct {
+	name, want string
+	args       []string
+}
+
+func commands() []command {
+	return []command{
+		{"schedule", signal, []string{"schedule", "list"}},
+		{"backfill", signal, []string{"backfill", "plan", "--signal=" + signal, "--from=2026-11-02", "--to=2026-11-06"}},
+		{"doctor", "7 signals", []string{"doctor"}},
+		{"schedule of the publisher", source, []string{"schedule", "list"}},
+		{"run log of the publisher", source, []string{"runs", "list", "--subject=" + source}},
+		{"archive of the publisher", source, []string{"reparse", "--source=" + source}},
+		{"digest on the command line", "The week from", []string{"portfolio", "digest", "--lang=" + lang}},
+	}
+}
+
+// fault says what is wrong with the command's output, with the command's name. It is empty if nothing is.
+func (c command) fault(t *testing.T, o program.Options, state string) string {
+	t.Helper()
+	status, out := program.Run(t, o, append(c.args, "--state-dir="+filepath.Join(state, "state"))...)
+	if status == 0 && strings.Contains(out, c.want) {
+		return ""
+	}
+	return fmt.Sprintf("%s: tidemark %s ends with %d without %q:\n%.500s", c.name, strings.Join(c.args, " "), status, c.want, out)
+}
+
+// fault says what is wrong with the surface's response, with the surface's name. It is empty if nothing is.
+func (s surface) fault(ctx context.Context, base, key string) string {
+	status, text, err := ask(ctx, base, key, s)
+	if err == nil && status == s.status && strings.Contains(strings.ReplaceAll(text, `": "`, `":"`), s.want) {
+		return ""
+	}
+	return fmt.Sprintf("%s: %s answers %d %v without %q:\n%.300s", s.name, s.path, status, err, s.want, text)
+}
+
+// The program as it is has none of the additions. A surface that finds them there would never miss them.
+func TestEachSurfaceMissesWhatWasNotAdded(t *testing.T) {
+	t.Parallel()
+	state := program.Folder(t)
+	o := program.Options{Dir: state, Env: []string{"OPS_ADDR=127.0.0.1:0", "WORLD=sandbox", "SANDBOX_DAYS=2", "LOG_FORMAT=json"}}
+	_, base := program.Up(t, o)
+	var key registered
+	program.Until(t, program.Timeout, "a key is registered", func() (bool, string) {
+		err := register(t.Context(), base, &key)
+		return err == nil, fmt.Sprint(err)
+	})
+	for _, s := range surfaces() {
+		if strings.HasPrefix(s.name, "digest in ") && s.name != "digest in "+lang {
+			continue // it asks for a language that the program has
+		}
+		if fault := s.fault(t.Context(), base, key.Data.APIKey); !strings.HasPrefix(fault, s.name+": ") {
+			t.Errorf("%s: %s knows what was not added (%q)", s.name, s.path, fault)
+		}
+	}
+	for _, c := range commands() {
+		if fault := c.fault(t, o, state); !strings.HasPrefix(fault, c.name+": ") {
+			t.Errorf("%s: %s knows what was not added (%q)", c.name, c.args, fault)
+		}
+	}
+}
+
+// registered is the response to a registration.
+type registered struct {
+	Data struct {
+		APIKey string `json:"api_key"`
+	}
 }
 
 func register(ctx context.Context, base string, into any) error {
