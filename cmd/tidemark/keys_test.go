@@ -59,7 +59,7 @@ func TestKeysOnTheCommandLine(t *testing.T) {
 	command(2, []string{"unknown key"}, "show", "key_nobody")
 	command(2, []string{"--reason"}, "credit", lost, "5")
 	command(2, []string{"--reason"}, "revoke", lost, "--reason= ")
-	command(2, []string{"no amount"}, "credit", lost, "5e3", "--reason=x")
+	command(2, []string{"not an amount"}, "credit", lost, "5e3", "--reason=x")
 	command(2, []string{"amount is 0"}, "credit", lost, "0", "--reason=x")
 	command(2, []string{"--days"}, "grant", lost, "--days=0", "--reason=x")
 	command(0, []string{"5.00 USD more: 5.19 USD"}, "credit", lost, "5", "--reason=an outage")
@@ -67,7 +67,7 @@ func TestKeysOnTheCommandLine(t *testing.T) {
 	command(0, []string{"is revoked", "5.19 USD"}, "revoke", lost, "--reason=its holder lost it")
 	command(1, []string{"was revoked already", "its holder lost it"}, "revoke", lost, "--reason=again")
 	command(2, []string{"to itself"}, "move", lost, lost, "--reason=x")
-	command(1, []string{"nobody could spend"}, "move", found, lost, "--reason=x")
+	command(1, []string{"could not be spent"}, "move", found, lost, "--reason=x")
 	command(0, []string{"5.19 USD and the Pro plan: moved"}, "move", lost, found, "--reason=proved to be the same person")
 	command(1, []string{"nothing to move"}, "move", lost, found, "--reason=x")
 	command(0, []string{

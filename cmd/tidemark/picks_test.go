@@ -237,7 +237,7 @@ func TestPicksOnTheCommandLine(t *testing.T) {
 	t.Parallel()
 	e := newEditorClaimService(t, "2026-03-02")
 	e.says(0, []string{"SEQ", "ANNOUNCED"}, "picks", "list")
-	e.says(1, []string{"there is no digest yet"}, "portfolio", "digest")
+	e.says(1, []string{"no digest exists yet"}, "portfolio", "digest")
 	e.says(0, []string{"0 snapshots"}, "portfolio", "rebuild")
 	e.trade("2026-03-03")
 	e.pick("2026-03-03")

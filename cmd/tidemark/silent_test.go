@@ -119,7 +119,7 @@ func TestAMistypedCommandNamesTheNearest(t *testing.T) {
 	for line, says := range map[string]string{
 		"schedule lst": "did you mean `tidemark schedule list`?", "schedule pasue ingest x": "did you mean `tidemark schedule pause`?", "runs shw 3": "did you mean `tidemark runs show`?",
 		"quarantine acept 1": "did you mean `tidemark quarantine accept`?", "keys rovoke x": "did you mean `tidemark keys revoke`?", "dctor": `did you mean "doctor"?`,
-		"schedule xyzzy": "there are list, next, run, ", "log kye": "did you mean `tidemark log key`?", "signals crack-spread": `no signal "crack-spread"; did you mean crack-spread-321?`,
+		"schedule xyzzy": "there are list, next, run, ", "log kye": "did you mean `tidemark log key`?", "signals crack-spread": `unknown signal "crack-spread"; did you mean crack-spread-321?`,
 	} {
 		code, out := told(t, strings.Fields(line)...)
 		if code != 2 || !strings.Contains(out, says) {

@@ -223,7 +223,7 @@ func TestAnInstallationComesBack(t *testing.T) {
 		}
 		why := "is damaged"
 		if name == "manifest.json" {
-			why = "is no whole backup"
+			why = "is not a complete backup"
 		}
 		refused(t, why, url, state, "backup", "verify", spoilt)
 		refused(t, why, pgtest.Empty(t), t.TempDir(), "restore", spoilt)
