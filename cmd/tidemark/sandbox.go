@@ -4,17 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
+	"tidemark/ingest/edgar"
 	"tidemark/ingest/world"
 	"tidemark/internal/config"
 	"tidemark/internal/nearest"
 	"tidemark/internal/postgres"
+	"tidemark/internal/task"
 )
 
 type sandboxCommand struct {
@@ -28,9 +29,33 @@ type sandboxCommand struct {
 // troublesFile returns the file with the faults of this sandbox.
 func (p *program) troublesFile() string { return filepath.Join(p.worldDir(), "troubles.json") }
 
-// faultable returns the sources whose upstreams can have faults.
-func faultable() []string {
-	return append(sourceIDs(), slices.Sorted(maps.Keys(companySources()))...)
+// faultable returns the sources whose upstreams can have faults: all that the schedule requests, by themselves or with another one.
+func (p *program) faultable() (ids []string) {
+	for _, s := range p.schedule() {
+		if s.Job == task.Ingest || s.Job == task.Equities {
+			ids = append(ids, s.Subject)
+		}
+	}
+	return append(ids, edgar.Submissions("", nil).ID, edgar.Facts("", nil).ID)
+}
+
+// seeFault says how to see the fault of a source at work. Its command is one that the schedule accepts.
+func (p *program) seeFault(source string) string {
+	job, subject, but := task.Equities, source, ""
+	switch source {
+	case edgar.Companies("").ID, edgar.Current("").ID:
+	case edgar.Submissions("", nil).ID:
+		subject, but = edgar.Current("").ID, "; it is requested for companies that have filed something new"
+	case edgar.Facts("", nil).ID:
+		subject, but = edgar.Current("").ID, "; it is requested for companies that have filed a report"
+	default:
+		if slices.ContainsFunc(p.priceSources(), func(of sharesSource) bool { return of(nil).ID == source }) {
+			but = "; it is requested for shares that lack the newest close"
+		} else {
+			job = task.Ingest
+		}
+	}
+	return fmt.Sprintf("see it with `tidemark schedule run %s %s --wait`%s", job, subject, but)
 }
 
 // inSandbox returns an error in every other world.
@@ -53,7 +78,7 @@ func (c sandboxFault) Run(ctx context.Context, p *program) error {
 	if err := p.inSandbox(); err != nil {
 		return err
 	}
-	if err := oneOf("SOURCE", c.Source, faultable()...); err != nil {
+	if err := oneOf("SOURCE", c.Source, p.faultable()...); err != nil {
 		return err
 	}
 	if err := oneOf("KIND", c.Kind, world.Late, world.Revised, world.Malformed, world.Shrunk, world.Unavailable); err != nil {
@@ -90,8 +115,8 @@ func (c sandboxFault) Run(ctx context.Context, p *program) error {
 		if !one.Until.IsZero() {
 			until = "until " + one.Until.Format(time.RFC3339)
 		}
-		_, err = fmt.Fprintf(p.stdout, "the upstream of %s is %s from %s on, %s (see it with `tidemark schedule run ingest %s --wait`)\n", c.Source, c.Kind,
-			one.Since.Format(time.RFC3339), until, c.Source)
+		_, err = fmt.Fprintf(p.stdout, "the upstream of %s is %s from %s on, %s (%s)\n", c.Source, c.Kind,
+			one.Since.Format(time.RFC3339), until, p.seeFault(c.Source))
 		return err
 	})
 }
@@ -105,7 +130,7 @@ func (c sandboxClear) Run(_ context.Context, p *program) error {
 	if err := p.inSandbox(); err != nil {
 		return err
 	}
-	if err := oneOf("SOURCE", c.Source, faultable()...); err != nil {
+	if err := oneOf("SOURCE", c.Source, p.faultable()...); err != nil {
 		return err
 	}
 	list, err := world.ReadTroubles(p.troublesFile())

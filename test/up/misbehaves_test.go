@@ -58,6 +58,8 @@ func TestTheWalkThroughQuarantine(t *testing.T) {
 		{0, "succeeded: 0 rows"},
 		{0, "is revised from"},
 		{0, "rows added"},
+		{0, "see it with `tidemark schedule run equities edgar-companies --wait`"},
+		{1, "is tried again"},
 		{0, "temis-no2"},
 		{0, "upstreams behave again"},
 	}
