@@ -15,11 +15,15 @@ import (
 type Difference struct {
 	Signal string
 	Slot   time.Time
-	// Outcome is one of a slot that is done: added, unchanged or differs.
+	// Outcome is one of a slot that is done: added, unchanged or differs. Compare returns unchanged, differs or LoadedLater.
 	Outcome string
 	// Old is the stored snapshot; nil if none existed. New is the computed result.
 	Old, New *Result
 }
+
+// LoadedLater is the outcome of a compared slot whose snapshot was computed before the first load of an input. That load brought values
+// that were published before the slot, so the slot's data are no longer those of its snapshot. It says nothing about the program.
+const LoadedLater = "loaded_later"
 
 // Differences lists the slots of a backfill that are done, in their order, each with all that stands and all that came out.
 func Differences(ctx context.Context, db *postgres.DB, id int64) ([]Difference, error) {
@@ -88,9 +92,13 @@ func (p Planner) Compare(ctx context.Context, r Request) ([]Difference, error) {
 	if err != nil {
 		return nil, err
 	}
+	inputs, err := p.DB.SeriesStates(ctx, def.BacktestInputs())
+	if err != nil {
+		return nil, err
+	}
 	var list []Difference
 	for _, at := range times {
-		d, has, err := p.compare(ctx, def, at)
+		d, has, err := p.compare(ctx, def, at, inputs)
 		if err != nil {
 			return nil, err
 		}
@@ -101,7 +109,7 @@ func (p Planner) Compare(ctx context.Context, r Request) ([]Difference, error) {
 	return list, nil
 }
 
-func (p Planner) compare(ctx context.Context, def signals.Definition, at time.Time) (d Difference, has bool, err error) {
+func (p Planner) compare(ctx context.Context, def signals.Definition, at time.Time, inputs []postgres.SeriesState) (d Difference, has bool, err error) {
 	stands, has, err := standing(ctx, p.DB, def.ID, at)
 	if err != nil || !has {
 		return d, false, err
@@ -112,8 +120,38 @@ func (p Planner) compare(ctx context.Context, def signals.Definition, at time.Ti
 	}
 	same, err := alike(stands, computed)
 	d = Difference{Signal: def.ID, Slot: at.UTC(), Outcome: postgres.OutcomeDiffers, Old: resultOf(stands), New: resultOf(computed)}
-	if same {
+	switch {
+	case same:
 		d.Outcome = postgres.OutcomeUnchanged
+	case loadedLater(stands, computed, inputs):
+		d.Outcome = LoadedLater
 	}
 	return d, true, err
+}
+
+// loadedLater reports whether the first load of an input explains why a stored snapshot is not the computed one. Such a snapshot rests on
+// fewer inputs than the computed one, or its backtest has no case yet, and that many inputs were first loaded at its slot or later. A slot
+// that a backfill computed after the load does not count.
+func loadedLater(stands, computed postgres.Snapshot, inputs []postgres.SeriesState) bool {
+	later := 0
+	for _, s := range inputs {
+		if s.FirstLoadedAt != nil && !s.FirstLoadedAt.Before(stands.At) {
+			later++
+		}
+	}
+	lacking := len(computed.Inputs) - len(stands.Inputs)
+	if lacking == 0 && cases(stands) == 0 && cases(computed) > 0 {
+		stands.Backtest, computed.Backtest = nil, nil
+		same, err := alike(stands, computed)
+		return err == nil && same && later > 0
+	}
+	return stands.FirstIngestedAt == nil && lacking > 0 && lacking <= later
+}
+
+// cases counts the cases of a snapshot's backtest.
+func cases(s postgres.Snapshot) int {
+	if s.Backtest == nil {
+		return 0
+	}
+	return s.Backtest.N
 }

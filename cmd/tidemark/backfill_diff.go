@@ -68,10 +68,13 @@ func (c backfillCompare) Run(ctx context.Context, p *program) error {
 
 // print prints differences. The form for people ends with a line of counts.
 func (c differing) print(p *program, all []backfill.Difference) error {
-	list, unchanged, codes := all[:0:0], 0, map[string]bool{}
+	list, unchanged, loaded, codes := all[:0:0], 0, 0, map[string]bool{}
 	for _, d := range all {
-		if d.Outcome == postgres.OutcomeUnchanged {
+		switch d.Outcome {
+		case postgres.OutcomeUnchanged:
 			unchanged++
+		case backfill.LoadedLater:
+			loaded++
 		}
 		if d.Old != nil {
 			codes[d.Old.CodeVersion] = true
@@ -99,11 +102,14 @@ func (c differing) print(p *program, all []backfill.Difference) error {
 	if err := c.list(p.stdout, t); err != nil {
 		return err
 	}
-	by := ""
+	later, by := "", ""
+	if loaded > 0 {
+		later = fmt.Sprintf(", %d from before the first load of their data", loaded)
+	}
 	if len(codes) > 0 {
 		by = fmt.Sprintf("; what stands was computed by %s of the program, this is %s", counted(len(codes), "version"), codeVersion())
 	}
-	_, err := fmt.Fprintf(p.stdout, "%s: %d as they stand, %d otherwise%s.\n", counted(len(all), "slot"), unchanged, len(all)-unchanged, by)
+	_, err := fmt.Fprintf(p.stdout, "%s: %d as they stand%s, %d otherwise%s.\n", counted(len(all), "slot"), unchanged, later, len(all)-unchanged-loaded, by)
 	return err
 }
 

@@ -17,15 +17,15 @@ type SeriesState struct {
 	// Vintages counts its observations with all their vintages. Newest is the newest vintage, nil if there are no observations.
 	Vintages int64
 	Newest   *time.Time
-	// ConfirmedAt is when it was last confirmed. It is nil until its first load is complete.
-	ConfirmedAt *time.Time
+	// FirstLoadedAt is when it was first loaded, and ConfirmedAt when it was last confirmed. They are nil until its first load is complete.
+	FirstLoadedAt, ConfirmedAt *time.Time
 }
 
 // Loaded reports whether the series' first load is complete.
 func (s SeriesState) Loaded() bool { return s.ConfirmedAt != nil }
 
 const statesSQL = `
-	select t.series, coalesce(o.vintages, 0) as vintages, o.newest, w.confirmed_at
+	select t.series, coalesce(o.vintages, 0) as vintages, o.newest, w.first_loaded_at, w.confirmed_at
 	from unnest(@series::text[]) with ordinality as t (series, place)
 	left join (
 		select series, count(*) as vintages, max(vintage_at) as newest from observations where series = any(@series) group by series
