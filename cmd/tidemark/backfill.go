@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -57,8 +58,9 @@ func (r backfillRange) request(signal string) backfill.Request {
 
 // plan makes a plan for each signal, and then stores and shows all of them. If one fails, none is stored.
 func (r backfillRange) plan(ctx context.Context, p *program, planner backfill.Planner) (ids []int64, err error) {
-	plans := make([]backfill.Plan, len(r.Signal))
-	for i, signal := range r.Signal {
+	asked := distinct(r.Signal)
+	plans := make([]backfill.Plan, len(asked))
+	for i, signal := range asked {
 		plans[i], err = planner.Plan(ctx, r.request(signal))
 		if fault := (backfill.RequestError{}); errors.As(err, &fault) {
 			return nil, usageError{err}
@@ -78,6 +80,16 @@ func (r backfillRange) plan(ctx context.Context, p *program, planner backfill.Pl
 		_, _ = fmt.Fprintln(p.stdout)
 	}
 	return ids, nil
+}
+
+// distinct returns signals in their order, each once.
+func distinct(ids []string) (list []string) {
+	for _, id := range ids {
+		if !slices.Contains(list, id) {
+			list = append(list, id)
+		}
+	}
+	return list
 }
 
 // numbers returns the numbers of plans in the form of a command line.

@@ -52,7 +52,7 @@ type backfillCompare struct {
 func (c backfillCompare) Run(ctx context.Context, p *program) error {
 	return p.withPlanner(ctx, func(_ *postgres.DB, planner backfill.Planner) error {
 		var all []backfill.Difference
-		for _, id := range c.Signal {
+		for _, id := range distinct(c.Signal) {
 			list, err := planner.Compare(ctx, backfill.Request{Signal: id, From: c.From, To: c.To})
 			if fault := (backfill.RequestError{}); errors.As(err, &fault) {
 				return usageError{err}

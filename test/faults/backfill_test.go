@@ -264,7 +264,7 @@ func TestBackfillsOfSeveralSignalsAndWhatTheyChange(t *testing.T) {
 	if n := s.query(`select count(*) from backfills`)[0]; n != "0" {
 		t.Errorf("of two signals one is unknown, and %s plans are stored", n)
 	}
-	both := append([]string{"--signal=" + crack + ",eia-weekly-petroleum"}, days...)
+	both := append([]string{"--signal=" + crack + ",eia-weekly-petroleum," + crack}, days...) // a signal named twice has one plan
 	if out := s.backfill(append([]string{"plan"}, both...)...); !strings.Contains(out, "tidemark backfill apply 1 2`") {
 		t.Errorf("the plans: %s", out)
 	}
