@@ -27,6 +27,9 @@ func (c migrateCommand) Run(ctx context.Context, p *program) error {
 		return err
 	}
 	defer p.watchOwner(url)()
+	if err := p.checkOwnWorld(ctx, url); err != nil {
+		return err
+	}
 	if c.Status || c.DryRun {
 		return c.look(ctx, p, url)
 	}
@@ -34,6 +37,15 @@ func (c migrateCommand) Run(ctx context.Context, p *program) error {
 		return err
 	}
 	return p.allowLogins(ctx, url)
+}
+
+// checkOwnWorld returns an error if the database of the owner's URL belongs to another world than WORLD. It works on every schema.
+func (p *program) checkOwnWorld(ctx context.Context, url string) error {
+	err := postgres.CheckWorld(ctx, url, p.settings.World)
+	if we, ok := errors.AsType[*postgres.WorldError](err); ok {
+		return usageError{we}
+	}
+	return err
 }
 
 func (c migrateCommand) look(ctx context.Context, p *program, url string) error {

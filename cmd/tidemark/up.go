@@ -85,6 +85,9 @@ func (upCommand) Run(ctx context.Context, p *program) (err error) {
 // Postgres cannot be reached, the operator sees that at once.
 func (p *program) prepare(ctx context.Context, stack *devstack.Stack) error {
 	part := func() error {
+		if err := p.checkOwnWorld(ctx, stack.DatabaseURL); err != nil {
+			return err
+		}
 		if err := postgres.Migrate(ctx, stack.DatabaseURL, p.log); err != nil {
 			return err
 		}

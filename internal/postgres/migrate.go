@@ -23,16 +23,11 @@ import (
 // newer Tidemark.
 func Migrate(ctx context.Context, url string, log *slog.Logger) (err error) {
 	defer func() { err = mark(err) }()
-	cfg, err := pgx.ParseConfig(url)
+	db, err := connectOwner(ctx, url, lockTimeout)
 	if err != nil {
-		return fmt.Errorf("DATABASE_URL: %w", redact(err))
+		return err
 	}
-	cfg.RuntimeParams["lock_timeout"] = strconv.FormatInt(lockTimeout.Milliseconds(), 10)
-	db := stdlib.OpenDB(*cfg)
 	defer func() { _ = db.Close() }()
-	if err := db.PingContext(ctx); err != nil {
-		return fmt.Errorf("DATABASE_URL: %w", redact(err))
-	}
 	if err := refuseForeign(ctx, db); err != nil {
 		return err
 	}
@@ -41,6 +36,50 @@ func Migrate(ctx context.Context, url string, log *slog.Logger) (err error) {
 		return err
 	}
 	return up(ctx, p, log)
+}
+
+// CheckWorld returns an error if the database at url belongs to another world. It works before the first migration and before those that
+// are pending. A database without a schema or without a world is valid.
+func CheckWorld(ctx context.Context, url, name string) (err error) {
+	defer func() { err = mark(err) }()
+	db, err := connectOwner(ctx, url, 0)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = db.Close() }()
+	var ours bool
+	err = db.QueryRowContext(ctx, `
+		select to_regclass('public.goose_db_version') is not null and to_regclass('public.world') is not null`).Scan(&ours)
+	if err != nil {
+		return fmt.Errorf("read the schema: %w", err)
+	}
+	if !ours {
+		return nil // Migrate refuses a database of another program
+	}
+	var has string
+	switch err := db.QueryRowContext(ctx, `select name from public.world`).Scan(&has); {
+	case errors.Is(err, sql.ErrNoRows):
+		return nil
+	case err != nil:
+		return fmt.Errorf("read the world: %w", err)
+	}
+	return sameWorld("DATABASE_URL", has, name)
+}
+
+// connectOwner connects to the database of DATABASE_URL as its owner. Statements of the connection wait for a lock no longer than wait; 0
+// means no limit.
+func connectOwner(ctx context.Context, url string, wait time.Duration) (*sql.DB, error) {
+	cfg, err := pgx.ParseConfig(url)
+	if err != nil {
+		return nil, fmt.Errorf("DATABASE_URL: %w", redact(err))
+	}
+	cfg.RuntimeParams["lock_timeout"] = strconv.FormatInt(wait.Milliseconds(), 10)
+	db := stdlib.OpenDB(*cfg)
+	if err := db.PingContext(ctx); err != nil {
+		_ = db.Close()
+		return nil, fmt.Errorf("DATABASE_URL: %w", redact(err))
+	}
+	return db, nil
 }
 
 const (
@@ -211,15 +250,11 @@ type Migration struct {
 // Migrations lists all migrations that this program knows, in order. It changes nothing. As in Migrate, a database of another program or of
 // a newer Tidemark is an error.
 func Migrations(ctx context.Context, url string) ([]Migration, error) {
-	cfg, err := pgx.ParseConfig(url)
+	db, err := connectOwner(ctx, url, 0)
 	if err != nil {
-		return nil, fmt.Errorf("DATABASE_URL: %w", redact(err))
+		return nil, err
 	}
-	db := stdlib.OpenDB(*cfg)
 	defer func() { _ = db.Close() }()
-	if err := db.PingContext(ctx); err != nil {
-		return nil, fmt.Errorf("DATABASE_URL: %w", redact(err))
-	}
 	if err := refuseForeign(ctx, db); err != nil {
 		return nil, err
 	}

@@ -34,13 +34,24 @@ func (db *DB) EnsureWorld(ctx context.Context, name string, clockAt *time.Time) 
 	if err != nil {
 		return World{}, err
 	}
-	return w, db.is(w, name)
+	return w, sameWorld(db.setting, w.Name, name)
 }
 
-// is returns an error if a world has another name.
-func (db *DB) is(w World, name string) error {
-	if w.Name != name {
-		return fmt.Errorf("%s names a database of the world %s, WORLD asks for %s: give each world its own database", db.setting, w.Name, name)
+// WorldError means that a database belongs to another world than WORLD asks for.
+type WorldError struct {
+	// Setting holds the URL of the database.
+	Setting   string
+	Has, Want string
+}
+
+func (e *WorldError) Error() string {
+	return fmt.Sprintf("%s names a database of the world %s, WORLD asks for %s: give each world its own database", e.Setting, e.Has, e.Want)
+}
+
+// sameWorld returns a WorldError if has is not want.
+func sameWorld(setting, has, want string) error {
+	if has != want {
+		return &WorldError{Setting: setting, Has: has, Want: want}
 	}
 	return nil
 }
@@ -54,7 +65,7 @@ func (db *DB) CheckWorld(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	return db.is(w, name)
+	return sameWorld(db.setting, w.Name, name)
 }
 
 // World returns the world of the database, or ErrNotFound if none was set up yet.
