@@ -112,16 +112,29 @@ func (h *helpText) command(node *kong.Node) {
 	h.columns("Commands:", commands)
 	h.columns("Flags:", flags)
 	title := "Settings it reads: environment, .env file or flags (LOG_LEVEL is --log-level)"
-	if len(settings) > moreSettings {
-		title += ";\n`tidemark help settings` says more:"
-	} else {
-		title += ":"
+	switch {
+	case len(settings) > onlyNames:
+		h.line("\n%s;\n`tidemark help settings %s` says what each means:", title, strings.Fields(node.Path())[0])
+		names := make([]string, len(settings))
+		for i, s := range settings {
+			names[i] = s[0]
+		}
+		for _, line := range wrapped(strings.Join(names, "  "), h.width-2) {
+			h.line("  %s", line)
+		}
+	case len(settings) > moreSettings:
+		h.columns(title+";\n`tidemark help settings` says more:", settings)
+	default:
+		h.columns(title+":", settings)
 	}
-	h.columns(title, settings)
 }
 
-// moreSettings is the minimum number of settings for which only the first sentence of each is shown.
-const moreSettings = 12
+const (
+	// moreSettings is the number of settings above which only the first sentence of each is shown.
+	moreSettings = 12
+	// onlyNames is the number above which only the names are shown, so that the help of a role fits a screen.
+	onlyNames = 25
+)
 
 // settingHelp returns the first sentence about a setting, its default, and its flag if the flag has another name.
 func settingHelp(f *kong.Flag) string {
@@ -207,23 +220,30 @@ func wrapped(text string, width int) (lines []string) {
 }
 
 type helpCommand struct {
-	Topic []string `arg:"" optional:"" help:"settings, or a command."`
+	Topic []string `arg:"" optional:"" help:"settings, settings of a COMMAND, or a command."`
 }
 
 // Run prints the help of the program, of a command, or every setting with its meaning and its present value.
 func (c helpCommand) Run(ctx context.Context, k *kong.Context, p *program) error {
-	if len(c.Topic) != 1 || c.Topic[0] != "settings" {
+	if len(c.Topic) == 0 || c.Topic[0] != "settings" {
 		return command(ctx, append(c.Topic, "--help"), p.stdout, io.Discard)
 	}
 	all, err := everySetting()
 	if err != nil {
 		return usageError{err}
 	}
+	wanted, err := readBy(k.Model.Node, c.Topic[1:])
+	if err != nil {
+		return err
+	}
 	readers := readersOf(k.Model.Node)
 	h := helpText{width: widthOf(p.stdout)}
 	h.line("Each setting is an environment variable, a line of a .env file, or a flag (WORLD is --world).")
 	h.line("A flag wins over the environment, and that over .env.")
 	for _, s := range all.List() {
+		if wanted != nil && !wanted[s.Name] {
+			continue
+		}
 		h.line("\n%s", s.Name)
 		for _, line := range wrapped(s.Help, h.width-4) {
 			h.line("    %s", line)
@@ -232,6 +252,30 @@ func (c helpCommand) Run(ctx context.Context, k *kong.Context, p *program) error
 	}
 	_, err = io.WriteString(p.stdout, h.text.String())
 	return err
+}
+
+// readBy returns the settings that a command reads. It is nil, for all settings, if no command is named.
+func readBy(root *kong.Node, words []string) (map[string]bool, error) {
+	if len(words) == 0 {
+		return nil, nil //nolint:nilnil // all of them
+	}
+	node := root
+	for _, word := range words {
+		i := slices.IndexFunc(node.Children, func(c *kong.Node) bool { return c.Name == word })
+		if i < 0 {
+			return nil, usageError{fmt.Errorf("there is no command %q: see tidemark --help", strings.Join(words, " "))}
+		}
+		node = node.Children[i]
+	}
+	names := map[string]bool{}
+	for n := node; n != nil; n = n.Parent {
+		for _, f := range n.Flags {
+			for _, env := range f.Envs {
+				names[env] = true
+			}
+		}
+	}
+	return names, nil
 }
 
 // everySetting reads all settings from the environment, independent of the command.

@@ -193,7 +193,12 @@ func TestACommandListsTheSettingsThatItReadsAndNoOthers(t *testing.T) {
 		help := helpOf(t, strings.Fields(name)...)
 		_, help, _ = strings.Cut(help, "\nSettings it reads:")
 		listed := map[string]bool{}
-		for _, m := range regexp.MustCompile(`(?m)^  ([A-Z][A-Z0-9_]+)(?: |$)`).FindAllStringSubmatch(help, -1) {
+		line := `(?m)^  ([A-Z][A-Z0-9_]+)(?: |$)`
+		if strings.Contains(help, "`tidemark help settings "+name+"`") { // names alone, as many as fit in a line
+			line = `\b([A-Z][A-Z0-9_]+)\b`
+			_, help, _ = strings.Cut(help, "each means:\n")
+		}
+		for _, m := range regexp.MustCompile(line).FindAllStringSubmatch(help, -1) {
 			listed[m[1]] = true
 			if !reads[m[1]] && !before[m[1]] {
 				t.Errorf("%s --help lists %s, which it does not read", name, m[1])
@@ -234,6 +239,10 @@ func TestHelpFitsAScreen(t *testing.T) {
 		{[]string{"backfill", "plan"}, 50},
 		{[]string{"doctor"}, 62},
 		{[]string{"version"}, 15},
+		{[]string{"up"}, 70},
+		{[]string{"scheduler"}, 60},
+		{[]string{"worker"}, 60},
+		{[]string{"api"}, 60},
 	} {
 		help := helpOf(t, c.words...)
 		if n := strings.Count(help, "\n"); n > c.most {
@@ -297,5 +306,20 @@ func TestFlagsMayStandBeforeTheCommandThatReadsThem(t *testing.T) {
 		if code := run(t.Context(), c.args, &out, &out); code == 0 || !strings.Contains(out.String(), c.says) {
 			t.Errorf("%v: exit %d: %s, want %q in it", c.args, code, out.String(), c.says)
 		}
+	}
+}
+
+func TestTheSettingsOfACommandAreExplained(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	if code := run(t.Context(), []string{"help", "settings", "scheduler"}, &out, &out); code != 0 {
+		t.Fatalf("exit %d: %s", code, out.String())
+	}
+	if s := out.String(); !strings.Contains(s, "\nREDIS_URL\n") || strings.Contains(s, "\nMCP_RATE_LIMIT\n") {
+		t.Errorf("the settings of the scheduler:\n%s", s)
+	}
+	out.Reset()
+	if code := run(t.Context(), []string{"help", "settings", "shceduler"}, &out, &out); code != 2 || !strings.Contains(out.String(), "no command") {
+		t.Errorf("exit %d: %s", code, out.String())
 	}
 }

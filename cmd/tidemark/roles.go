@@ -54,6 +54,7 @@ type workerCommand struct {
 	config.Attester
 	config.Payments
 	config.Webhooks
+	config.PublicPages
 	config.Work
 	config.Tracing
 }
@@ -66,6 +67,7 @@ type apiCommand struct {
 	config.Replica
 	config.Archive
 	config.Raw
+	config.PublicPages
 	config.API
 	config.Limits
 	config.MCP

@@ -17,6 +17,7 @@ type All struct {
 	PrivateListener
 	OperatorPages
 	Replica
+	PublicPages
 	API
 	Limits
 	MCP
@@ -123,12 +124,16 @@ type Replica struct {
 	ReplicaURL string `env:"DATABASE_REPLICA_URL" name:"database-replica-url" secret:"true" help:"A replica of that Postgres, or several (postgres://user:password@a:5432,b:5432/database). It answers questions about the past of signals as long as it has what was shown before; else, and for all other things, DATABASE_URL is asked."`
 }
 
+// PublicPages holds the setting that the API shows pages by, and the worker tells of events by.
+type PublicPages struct {
+	Pages string `env:"PAGES" help:"What the pages show without a key: free or full. free: the latest five picks with their returns, the research on announced picks, the summary of the portfolio, macro figures, the whole chain. full: everything. A visitor who is signed in with a key sees the key's data, at the API's prices. Default: full in the sandbox, else free."`
+}
+
 // API holds the settings that only the public API reads.
 type API struct {
 	SignalsAddr         string `env:"SIGNALS_ADDR" help:"A second address that serves the Signals API at its root."`
 	Contact             string `env:"CONTACT" help:"Where reports about security go: a mail or web address (mailto:security@example.com, https://...). Default: mailto:security@ and the host of PUBLIC_URL, the mailbox that RFC 2142 names."`
 	Prices              string `env:"PRICES" help:"Prices in US dollars of the endpoints that have none: /events=0.001,/economic-events=0.001,/digest/latest=0.002. Default: they cost nothing."`
-	Pages               string `env:"PAGES" help:"What the pages show without a key: free or full. free: the latest five picks with their returns, the research on announced picks, the summary of the portfolio, macro figures, the whole chain. full: everything. A visitor who is signed in with a key sees the key's data, at the API's prices. Default: full in the sandbox, else free."`
 	X402FacilitatorURL  string `env:"X402_FACILITATOR_URL" name:"x402-facilitator-url" secret:"true" help:"Facilitator that verifies and settles payments by request (x402). Without it, or without X402_PAY_TO, nothing is sold by request; the sandbox has its own."`
 	X402FacilitatorAuth string `env:"X402_FACILITATOR_AUTH" name:"x402-facilitator-auth" secret:"true" help:"Header of requests to the facilitator: a value for Authorization, or another header as Name: value."`
 }

@@ -104,6 +104,13 @@ func (c *Chain) answers(body []byte) any {
 	return all
 }
 
+// locked runs a method. A panic in it leaves the chain unlocked, and net/http ends that request alone.
+func (c *Chain) locked(m method, params []json.RawMessage) (any, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return m(c, params)
+}
+
 func (c *Chain) answer(question []byte) answer {
 	var q ask
 	out := answer{Version: "2.0", ID: json.RawMessage("null")}
@@ -119,9 +126,7 @@ func (c *Chain) answer(question []byte) answer {
 		out.Error = &wrong{Code: codeNoMethod, Message: fmt.Sprintf("the method %s does not exist/is not available", q.Method)}
 		return out
 	}
-	c.mu.Lock()
-	result, err := method(c, q.Params)
-	c.mu.Unlock()
+	result, err := c.locked(method, q.Params)
 	if err == nil {
 		if out.Result, err = json.Marshal(result); err == nil {
 			return out

@@ -307,9 +307,16 @@ func (db *DB) PauseBackfill(ctx context.Context, id int64) error {
 func (db *DB) ResumeBackfill(ctx context.Context, id int64) error {
 	return db.change(ctx, id, "resume", `
 		update backfills set status = 'running', note = null, working_since = null where id = @id and status = 'paused'`, `
+		with lost as (
+			select f.backfill_id, f.source
+			from backfill_fetches f join runs r on r.id = f.run_id
+			where f.backfill_id = @id and r.status in ('failed', 'skipped')
+			order by f.source
+			for no key update of f
+		)
 		update backfill_fetches f set waived = true
-		from runs r
-		where f.backfill_id = @id and r.id = f.run_id and r.status in ('failed', 'skipped')`)
+		from lost l
+		where f.backfill_id = l.backfill_id and f.source = l.source`)
 }
 
 // CancelBackfill ends a backfill permanently. Computed slots stay.
