@@ -90,7 +90,7 @@ func publishedBodies(t *testing.T, p *published) {
 			"excess_return_pct": -0.6, "return_1d_pct": 0.52, "return_1w_pct": nil, "return_1m_pct": nil, "return_ytd_pct": 0.39,
 			"volatility_pct": nil, "max_drawdown_pct": -0.13, "positions_count": 1.0, "cash_pct": 94.87,
 			"best": []any{map[string]any{"ticker": "ACME", "return_pct": 7.84}}, "worst": []any{},
-			"method": "equal weight, entered at the next session's close after the announcement, close to close, no costs",
+			"method":       "equal weight, entered at the next session's close after the announcement, close to close, no costs",
 			"turnover_pct": nil,
 			"net_of_costs": []any{ // this portfolio traded nothing
 				map[string]any{"basis_points": 5.0, "return_pct": 0.39, "excess_return_pct": 0.31},

@@ -123,7 +123,7 @@ func (l *Limiter) allow(ctx context.Context, name string, r Rate) limitResult {
 	return a
 }
 
-var errNoRedis = errors.New("Redis is not configured or unavailable")
+var errNoRedis = errors.New("no Redis is configured or available")
 
 func (l *Limiter) allowShared(ctx context.Context, name string, interval, per int64) (used int64, ok bool, err error) {
 	retryAt, now := l.retryAt.Load(), l.now()

@@ -32,7 +32,9 @@ func (c *idleStore) Schedules(ctx context.Context) ([]task.Schedule, error) {
 
 func (c *idleStore) HandOut(context.Context, int) ([]task.Task, error) { return nil, nil }
 
-func (c *idleStore) UnstartedRuns(context.Context, time.Duration) ([]task.Task, error) { return nil, nil }
+func (c *idleStore) UnstartedRuns(context.Context, time.Duration) ([]task.Task, error) {
+	return nil, nil
+}
 
 func (c *idleStore) Reclaim(context.Context, time.Duration) ([]task.Task, error) { return nil, nil }
 

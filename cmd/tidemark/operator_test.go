@@ -120,9 +120,11 @@ func TestTheDoctorNamesWhatIsBadAndTheRepair(t *testing.T) {
 	if code != 0 || strings.Contains(out, "bad ") {
 		t.Errorf("a healthy installation: exit %d\n%s", code, out)
 	}
-	for _, s := range []string{"ok    database ", "ok    clock ", "ok    grants ", "ok    guards ", "ok    api role ", "ok    worker role tidemark_worker can do nothing more", "ok    schedule ", "ok    redis ", "ok    archive ", "the colder one can be written", "ok    disk ", "ok    chain ", "crack-spread-321 has no value yet", "no job failed last",
+	for _, s := range []string{
+		"ok    database ", "ok    clock ", "ok    grants ", "ok    guards ", "ok    api role ", "ok    worker role tidemark_worker can do nothing more", "ok    schedule ", "ok    redis ", "ok    archive ", "the colder one can be written", "ok    disk ", "ok    chain ", "crack-spread-321 has no value yet", "no job failed last",
 		"hormuz-transit has no value yet: its source portwatch-hormuz is not asked -> read the publisher's terms, and accept them with PORTWATCH_LICENSE_ACK=yes",
-		"warn  sources   portwatch-hormuz is not asked"} {
+		"warn  sources   portwatch-hormuz is not asked",
+	} {
 		if !strings.Contains(out, s) {
 			t.Errorf("it lacks %q:\n%s", s, out)
 		}

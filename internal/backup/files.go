@@ -33,7 +33,13 @@ func (in Installation) tool(ctx context.Context, major int, name string, args ..
 		cmd.Env = append(cmd.Env, "PGPASSWORD="+password)
 	}
 	if major >= 14 { // the server notices a killed program also during a long statement
-		cmd.Env = append(cmd.Env, "PGOPTIONS="+strings.TrimSpace(os.Getenv("PGOPTIONS")+" -c client_connection_check_interval=1s"))
+		options := ""
+		for _, e := range cmd.Env {
+			if value, ok := strings.CutPrefix(e, "PGOPTIONS="); ok {
+				options = value
+			}
+		}
+		cmd.Env = append(cmd.Env, "PGOPTIONS="+strings.TrimSpace(options+" -c client_connection_check_interval=1s"))
 	}
 	out, err := in.Output(cmd)
 	if err != nil {

@@ -90,7 +90,8 @@ const restoreWait = 20 * time.Second
 
 // awaitRestore waits until no other restore fills the database of a connection.
 func awaitRestore(ctx context.Context, c *pgx.Conn) error {
-	for until := time.Now().Add(restoreWait); ; {
+	patience := time.After(restoreWait)
+	for {
 		var pid *int
 		err := c.QueryRow(ctx, `
 			select min(pid) from pg_stat_activity where datname = current_database() and application_name = 'pg_restore'`).Scan(&pid)
@@ -99,12 +100,12 @@ func awaitRestore(ctx context.Context, c *pgx.Conn) error {
 			return fmt.Errorf("look for another restore: %w", err)
 		case pid == nil:
 			return nil
-		case time.Now().After(until):
-			return fmt.Errorf("another restore fills this database (process %d of the server): wait until it ends, or stop it", *pid)
 		}
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
+		case <-patience:
+			return fmt.Errorf("another restore fills this database (process %d of the server): wait until it ends, or stop it", *pid)
 		case <-time.After(200 * time.Millisecond):
 		}
 	}
