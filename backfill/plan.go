@@ -276,7 +276,7 @@ func (p Planner) check(r *Request) (signals.Definition, error) {
 		}
 	case ExistingAll:
 	default:
-		fault("--existing %q is none of skip, failed, all", r.Existing)
+		fault("--existing %q is none of skip, failed, all%s", r.Existing, nearest.Suggest(r.Existing, ExistingSkip, ExistingFailed, ExistingAll))
 	}
 	if r.Parallelism < 1 {
 		fault("--parallelism %d is less than 1", r.Parallelism)

@@ -226,6 +226,7 @@ func TestRequestsThatMakeNoSenseNameTheFlag(t *testing.T) {
 		{"an end before the beginning", func(r *backfill.Request) { r.From, r.To = r.To, r.From }, []string{"--from 2026-01-09 is after --to 2026-01-03"}},
 		{"a day to come", func(r *backfill.Request) { r.To = at(t, "2026-03-02") }, []string{"--to 2026-03-02 lies in the future"}},
 		{"no runs at once", func(r *backfill.Request) { r.Parallelism = 0 }, []string{"--parallelism 0 is less than 1"}},
+		{"a mistyped word", func(r *backfill.Request) { r.Existing = "faild" }, []string{`--existing "faild" is none of skip, failed, all; did you mean failed?`}},
 		{"a word that is none", func(r *backfill.Request) { r.Existing = "none" }, []string{`--existing "none" is none of skip, failed, all`}},
 		{"knowledge of the future", func(r *backfill.Request) { r.AsOf = at(t, "2026-03-02") }, []string{"--as-of 2026-03-02T00:00:00Z lies in the future"}},
 		{"knowledge from before the range", func(r *backfill.Request) { r.AsOf = at(t, "2026-01-09") }, []string{"--as-of 2026-01-09T00:00:00Z is before the last slot"}},

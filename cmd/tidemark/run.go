@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -151,9 +152,9 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) error
 		return nil // help was printed
 	}
 	if err != nil {
-		return usageError{fmt.Errorf("%s%s (see `tidemark --help`)", plainly(err.Error()), meant(err, args))}
+		return usageError{fmt.Errorf("%s%s (see `tidemark --help`)", ofSetting(err, plainly(err.Error())), meant(err, args))}
 	}
-	settings, err := settingsOf(parsed, file)
+	settings, doubts, err := settingsOf(parsed, file)
 	if err != nil {
 		return usageError{err}
 	}
@@ -168,6 +169,9 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) error
 	}
 	if t := telemetry.NewTerminal(stderr); t != nil && settings.LogFormat == telemetry.FormatAuto {
 		p.terminal, p.log = t, t.Logger(settings.LogLevel)
+	}
+	for _, d := range doubts {
+		p.log.WarnContext(ctx, "the environment has a name that is not a setting; ignore this if it belongs to another program", "name", d.Name, "nearest", d.Setting)
 	}
 	redisurl.LogTo(p.log)
 	redisurl.CountTo(p.metrics.RedisTransient)
@@ -223,11 +227,34 @@ var (
 	layouts    = regexp.MustCompile(`(?:parsing time )?"([^"]*)" as "(2006[^"]*)": .*`)
 	outOfRange = regexp.MustCompile(`parsing time "([^"]*)": (year|month|day|hour|minute|second) out of range`)
 	durations  = regexp.MustCompile(`expected duration but got "([^"]*)": .*`)
+	choices    = regexp.MustCompile(`^(\S+) must be one of ((?:"[^"]*",?)+) but got (".*")$`)
+	fromEnv    = regexp.MustCompile(` \(from envar [A-Z0-9_]+="(?s:.*)"\)$`)
 	numbers64  = regexp.MustCompile(`expected a (?:valid \d+ bit (u?)int|valid \d+ bit float|float) but got ("[^"]*")(?: \([a-z0-9]+\))?`)
 )
 
-// plainly replaces the format in an error of the library with an example.
+// ofSetting adds to the flag at the beginning of a library's error the setting whose value the flag takes: the value may come from the
+// environment.
+func ofSetting(err error, text string) string {
+	fault, ok := errors.AsType[*kong.ParseError](err)
+	if !ok || fault.Context == nil {
+		return text
+	}
+	for _, f := range fault.Context.Flags() {
+		if rest, ok := strings.CutPrefix(text, "--"+f.Name+":"); ok && len(f.Envs) > 0 {
+			return fmt.Sprintf("%s (--%s):%s", f.Envs[0], f.Name, rest)
+		}
+	}
+	return text
+}
+
+// plainly replaces the format in an error of the library with an example, and names the choice that is closest to a value that is none.
 func plainly(text string) string {
+	text = fromEnv.ReplaceAllString(text, "") // ofSetting names the setting
+	if m := choices.FindStringSubmatch(text); m != nil {
+		known := slices.DeleteFunc(strings.Split(strings.ReplaceAll(m[2], `"`, ""), ","), func(s string) bool { return s == "" })
+		given, _ := strconv.Unquote(m[3])
+		text = fmt.Sprintf("%s: %s is not one of %s%s", m[1], m[3], strings.Join(known, ", "), nearest.Suggest(given, known...))
+	}
 	text = layouts.ReplaceAllStringFunc(text, func(found string) string {
 		m := layouts.FindStringSubmatch(found)
 		example := "a date such as 2026-11-20"
@@ -252,15 +279,16 @@ func plainly(text string) string {
 }
 
 // settingsOf returns the checked settings of the chosen command. All others are zero: no code reads them. file has the names in .env.
-func settingsOf(parsed *kong.Context, file []string) (s config.Settings, err error) {
+// doubts tells of names in the environment that may be meant as settings.
+func settingsOf(parsed *kong.Context, file []string) (s config.Settings, doubts []config.Doubt, err error) {
 	var names []string
 	for n := parsed.Selected(); n != nil; n = n.Parent {
 		names = append(names, s.Take(n.Target)...)
 	}
 	if faults := config.Mistyped(config.Environ(), file); len(faults) > 0 && slices.Contains(names, "STATE_DIR") {
-		return s, errors.New(strings.Join(faults, "\n"))
+		return s, nil, errors.New(strings.Join(faults, "\n"))
 	}
-	return s, s.Validate(names...)
+	return s, config.Doubtful(config.Environ(), file, names), s.Validate(names...)
 }
 
 type versionCommand struct{}

@@ -150,10 +150,10 @@ func (s Settings) Validate(names ...string) error {
 		bad("ATTESTER_MAX_GWEI", "%d is not an amount from 1 to 1000000", s.AttesterMaxGwei)
 	}
 	if s.BillingModel != "" && s.BillingModel != "balance" && s.BillingModel != "plan" {
-		bad("BILLING_MODEL", "%q is none of balance, plan", s.BillingModel)
+		bad("BILLING_MODEL", "%q is none of balance, plan%s", s.BillingModel, nearest.Suggest(s.BillingModel, "balance", "plan"))
 	}
 	if s.Pages != "" && s.Pages != "free" && s.Pages != "full" {
-		bad("PAGES", "%q is none of free, full", s.Pages)
+		bad("PAGES", "%q is none of free, full%s", s.Pages, nearest.Suggest(s.Pages, "free", "full"))
 	}
 	if _, err := s.Clocks(); err != nil && reads("PICK_AT") {
 		errs = append(errs, err)
@@ -175,7 +175,7 @@ func (s Settings) Validate(names ...string) error {
 	switch s.PricesPersonalUse {
 	case "", "yahoo", "nasdaq":
 	default:
-		bad("PRICES_PERSONAL_USE", "%q is none of yahoo, nasdaq", s.PricesPersonalUse)
+		bad("PRICES_PERSONAL_USE", "%q is none of yahoo, nasdaq%s", s.PricesPersonalUse, nearest.Suggest(s.PricesPersonalUse, "yahoo", "nasdaq"))
 	}
 	if (s.AlertSMTPURL == "") != (s.AlertMailTo == "") || (s.AlertSMTPURL == "") != (s.AlertMailFrom == "") {
 		bad("ALERT_SMTP_URL", "it goes together with ALERT_MAIL_FROM and ALERT_MAIL_TO")

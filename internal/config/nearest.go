@@ -46,7 +46,7 @@ func Mistyped(environ, file []string) (faults []string) {
 	for _, name := range file {
 		if !slices.Contains(known, name) && !slices.Contains(compose, name) && !ofLibrary(name) {
 			faults = append(faults, fmt.Sprintf("%s in .env is not a setting%s (See `tidemark help settings`.)", name,
-				cmp.Or(nearest.Suggest(name, slices.Concat(known, compose)...), ".")))
+				cmp.Or(nearest.Suggest(name, slices.Concat(known, compose)...), suggest(ofWord(name, known)), ".")))
 		}
 		delete(given, name)
 	}
@@ -55,6 +55,8 @@ func Mistyped(environ, file []string) (faults []string) {
 			continue
 		}
 		near, least := "", 3
+		word, _, _ := strings.Cut(name, "_")
+		hasWord := ofWord(name, known) != "" // OPS_ADDRESS is rather OPS_ADDR than EAS_ADDRESS
 		for _, setting := range known {
 			// The name is a setting without its last word, such as ALERT_WEBHOOK. A single word is not enough to decide.
 			if strings.HasPrefix(setting, name+"_") && strings.Contains(name, "_") && !ofLibrary(name) {
@@ -63,7 +65,8 @@ func Mistyped(environ, file []string) (faults []string) {
 			}
 
 			d := nearest.Distance(name, setting)
-			if slip := d == 1 && len(setting) >= shortTypo || d == 2 && len(setting) >= longTypo; slip && d < least {
+			slip := d == 1 && len(setting) >= shortTypo || d == 2 && len(setting) >= longTypo
+			if slip && d < least && (!hasWord || strings.HasPrefix(setting, word+"_")) {
 				near, least = setting, d
 			}
 		}
@@ -97,6 +100,72 @@ func ofFamily(name string, known []string) string {
 		return near
 	}
 	return ""
+}
+
+// Doubt is a name in the environment that may be meant as a setting.
+type Doubt struct{ Name, Setting string }
+
+// Doubtful returns the names in environ that may be meant as a setting that is not set, but that another program may read as well. It
+// compares with the settings in reads only. Names that Mistyped reports are left out.
+func Doubtful(environ, file, reads []string) (doubts []Doubt) {
+	given := map[string]bool{}
+	for _, line := range environ {
+		name, _, _ := strings.Cut(line, "=")
+		given[name] = true
+	}
+	var known []string
+	for _, s := range (Settings{}).List() {
+		known = append(known, s.Name)
+	}
+	for name := range given {
+		near := ofWord(name, known)
+		if slices.Contains(known, name) || ofLibrary(name) || given[near] || !slices.Contains(reads, near) || Mistyped([]string{name}, file) != nil {
+			continue
+		}
+		doubts = append(doubts, Doubt{name, near})
+	}
+	slices.SortFunc(doubts, func(a, b Doubt) int { return strings.Compare(a.Name, b.Name) })
+	return doubts
+}
+
+// shared are first words of settings that many other programs use, too.
+var shared = []string{"BASE", "LOG", "STRIPE"}
+
+// maxWordDifference and minWordStart say which ends of two names with the same first word are close: they differ in so many letters at most,
+// and begin with so many equal ones.
+const (
+	maxWordDifference = 4
+	minWordStart      = 2
+)
+
+// ofWord returns the closest setting that begins with the same word as a name, empty if none is close. The name may lack words in the
+// middle, as TIINGO_KEY does, or end otherwise, as TRUSTED_PROXY does.
+func ofWord(name string, known []string) string {
+	word, end, _ := strings.Cut(name, "_")
+	if end == "" || slices.Contains(shared, word) {
+		return ""
+	}
+	near, least := "", 1<<30
+	for _, setting := range known {
+		other, ok := strings.CutPrefix(setting, word+"_")
+		if !ok {
+			continue
+		}
+		d := nearest.Distance(end, other)
+		start := len(end) >= minWordStart && strings.HasPrefix(other, end[:minWordStart]) && d <= maxWordDifference
+		if (start || strings.HasSuffix(other, "_"+end)) && d < least {
+			near, least = setting, d
+		}
+	}
+	return near
+}
+
+// suggest returns the end of a message about a word, empty if near is empty.
+func suggest(near string) string {
+	if near == "" {
+		return ""
+	}
+	return fmt.Sprintf("; did you mean %s?", near)
 }
 
 // bucketWords are the parameters of an s3:// URL.
