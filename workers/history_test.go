@@ -54,14 +54,16 @@ func newInstallation(t *testing.T) installation {
 	return i
 }
 
-// kept are the tables that an archive makes again, each as what it holds but for ids and for when this installation worked.
+// kept are the tables that an archive makes again, each with all that it holds but numbers of this database (id, fetch_id, run_id, loads_seen)
+// and the times at which this installation worked: recorded_at of fetches, computed_at and served_at of snapshots. A rebuilt snapshot was
+// not served here before: its served_at is the time of the rebuild.
 var kept = map[string]string{
 	"observations": `select o.series, o.observed_at, o.vintage_at, o.value, o.marker, o.assumed, f.source, f.url, f.fetched_at, f.sha256
 		from observations o join fetches f on f.id = o.fetch_id`,
 	"watermarks": `select w.series, w.first_loaded_at, w.confirmed_at, f.url, f.fetched_at, f.sha256 from watermarks w join fetches f on f.id = w.fetch_id`,
-	"snapshots": `select signal, at, status, cause, covers_from, observed_at, known_at, value, lo, hi, baseline, scale, z_score, delta_pct, n,
-		components, inputs, backtest, edge, synthetic, code_version from snapshots`,
-	"estimates": `select signal, observed_at, known_at, edition, gone, value, lo, hi, baseline, scale, n, z_score, delta_pct, input_known_at from estimates`,
+	"snapshots": `select signal, at, status, cause, covers_from, observed_at, known_at, first_ingested_at, value, lo, hi, baseline, scale, z_score, delta_pct, n,
+		components, inputs, backtest, uncertainty, edge, synthetic, code_version from snapshots`,
+	"estimates": `select signal, observed_at, known_at, edition, gone, kept, value, lo, hi, baseline, scale, n, z_score, delta_pct, input_known_at from estimates`,
 	"fetches":   `select source, url, status, header, fetched_at, sha256, bytes, not_modified, synthetic, constructed from fetches`,
 	"companies": ofFetches("companies"), "filings": ofFetches("filings"), "facts": ofFetches("facts"), "bars": ofFetches("bars"),
 	"actions": ofFetches("actions"), "news": ofFetches("news"), "second_closes": ofFetches("second_closes"),
