@@ -26,8 +26,8 @@ type Reparsed struct {
 // Reparse parses the archived responses of a source again. Responses that are newer than the known data and were never stored are stored
 // with their own order and time, the responses of one run together. If an import brought data that was stored elsewhere, it is first
 // rebuilt by its steps (workers.Rebuild). For series that are already known, the response that last confirmed each is parsed again. Values
-// that the parser now reads differently are added as vintages of now, since they were not known before. Repeating the same reparse adds
-// nothing.
+// that the parser now reads differently are added as vintages of now, since they were not known before. Nothing is confirmed by that, because
+// the publisher said nothing new, and a newer response that is stored meanwhile is left as it is. Repeating the same reparse adds nothing.
 //
 // If an archived body is missing or does not parse, Reparse ends with an error that names the fetch; stored data stays. It skips responses
 // older than the confirmation of all of the source's series, because they hold nothing new. A response without a reading can be the last of
@@ -130,7 +130,7 @@ func repair(ctx context.Context, db *postgres.DB, store ingest.Archive, src inge
 			return 0, err
 		}
 		l := Load(src, ingest.Fetched{Fetch: c.Fetch, Batch: b})
-		l.FetchedAt, l.Anew = now, true
+		l.FetchedAt, l.ParsedAgain = now, c.Fetches
 		l.Readings = only(c.Series, l.Readings, func(r series.Reading) series.ID { return r.Series })
 		l.Covers = only(c.Series, l.Covers, func(c series.Coverage) series.ID { return c.Series })
 		loads = append(loads, l)

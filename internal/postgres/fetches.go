@@ -189,20 +189,22 @@ const sameVisit = time.Hour
 type Confirming struct {
 	Fetch  series.Fetch
 	Series []series.ID
+	// Fetches are the fetches that last confirmed the series.
+	Fetches []int64
 }
 
 const confirmingSQL = `
 	select f.id, f.source, f.url, f.status, f.header, f.fetched_at, f.sha256, f.bytes, f.not_modified, f.synthetic, f.constructed,
-		f.series
+		f.series, f.confirming
 	from (
-		select distinct on (f.url) f.*, c.series
+		select distinct on (f.url) f.*, c.series, c.confirming
 		from (
-			select c.id, c.run_id, array_agg(w.series) as series
+			select c.run_id, array_agg(w.series) as series, array_agg(distinct c.id) as confirming
 			from watermarks w join fetches c on c.id = w.fetch_id
 			where c.source = @source
-			group by c.id
+			group by c.run_id, case when c.run_id is null then c.id end
 		) c
-		join fetches f on f.source = @source and (f.id = c.id or f.run_id = c.run_id) and f.status in (200, 304)
+		join fetches f on f.source = @source and (f.id = any(c.confirming) or f.run_id = c.run_id) and f.status in (200, 304)
 			and not exists (
 				select from quarantined_fetches qf join quarantine q on q.id = qf.quarantine_id
 				where qf.fetch_id = f.id and q.decision <> 'accepted')
@@ -210,7 +212,8 @@ const confirmingSQL = `
 	) f
 	order by f.fetched_at, f.id`
 
-// ConfirmingFetches returns the fetches that confirmed the stored data of a source: the newest of each URL, ordered by time.
+// ConfirmingFetches returns the fetches that confirmed the stored data of a source: the newest of each URL, ordered by time. A fetch comes
+// with all series that its run last confirmed.
 func (db *DB) ConfirmingFetches(ctx context.Context, source string) ([]Confirming, error) {
 	rows, err := db.reads.Query(ctx, confirmingSQL, pgx.NamedArgs{"source": source})
 	if err != nil {
@@ -219,7 +222,7 @@ func (db *DB) ConfirmingFetches(ctx context.Context, source string) ([]Confirmin
 	list, err := pgx.CollectRows(rows, func(r pgx.CollectableRow) (c Confirming, err error) {
 		f := &c.Fetch
 		err = r.Scan(&f.ID, &f.Source, &f.URL, &f.Status, &f.Header, &f.FetchedAt, &f.SHA256, &f.Bytes, &f.NotModified,
-			&f.Synthetic, &f.Constructed, &c.Series)
+			&f.Synthetic, &f.Constructed, &c.Series, &c.Fetches)
 		return c, err
 	})
 	if err != nil {

@@ -173,7 +173,7 @@ const unknownSQL = `
 // send copies the rows of a page. It returns errKnown if its series are known or the load names their vintages. It also does so if the page
 // and an earlier page must be compared.
 func (a *earlyCopy) send(ctx context.Context, l Load) error {
-	if l.Anew || len(l.Vintages) > 0 {
+	if l.again() || len(l.Vintages) > 0 {
 		return errKnown
 	}
 	m := extents(l)

@@ -28,11 +28,15 @@ type Load struct {
 	Published func(id series.ID, observedAt time.Time) time.Time
 	// Rounding returns the difference below which two values of a series are the same, written with other digits. It may be nil.
 	Rounding func(id series.ID) float64
-	// Anew means that the load must be compared even if its bytes last confirmed its series. It is set when the parser has changed.
-	Anew bool
+	// ParsedAgain is empty for a new response. A response that was stored before and is parsed again, since the parser may have changed, has
+	// the fetches that last confirmed its series. It is always compared, changes only series that these fetches still confirm, and
+	// confirms none: the publisher said nothing new.
+	ParsedAgain []int64
 
 	// accepted means that an operator accepted the response in quarantine, so missing values are withdrawn.
 	accepted bool
+	// storedBefore means that a step which is repeated parses a response again.
+	storedBefore bool
 }
 
 // ErrShrunk means that a page that claims to be complete lacks more known observations than publishers ever withdraw at once. The error is
@@ -134,6 +138,9 @@ func conclude(ctx context.Context, tx pgx.Tx, f task.Fence, again int64, loads [
 	return noteLoad(ctx, tx, stepOf(loads, added), again)
 }
 
+// again reports whether the load's response was stored before.
+func (l Load) again() bool { return l.storedBefore || len(l.ParsedAgain) > 0 }
+
 func (l Load) rounding(id series.ID) float64 {
 	if l.Rounding == nil {
 		return 0
@@ -184,7 +191,7 @@ func confirmSame(ctx context.Context, c *pgxpool.Conn, f task.Fence, again int64
 	var last []bool
 	newest := map[series.ID]int{}
 	for _, l := range loads {
-		if l.Anew {
+		if l.again() {
 			return false, nil
 		}
 		for id := range l.speaks() {

@@ -20,7 +20,8 @@ const stageSQL = `
 	create temporary table if not exists stage_covers (
 		grp int not null, load int not null, series text not null, from_at timestamptz, to_at timestamptz);
 	create temporary table if not exists stage_loads (
-		load int not null, fetch_id bigint not null, fetched_at timestamptz not null, accepted boolean not null);
+		load int not null, fetch_id bigint not null, fetched_at timestamptz not null, accepted boolean not null, confirms boolean not null,
+		parsed_again bigint[]);
 	create temporary table if not exists stage_vintages (
 		load int not null, series text not null, observed_at timestamptz not null, vintage_at timestamptz not null, value double precision,
 		marker text);
@@ -38,7 +39,7 @@ func stage(ctx context.Context, c *pgx.Conn, loads []Load, groups []loadGroup) e
 	for g, span := range groups {
 		for i := span.from; i < span.to; i++ {
 			l := loads[i]
-			heads = append(heads, []any{i, l.FetchID, l.FetchedAt, l.accepted})
+			heads = append(heads, []any{i, l.FetchID, l.FetchedAt, l.accepted, !l.again(), l.ParsedAgain})
 			for _, r := range l.Readings {
 				readings.row(8)
 				readings.int4(int32(g))
@@ -76,7 +77,7 @@ func stage(ctx context.Context, c *pgx.Conn, loads []Load, groups []loadGroup) e
 		rows    [][]any
 	}{
 		{"stage_covers", []string{"grp", "load", "series", "from_at", "to_at"}, covers},
-		{"stage_loads", []string{"load", "fetch_id", "fetched_at", "accepted"}, heads},
+		{"stage_loads", []string{"load", "fetch_id", "fetched_at", "accepted", "confirms", "parsed_again"}, heads},
 	} {
 		if _, err := c.CopyFrom(ctx, pgx.Identifier{t.name}, t.columns, pgx.CopyFromRows(t.rows)); err != nil {
 			return fmt.Errorf("stage: %w", err)
@@ -155,8 +156,11 @@ const shrunkSQL = `
 	having sum(missing) > greatest(@withdrawable::bigint, sum(have)::bigint / 100) or sum(missing) > sum(have)::bigint / 2
 	limit 1` // primary key
 
-// A response older than the last confirmation of its series adds nothing. Otherwise a vintage is always newer than the one it replaces,
-// even if the clocks of two workers differ.
+// Selects the loads that may change a series. A response older than the last confirmation of its series adds nothing, nor does a response
+// that is parsed again and no longer confirms its series.
+const currentSQL = `(w.series is null or case when l.parsed_again is null then w.confirmed_at <= l.fetched_at else w.fetch_id = any(l.parsed_again) end)`
+
+// A vintage is always newer than the one it replaces, even if the clocks of two workers differ.
 const addReadingsSQL = `
 	insert into observations (series, observed_at, vintage_at, value, marker, assumed, fetch_id)
 	select d.series, d.observed_at,
@@ -172,7 +176,7 @@ const addReadingsSQL = `
 	join stage_loads l on l.load = d.load
 	left join watermarks w on w.series = d.series
 	left join first_loads first on first.series = d.series
-	where w.series is null or w.confirmed_at <= l.fetched_at
+	where ` + currentSQL + `
 	on conflict do nothing`
 
 const addWithdrawalsSQL = `
@@ -184,17 +188,17 @@ const addWithdrawalsSQL = `
 	join differing d on d.load is null and d.series = c.series and d.observed_at >= coalesce(c.from_at, '-infinity')
 		and d.observed_at <= coalesce(c.to_at, 'infinity')
 	left join watermarks w on w.series = c.series
-	where c.grp = @grp and (w.series is null or w.confirmed_at <= l.fetched_at)
+	where c.grp = @grp and ` + currentSQL + `
 	order by d.series, d.observed_at, c.load
 	on conflict do nothing`
 
-// The newest load of a group that mentions a series confirms it.
+// The newest load of a group that mentions a series confirms it, unless it is only parsed again.
 const confirmSQL = `
 	insert into watermarks as w (series, first_loaded_at, fetch_id, confirmed_at)
 	select distinct on (t.series) t.series, min(l.fetched_at) over (partition by t.series), l.fetch_id, l.fetched_at
 	from (
 		select series, load from stage_readings where grp = @grp union select series, load from stage_covers where grp = @grp) t
-	join stage_loads l on l.load = t.load
+	join stage_loads l on l.load = t.load and l.confirms
 	order by t.series, l.fetched_at desc, t.load desc
 	on conflict (series) do update set fetch_id = excluded.fetch_id, confirmed_at = excluded.confirmed_at
 	where w.confirmed_at <= excluded.confirmed_at`

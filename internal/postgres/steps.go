@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -61,7 +62,7 @@ func noteLoad(ctx context.Context, tx pgx.Tx, s series.Step, again int64) error 
 func stepOf(loads []Load, added int64) series.Step {
 	var s series.Step
 	for _, l := range loads {
-		if !l.Anew || added > 0 {
+		if len(l.ParsedAgain) == 0 || added > 0 {
 			s.Answers = append(s.Answers, series.StepAnswer{Fetch: l.FetchID, KnownAt: l.FetchedAt})
 		}
 	}
@@ -327,10 +328,28 @@ func (db *DB) EndStep(ctx context.Context, id int64) error {
 	return nil
 }
 
+const storedBeforeSQL = `
+	select distinct f.fetch_id
+	from load_fetches f join loads l on l.id = f.load_id
+	where f.fetch_id = any(@fetches) and not l.left_out and not exists (select from rebuilding r where r.load_id = l.id)` // index load_fetches_of
+
 // StoreAgain repeats a step that stored loads. Their content became known at the time in the step.
 func (db *DB) StoreAgain(ctx context.Context, step int64, loads []Load) (added int64, err error) {
-	for i := range loads {
-		loads[i].accepted = true // it was stored before
+	ids := make([]int64, len(loads))
+	for i, l := range loads {
+		ids[i] = l.FetchID
+	}
+	rows, err := db.reads.Query(ctx, storedBeforeSQL, pgx.NamedArgs{"fetches": ids})
+	if err != nil {
+		return 0, fmt.Errorf("read what was stored: %w", err)
+	}
+	before, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	if err != nil {
+		return 0, fmt.Errorf("read what was stored: %w", err)
+	}
+	for i, l := range loads {
+		loads[i].accepted = true // the other installation stored it
+		loads[i].storedBefore = slices.Contains(before, l.FetchID)
 	}
 	return db.storeLoads(ctx, task.Fence{}, step, loads, nil)
 }
