@@ -37,6 +37,7 @@ test: ## Check everything, as CI does
 deps: ## Make sure that PostgreSQL and Redis are on this machine
 	@tools/deps.sh
 	@tools/deps.sh promtool
+	@tools/deps.sh pandas
 
 .PHONY: modules
 modules: ## Check that go.mod and go.sum are complete and true

@@ -2,7 +2,8 @@
 # Makes sure that the programs of a PostgreSQL server and of a redis-server are on this machine. What is there is left as it is.
 # With the argument chromium, of a browser instead, with letters for the languages of the pages. On Debian and its kin, what is missing is
 # installed by root, and unpacked below .cache/debian by anyone else; no service is started. With the argument promtool, that one program
-# is taken out of Debian's package prometheus, without which everything else can be tested.
+# is taken out of Debian's package prometheus, without which everything else can be tested. With the argument pandas, of a python3 with
+# pandas, which root installs on Debian; without it one test is skipped.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 cache=$PWD/.cache/debian
@@ -193,6 +194,30 @@ fetch_promtool() {
 	chmod 755 promtool && mv promtool "$cache/bin/promtool" || return
 	rm -rf "$folder"
 }
+
+# pandas_python prints the path of a python3 that has pandas. test/up looks in the same places.
+pandas_python() {
+	local program
+	for program in "$(command -v python3 || true)" /usr/bin/python3; do
+		if [ -x "$program" ] && "$program" -c 'import pandas' >/dev/null 2>&1; then
+			echo "$program"
+			return
+		fi
+	done
+}
+
+if [ "$what" = pandas ]; then
+	if [ -z "$(pandas_python)" ] && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null && command -v dpkg >/dev/null; then
+		(install_as_root python3-pandas) || true
+	fi
+	program=$(pandas_python)
+	if [ -z "$program" ]; then
+		echo 'There is no python3 with pandas, and it cannot be installed (Debian has it in the package python3-pandas): the study of revisions is not run'
+		exit
+	fi
+	echo "pandas at $program"
+	exit
+fi
 
 if [ "$what" = promtool ]; then
 	if [ -z "$(promtool_program)" ] && command -v apt-get >/dev/null && command -v dpkg >/dev/null; then

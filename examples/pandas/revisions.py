@@ -6,7 +6,7 @@ earlier years, another program or a second installation adds no revision. So the
 
     python3 examples/pandas/revisions.py [SIGNAL ...]
 
-TIDEMARK_URL names the server, http://127.0.0.1:8080 without it. It needs pandas (Debian: python3-pandas). The cells begin with # %%,
+TIDEMARK_URL names the server, http://127.0.0.1:8080 without it. It needs pandas (Debian: python3-pandas, for /usr/bin/python3). The cells begin with # %%,
 so that editors with notebooks open it as one.
 """
 
@@ -19,7 +19,7 @@ import urllib.request
 try:
     import pandas as pd
 except ModuleNotFoundError:
-    sys.exit("this study needs pandas (Debian: apt install python3-pandas)")
+    sys.exit("this study needs pandas (Debian: apt install python3-pandas, and run it with /usr/bin/python3)")
 
 SERVER = os.environ.get("TIDEMARK_URL", "http://127.0.0.1:8080").rstrip("/")
 SIGNALS = sys.argv[1:] or ["hormuz-transit", "tropomi-no2-economic", "crack-spread-321"]
