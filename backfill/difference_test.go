@@ -46,6 +46,7 @@ func TestAVersionComparedWithItselfDiffersNowhere(t *testing.T) {
 	s.compute(3, 4, 5) // nothing is loaded
 	s.publish("2026-01-05T12:00:00Z", 1, 2, 3)
 	s.compute(6, 7)
+	s.publish("2026-01-20T00:00:00Z", 1, 2, 3, 4) // what comes later changes no slot
 	// On the 3rd the first value was a day old. In an installation, the first slot and the first load have the same instant.
 	want := []string{"03 loaded_later", "04 loaded_later", "05 loaded_later", "06 unchanged", "07 unchanged"}
 	if d := cmp.Diff(want, s.compared(2, 8)); d != "" {

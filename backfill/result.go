@@ -41,7 +41,7 @@ func resultOf(s postgres.Snapshot) *Result {
 }
 
 // alike reports whether two snapshots have the same content, regardless of the program and time of their computation. When their inputs were
-// first loaded is no part of it: a computation before the first load does not know that yet.
+// first loaded and which load was the newest are no part of it: each later computation knows more of that.
 func alike(a, b postgres.Snapshot) (bool, error) {
 	x, err := said(a)
 	if err != nil {
@@ -54,7 +54,7 @@ func alike(a, b postgres.Snapshot) (bool, error) {
 // said returns the whole content of a snapshot in one form: snapshots from the database differ from computed ones in time zones and empty
 // lists.
 func said(s postgres.Snapshot) ([]byte, error) {
-	s.CodeVersion, s.RunID, s.ServedAt, s.FirstIngestedAt = "", nil, nil, nil
+	s.CodeVersion, s.RunID, s.ServedAt, s.FirstIngestedAt, s.LoadsSeen = "", nil, nil, nil, nil
 	if s.Backtest != nil {
 		b := *s.Backtest
 		b.CodeVersion, b.ComputedAt = "", b.ComputedAt.UTC()
