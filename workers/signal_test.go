@@ -205,7 +205,10 @@ func TestThePastComesOutBitForBit(t *testing.T) {
 	}
 	for _, was := range all {
 		what := fmt.Sprintf("%s as of %s (-served +again)", was.id, was.slot)
-		if d := cmp.Diff(was.snapshot, b.snapshot(was.id, was.slot)); d != "" {
+		was.snapshot.LoadsSeen = nil // what was stored when it was computed is no result of it
+		repeated := b.snapshot(was.id, was.slot)
+		repeated.LoadsSeen = nil
+		if d := cmp.Diff(was.snapshot, repeated); d != "" {
 			t.Errorf("snapshot of %s:\n%s", what, d)
 		}
 		if d := cmp.Diff(was.body, body(t, v, was.id, was.slot)); d != "" {
@@ -219,7 +222,7 @@ func TestThePastComesOutBitForBit(t *testing.T) {
 		}
 		again, now := was.snapshot, other.snapshot(was.id, was.slot)
 		for _, s := range []*postgres.Snapshot{&again, &now} { // neither the ledger's ids nor the instant of serving are inputs
-			s.RunID, s.ServedAt = nil, nil
+			s.RunID, s.ServedAt, s.LoadsSeen = nil, nil, nil
 		}
 		if d := cmp.Diff(again, now); d != "" {
 			t.Errorf("snapshot in another order of %s:\n%s", what, d)

@@ -213,12 +213,18 @@ func collectSeldom() (restore func()) {
 	}
 }
 
+// maxCancelled is how often a part of the start is repeated because the server cancelled it.
+const maxCancelled = 5
+
 // insist repeats a part of the start until it returns no transient error of the database, whose server may be restarting. The part must be
-// safe to repeat.
+// safe to repeat. A cancelled one is repeated a few times: ending what a killed server left cancels sessions that begin.
 func (p *program) insist(ctx context.Context, part func() error) error {
-	for {
+	for cancelled := 0; ; {
 		err := part()
-		if err == nil || postgres.Transient(err) == "" {
+		if postgres.Cancelled(err) {
+			cancelled++
+		}
+		if err == nil || ctx.Err() != nil || postgres.Transient(err) == "" && (!postgres.Cancelled(err) || cancelled > maxCancelled) {
 			return err
 		}
 		p.log.WarnContext(ctx, "the database is away, the start waits for it", "err", err)

@@ -67,6 +67,10 @@ func Transient(err error) (class string) {
 	return ""
 }
 
+// Cancelled reports whether the server cancelled a statement or the start of a session: at a time limit, or on a signal. A signal also comes
+// from who ends what a killed server left.
+func Cancelled(err error) bool { return code(err) == "57014" }
+
 // classify is Transient for an error that comes from the database, so a bare socket error counts, too.
 func classify(err error) (class string) {
 	if class = Transient(err); class != "" || err == nil || code(err) != "" {

@@ -148,7 +148,7 @@ func (c *checks) recompute(ctx context.Context) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		again.RunID, stored.RunID, stored.ServedAt = nil, nil, nil
+		again.RunID, stored.RunID, stored.ServedAt, again.LoadsSeen, stored.LoadsSeen = nil, nil, nil, nil, nil
 		was, err1 := json.Marshal(stored)
 		is, err2 := json.Marshal(again)
 		if err1 != nil || err2 != nil {
