@@ -59,7 +59,7 @@ func mistakes(t *testing.T, a *agents) {
 		{"list_economic_events", `{"language":"EN"}`, []string{"es, en, pt, hi"}},
 		{"get_economic_event", `{}`, []string{"id is missing"}},
 		{"get_signal", `{}`, []string{"id is missing"}},
-		{"get_signal", `{"id":"brent"}`, []string{"no signal", "crack-spread-321"}},
+		{"get_signal", `{"id":"brent"}`, []string{"Unknown signal", "crack-spread-321"}},
 		{"get_signal", `{"id":"crack-spread-321","as_of":"yesterday"}`, []string{"as_of cannot be", "2026-10-01T12:00:00Z"}},
 		{"get_signal", `{"id":"crack-spread-321","as_of":"2999-01-01"}`, []string{"lies in the future", "Leave as_of out"}},
 		{"get_signal", `{"id":"crack-spread-321","as_of":"1999-01-01"}`, []string{"no snapshot"}},

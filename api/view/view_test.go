@@ -26,7 +26,7 @@ func TestNewReportsEveryFault(t *testing.T) {
 		"everything wrong": {
 			o: view.Options{PublicURL: "example.com", World: "demo", Definitions: []signals.Definition{good, good, brief, long, nowhere}},
 			want: []string{
-				`PUBLIC_URL is not an absolute http or https address: "example.com"`, `no world "demo"`, "two signals have the id a",
+				`PUBLIC_URL is not an absolute http or https address: "example.com"`, `unknown world "demo"`, "two signals have the id a",
 				"signal brief: the description", "signal long: the description", `signal nowhere: not an absolute http or https address: "public domain"`,
 			},
 		},

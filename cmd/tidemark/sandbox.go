@@ -26,6 +26,14 @@ type sandboxCommand struct {
 	Faults sandboxFaults `cmd:"" help:"Print what misbehaves, since when and until when."`
 }
 
+// scheduleSettings holds the settings that decide what the schedule requests.
+type scheduleSettings struct {
+	config.Licences
+	config.Companies
+	config.Clock
+	config.ColdArchive
+}
+
 // troublesFile returns the file with the faults of this sandbox.
 func (p *program) troublesFile() string { return filepath.Join(p.worldDir(), "troubles.json") }
 
@@ -67,6 +75,7 @@ func (p *program) inSandbox() error {
 }
 
 type sandboxFault struct {
+	scheduleSettings
 	Source string        `arg:"" help:"The source whose upstream misbehaves."`
 	Kind   string        `arg:"" help:"late: it publishes nothing new. revised: its newest figures change. malformed: it answers with a page for people. shrunk: it loses its history, except the last year. away: it is down."`
 	Until  time.Time     `format:"2006-01-02T15:04:05Z07:00" xor:"end" help:"When it ends, in the sandbox's time (RFC 3339). Default: when it is cleared."`
@@ -122,6 +131,7 @@ func (c sandboxFault) Run(ctx context.Context, p *program) error {
 }
 
 type sandboxClear struct {
+	scheduleSettings
 	Source string `arg:"" optional:"" help:"The source. Default: all."`
 }
 
