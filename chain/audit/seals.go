@@ -85,14 +85,16 @@ func (s *server) readSeals(ctx context.Context) (l *sealing, unread error) {
 		return nil, err
 	}
 	var said struct {
-		Log *struct {
-			VKey string `json:"vkey"`
-		} `json:"log"`
+		Data struct {
+			Log *struct {
+				VKey string `json:"vkey"`
+			} `json:"log"`
+		} `json:"data"`
 	}
-	if err != nil || json.Unmarshal(info, &said) != nil || said.Log == nil {
+	if err != nil || json.Unmarshal(info, &said) != nil || said.Data.Log == nil {
 		return nil, errors.New("the server names no transparency log")
 	}
-	key, err := tlog.NewVerifier(said.Log.VKey)
+	key, err := tlog.NewVerifier(said.Data.Log.VKey)
 	if err != nil {
 		return nil, fmt.Errorf("the key of the log that the server names is not one: %w", err)
 	}

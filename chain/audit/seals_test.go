@@ -99,7 +99,7 @@ func (s *sealedServer) report() *audit.Report {
 	if err != nil {
 		s.tb.Fatal(err)
 	}
-	info, err := json.Marshal(map[string]any{"log": map[string]any{"vkey": s.vkey}})
+	info, err := json.Marshal(map[string]any{"data": map[string]any{"log": map[string]any{"vkey": s.vkey}}}) // as api/v1/info answers
 	if err != nil {
 		s.tb.Fatal(err)
 	}

@@ -161,11 +161,14 @@ func awaitVerified(t *testing.T, dir, base string) {
 		get(t, base+"/api/v1/verify/picks?limit=1", &record)
 		return record.Checks["git"] == "ok" && record.Checks["attestations"] == "ok", fmt.Sprint(record.Checks)
 	})
-	status, out := program.Run(t, program.Options{Dir: dir}, "verify", "--url", base)
-	if status != 0 || !witnesses.MatchString(out) {
-		t.Errorf("exit status %d:\n%s", status, out)
-	}
+	program.Until(t, program.Timeout, "the picks are witnessed, and each seal is opened by its reveal", func() (bool, string) {
+		status, out := program.Run(t, program.Options{Dir: dir}, "verify", "--url", base)
+		return status == 0 && witnesses.MatchString(out) && opened.MatchString(out), fmt.Sprintf("exit status %d:\n%s", status, out)
+	})
 }
+
+// opened is what verify says of the seals in the log of a server.
+var opened = regexp.MustCompile(`(?m)^ok +seals +[1-9][0-9]* sealed picks? in the [0-9]+ leaves of the log, each opened by its reveal`)
 
 // rebuilt checks that the stored portfolio still equals the portfolio computed from picks and prices, whichever process was killed.
 func rebuilt(t *testing.T, dir string) {
