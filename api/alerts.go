@@ -12,7 +12,7 @@ import (
 
 	"tidemark/api/view"
 	"tidemark/internal/postgres"
-	"tidemark/pushes"
+	"tidemark/internal/pushes"
 	"tidemark/signals"
 )
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"tidemark/api/view"
-	"tidemark/pushes"
+	"tidemark/internal/pushes"
 )
 
 // alertForms registers the forms of the dashboard about alerts.

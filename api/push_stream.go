@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"tidemark/api/view"
-	"tidemark/pushes"
+	"tidemark/internal/pushes"
 )
 
 const (

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"tidemark/internal/postgres"
+	"tidemark/internal/pushes"
 	"tidemark/internal/task"
-	"tidemark/pushes"
 )
 
 const (

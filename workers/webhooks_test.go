@@ -19,8 +19,8 @@ import (
 	"tidemark/accounts"
 	"tidemark/internal/pgtest"
 	"tidemark/internal/postgres"
+	"tidemark/internal/pushes"
 	"tidemark/internal/task"
-	"tidemark/pushes"
 	"tidemark/workers"
 )
 

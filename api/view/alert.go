@@ -3,7 +3,7 @@ package view
 import (
 	"time"
 
-	"tidemark/pushes"
+	"tidemark/internal/pushes"
 )
 
 // Alert is a rule of a key that pushes changes to a webhook.

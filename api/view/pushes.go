@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"tidemark/internal/postgres"
-	"tidemark/pushes"
+	"tidemark/internal/pushes"
 )
 
 // NewChange returns a row of the outbox as it is served. If free is set, it has nothing that is sold.

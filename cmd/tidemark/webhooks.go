@@ -2,7 +2,7 @@ package main
 
 import (
 	"tidemark/internal/postgres"
-	"tidemark/pushes"
+	"tidemark/internal/pushes"
 	"tidemark/workers"
 )
 

@@ -29,7 +29,7 @@ var table = []row{
 	{"internal/concepts", "internal/equity", "net/http, database drivers, os/exec"},
 	{"chain, internal/calendar, internal/columns", nothing, "net/http, database drivers, os/exec, other modules"},
 	{"internal/httpserve, internal/publicnet", nothing, nothing},
-	{"pushes", "internal/publicnet", "asynq, database drivers, pgx"},
+	{"internal/pushes", "internal/publicnet", "asynq, database drivers, pgx"},
 	{"internal/locale", nothing, "net/http, database drivers, os/exec"},
 	{"internal/locale/*", "internal/locale", nothing},
 	{"internal/locale/languages", "internal/locale, internal/locale/*", nothing},
@@ -69,21 +69,21 @@ var table = []row{
 	{
 		"workers",
 		"internal/nearest, internal/plain, internal/task, internal/series, internal/equity, internal/calendar, internal/columns, signals, signals/forecast, ingest, ingest/archive, ingest/quality, picks, picks/writer, chain, " +
-			"chain/tlog, chain/witness, chain/gitledger, chain/base, accounts, accounts/x402, accounts/stripe, backfill, pushes, internal/postgres, internal/redisurl, internal/telemetry",
+			"chain/tlog, chain/witness, chain/gitledger, chain/base, accounts, accounts/x402, accounts/stripe, backfill, internal/pushes, internal/postgres, internal/redisurl, internal/telemetry",
 		"api",
 	},
 
 	// Entry points.
 	{
 		"api",
-		"api/fastpath, api/endpoint, api/view, internal/nearest, internal/series, signals, picks, chain, chain/tlog, accounts, accounts/x402, accounts/stripe, internal/httpserve, pushes, internal/postgres, internal/redisurl, internal/telemetry",
+		"api/fastpath, api/endpoint, api/view, internal/nearest, internal/series, signals, picks, chain, chain/tlog, accounts, accounts/x402, accounts/stripe, internal/httpserve, internal/pushes, internal/postgres, internal/redisurl, internal/telemetry",
 		"ingest, workers, scheduler, chain/base, asynq",
 	},
 	{"api/fastpath", nothing, nothing},
 	{"api/endpoint", "api/view, picks, accounts, internal/locale/languages", "ingest, workers, scheduler, chain/base, asynq"},
 	{
 		"api/view",
-		"internal/series, internal/equity, internal/calendar, internal/columns, internal/locale, internal/locale/languages, internal/sharpe, signals, signals/forecast, signals/changes, picks, picks/evaluation, chain, chain/tlog, accounts, pushes, internal/postgres, internal/telemetry",
+		"internal/series, internal/equity, internal/calendar, internal/columns, internal/locale, internal/locale/languages, internal/sharpe, signals, signals/forecast, signals/changes, picks, picks/evaluation, chain, chain/tlog, accounts, internal/pushes, internal/postgres, internal/telemetry",
 		"ingest, workers, scheduler, chain/base, asynq",
 	},
 	{"api/pages/plot", nothing, "net/http, database drivers, os/exec, other modules"},
@@ -91,7 +91,7 @@ var table = []row{
 	{"api/openapi", "api/view, accounts", "ingest, workers, scheduler, chain/base, asynq"},
 	{"api/discovery", "internal/locale/languages, api/endpoint, api/view, api/openapi, signals, accounts", "ingest, workers, scheduler, chain/base, asynq"},
 	// The generator and the content of the API description; the program includes the generated files.
-	{"api/openapi/generate", "api/openapi, api/endpoint, api/view, signals, signals/changes, signals/forecast, picks, accounts, accounts/x402, pushes, internal/postgres", "ingest, workers"},
+	{"api/openapi/generate", "api/openapi, api/endpoint, api/view, signals, signals/changes, signals/forecast, picks, accounts, accounts/x402, internal/pushes, internal/postgres", "ingest, workers"},
 	{"api/openapi/contract", "api/openapi", nothing},
 	{
 		"api/mcp, api/pages",

@@ -18,8 +18,8 @@ import (
 	"time"
 
 	"tidemark/internal/postgres"
+	"tidemark/internal/pushes"
 	"tidemark/internal/task"
-	"tidemark/pushes"
 	"tidemark/signals"
 	"tidemark/test/program"
 )

@@ -4,7 +4,7 @@ import (
 	"net/http"
 
 	"tidemark/api/view"
-	"tidemark/pushes"
+	"tidemark/internal/pushes"
 )
 
 // AlertRequest is the body that makes an alert.

@@ -8,8 +8,8 @@ import (
 
 	"tidemark/api/view"
 	"tidemark/internal/postgres"
+	"tidemark/internal/pushes"
 	"tidemark/picks"
-	"tidemark/pushes"
 	"tidemark/signals"
 	signalchanges "tidemark/signals/changes"
 	"tidemark/signals/forecast"

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"testing"
 
-	"tidemark/pushes"
+	"tidemark/internal/pushes"
 )
 
 func known(id string) bool { return id == "crack" }

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"tidemark/internal/publicnet"
-	"tidemark/pushes"
+	"tidemark/internal/pushes"
 )
 
 // The vector is that of the specification of Standard Webhooks.

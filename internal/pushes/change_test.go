@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"tidemark/pushes"
+	"tidemark/internal/pushes"
 )
 
 // The stream, its feed and webhooks gave away what /api/v1/events sells.
