@@ -32,7 +32,7 @@ type Documents struct {
 
 // Build builds the documents. root is the folder of the module, whose source it reads.
 func Build(root string) (Documents, error) {
-	c, err := readComments(root, "api/view", "api/openapi/generate", "accounts/x402", "accounts", "internal/postgres", "pushes")
+	c, err := readComments(root, "api/view", "api/openapi/generate", "accounts/x402", "accounts", "internal/postgres", "internal/pushes")
 	if err != nil {
 		return Documents{}, err
 	}
