@@ -31,7 +31,7 @@ run: ## Start everything on made-up data and say where to look
 
 .PHONY: test
 test: ## Check everything, as CI does
-	@tools/check.sh deps modules vet format lint race rebuild simulate-short contention-short chaos-short contracts e2e-payments conformance browser fuzz
+	@tools/check.sh deps modules vet format lint race computing simulate-short contention-short chaos-short contracts e2e-payments conformance browser fuzz
 
 .PHONY: deps
 deps: ## Make sure that PostgreSQL and Redis are on this machine
@@ -61,15 +61,34 @@ lint: $(LINT) ## Run the linters
 	$(LINT) run ./...
 
 .PHONY: race
-race: ## Run all tests with the race detector, three packages at a time because many of them wait, the longest first
-	go test -race -p 3 -timeout 20m -skip '$(ONE_AFTER_ANOTHER)' ./workers ./test/faults ./test/up ./...
+race: ## Run the tests with the race detector, three packages at a time because many of them wait, the longest first
+	go test -race -p 3 -timeout 20m -skip '$(COMPUTING)' ./workers ./test/faults ./test/up \
+		$$(go list ./... | grep -vxE 'tidemark/($(COMPUTING_PACKAGES))')
 
-# Tests of minutes that drive everything from one goroutine: the race detector makes them five times as long and finds there what others find.
-ONE_AFTER_ANOTHER = ^TestAnArchiveAloneMakesAYearAgain$$
+# Tests that compute for long in one goroutine: the race detector makes them five to ten times as long and finds there what others find.
+# A test of internal/arch follows both lists.
+COMPUTING_PACKAGES = ingest/quality|picks/evaluation|test/record|test/replay|test/stats
+COMPUTING = ^($(subst $(space),|,$(COMPUTING_TESTS)))$$
+COMPUTING_TESTS = \
+	TestABacktestOfAbsurdInputHoldsNoInfinity \
+	TestADayAddedToThePortfolioHasTheBitsOfAllReckonedAgain \
+	TestARevisionIsReckonedFromTheCheckpointBefore \
+	TestAnArchiveAloneMakesAYearAgain \
+	TestCoverageOfRealFilings \
+	TestNoCompanyIsDescribedByWhatMeansNothingInItsSector \
+	TestNoSectorHasMoreThanAQuarterOfTwentyPicks \
+	TestPortfolioAgreesWithALedgerOfShares \
+	TestResearchNamesOnlyFactsAndTheSameInAllLanguages \
+	TestSandboxRevisesAndWithdrawsRarely \
+	TestSilenceOnDebtIsNoBetterThanTheLargestDebt \
+	TestStatedWeightsAreEffectiveWeights \
+	TestThePickOfEachOtherWeightIsNamed
+space := $(subst ,, )
 
-.PHONY: rebuild
-rebuild: ## Rebuild a year of history from an archive alone, without the race detector
-	go test -count=1 -timeout 20m -run '$(ONE_AFTER_ANOTHER)' ./workers
+.PHONY: computing
+computing: ## Run the tests that compute for long in one goroutine, without the race detector
+	go test -timeout 20m $(addprefix ./,$(subst |, ,$(COMPUTING_PACKAGES)))
+	go test -timeout 20m -run '$(COMPUTING)' ./ingest/eia ./picks ./signals ./workers
 
 .PHONY: contracts
 contracts: ## Attest on the contracts that EAS publishes, and compile ours again (with npm; says so where its registry is away)

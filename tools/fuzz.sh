@@ -23,18 +23,24 @@ each=$((seconds / ${#targets[@]}))
 [ "$each" -ge 2 ] || each=2
 echo "${#targets[@]} targets, $each s each; $before inputs are kept in .cache/fuzz"
 
-log=$(mktemp)
-trap 'rm -f "$log"' EXIT
-failed=0
+log=$(mktemp) built=$(mktemp -d)
+trap 'rm -rf "$log" "$built"' EXIT
+failed=0 binary_of=''
 for target in "${targets[@]}"; do
 	read -r package name <<<"$target"
+	binary=$built/test
+	if [ "$binary_of" != "$package" ]; then # The targets of a package stand beside each other, and share one binary.
+		go test -c -fuzz=. -o "$binary" "$package"
+		binary_of=$package
+	fi
 	for try in 1 2; do
-		if go test -run '^$' -fuzz "^$name\$" -fuzztime "${each}s" "$package" -test.fuzzcachedir="$corpus/${package#./}" >"$log" 2>&1; then
+		if (cd "$package" && "$binary" -test.run '^$' -test.fuzz "^$name\$" -test.fuzztime "${each}s" \
+			-test.fuzzcachedir="$corpus/${package#./}") >"$log" 2>&1; then
 			tried=$(sed -nE 's/.*execs: ([0-9]+).*/\1 inputs/p' "$log" | tail -n 1)
 			printf '%-40s %-28s %s\n' "$package" "$name" "${tried:-its known inputs took all the time}"
 			break
 		fi
-		# At the end of its time the go command now and then takes its own deadline for a failure of the target, and writes no input.
+		# At the end of its time a fuzz target now and then takes its own deadline for a failure, and writes no input.
 		if [ "$try" = 1 ] && grep -q 'context deadline exceeded' "$log" && ! grep -q 'Failing input written' "$log"; then
 			continue
 		fi

@@ -1,0 +1,71 @@
+package arch
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestWhatRunsWithoutTheRaceDetectorIsThereAndStartsNoGoroutine follows the lists of make computing: a name that no test has any more would
+// leave a check out of make test, and a goroutine would go unwatched.
+func TestWhatRunsWithoutTheRaceDetectorIsThereAndStartsNoGoroutine(t *testing.T) {
+	t.Parallel()
+	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strings.ReplaceAll(string(makefile), "\\\n", " ")
+	value := func(pattern string) []string {
+		m := regexp.MustCompile(`(?m)` + pattern).FindStringSubmatch(text)
+		if m == nil {
+			t.Fatalf("the Makefile has no %s", pattern)
+		}
+		return strings.Fields(strings.ReplaceAll(m[1], "|", " "))
+	}
+	names := value(`^COMPUTING_TESTS = (.*)$`)
+	whole := value(`^COMPUTING_PACKAGES = (.*)$`)
+	for _, name := range names {
+		var found []string
+		for _, folder := range value(`^\tgo test -timeout 20m -run '\$\(COMPUTING\)' (.*)$`) {
+			files, err := filepath.Glob(filepath.Join(root, folder, "*_test.go"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, file := range files {
+				code, err := os.ReadFile(file)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if strings.Contains(string(code), "\nfunc "+name+"(t *testing.T)") {
+					found = append(found, folder)
+				}
+			}
+		}
+		if len(found) != 1 {
+			t.Errorf("COMPUTING_TESTS names %s: %d of the packages of make computing have it: %v", name, len(found), found)
+		}
+	}
+	for _, folder := range append(whole, "picks", "signals") {
+		files, err := filepath.Glob(filepath.Join(root, folder, "*.go"))
+		if err != nil || len(files) == 0 {
+			t.Errorf("COMPUTING_PACKAGES names %s, which has no Go files: %v", folder, err)
+		}
+		for _, path := range files {
+			file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ast.Inspect(file, func(n ast.Node) bool {
+				if _, starts := n.(*ast.GoStmt); starts {
+					t.Errorf("%s starts a goroutine, and is tested without the race detector", path)
+				}
+				return true
+			})
+		}
+	}
+}
