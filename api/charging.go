@@ -63,7 +63,7 @@ type billing struct {
 }
 
 func newBilling(a Accounts, log *slog.Logger) *billing {
-	return &billing{Accounts: a, keys: newKeyCache(a.DB, log), charger: postgres.NewCharger(a.DB)}
+	return &billing{Accounts: a, keys: newKeyCache(a.DB, log), charger: postgres.NewCharger(a.DB.KeyStore)}
 }
 
 // cacheKeyed is the Cache-Control of responses for one key. Clients may store them but must revalidate, so that a 304 costs nothing.

@@ -94,7 +94,7 @@ func (b *chargeBench) prepare(ctx context.Context) error {
 	if b.db, err = postgres.Open(ctx, b.server, postgres.RoleAPI); err != nil {
 		return err
 	}
-	b.charger = postgres.NewCharger(b.db)
+	b.charger = postgres.NewCharger(b.db.KeyStore)
 	for i := range chargeKeys {
 		key, err := accounts.NewKey(rand.Reader)
 		if err != nil {

@@ -36,7 +36,7 @@ func TestAccountsAreChecked(t *testing.T) {
 	if _, err := api.Register(t.Context(), r, nil, func(postgres.Registered) ([]byte, error) { return nil, nil }); err != nil {
 		t.Fatal(err)
 	}
-	charger := postgres.NewCharger(api)
+	charger := postgres.NewCharger(api.KeyStore)
 	for i := range byte(3) {
 		q := postgres.Charge{KeyID: 1, Price: 1000, Endpoint: "/picks/latest", RequestID: "r", Digest: append(make([]byte, 31), i)}
 		if _, err := charger.Charge(t.Context(), q); err != nil {

@@ -34,7 +34,7 @@ func TestKeysOnTheCommandLine(t *testing.T) {
 	}
 	lost, text := register("a", "lost agent")
 	found, _ := register("b", "found agent")
-	if _, err := postgres.NewCharger(api).Charge(t.Context(), postgres.Charge{KeyID: 1, Price: 10_000, Endpoint: "/research/{ticker}", RequestID: "r"}); err != nil {
+	if _, err := postgres.NewCharger(api.KeyStore).Charge(t.Context(), postgres.Charge{KeyID: 1, Price: 10_000, Endpoint: "/research/{ticker}", RequestID: "r"}); err != nil {
 		t.Fatal(err)
 	}
 	command := func(want int, say []string, args ...string) {

@@ -11,6 +11,12 @@ import (
 	"tidemark/accounts"
 )
 
+// KeyStore keeps keys, balances, plans, usage and sessions.
+//
+// It reads billing_settings, dashboard_sessions, kept_answers, key_secrets, keys, ledger, paid_requests, plan_changes, usage. It writes
+// dashboard_sessions, kept_answers, key_secrets, keys, ledger, paid_requests, plan_changes, usage.
+type KeyStore struct{ *connections }
+
 // ChannelKeys is notified when a key is revoked, rotated or gets another plan. The payload is Key.ID.
 const ChannelKeys = "keys"
 
@@ -42,7 +48,7 @@ const keyByHashSQL = `
 	where s.hash = @hash` // primary keys
 
 // KeyByHash returns the key that a text with this hash opens, or opened before it ended. It returns ErrNotFound for an unknown hash.
-func (db *DB) KeyByHash(ctx context.Context, hash accounts.KeyHash) (Key, error) {
+func (db KeyStore) KeyByHash(ctx context.Context, hash accounts.KeyHash) (Key, error) {
 	rows, err := db.reads.Query(ctx, keyByHashSQL, pgx.NamedArgs{"hash": hash[:]})
 	if err != nil {
 		return Key{}, fmt.Errorf("look up a key: %w", asUnavailable(err))
@@ -67,7 +73,7 @@ type Once struct {
 
 // once runs do in a transaction and stores its response, or returns the response stored before. If o is nil, it stores nothing and runs do
 // on every call.
-func (db *DB) once(ctx context.Context, o *Once, do func(pgx.Tx) ([]byte, error)) (answer []byte, err error) {
+func (db KeyStore) once(ctx context.Context, o *Once, do func(pgx.Tx) ([]byte, error)) (answer []byte, err error) {
 	err = db.tx(ctx, func(tx pgx.Tx) error {
 		if o == nil {
 			answer, err = do(tx)
@@ -118,7 +124,7 @@ type Registered struct {
 
 // Register creates a key with its trial balance and returns the response that f builds from it. A repeated call with the same Once creates
 // no key and returns the first response. It returns ErrRequestDiffers if the first call was for another request.
-func (db *DB) Register(ctx context.Context, r Registration, o *Once, f func(Registered) ([]byte, error)) ([]byte, error) {
+func (db KeyStore) Register(ctx context.Context, r Registration, o *Once, f func(Registered) ([]byte, error)) ([]byte, error) {
 	answer, err := db.once(ctx, o, func(tx pgx.Tx) ([]byte, error) {
 		var made Registered
 		hash := r.Key.Hash()
@@ -141,7 +147,7 @@ type Rotated struct{ CreatedAt, OldEndsAt time.Time }
 
 // Rotate issues a new text for the key that old opens, and returns the response that f builds. The old text ends after grace. A repeated
 // call with the same Once changes nothing and returns the first response. It returns ErrEnded if old opens no key, or was already replaced.
-func (db *DB) Rotate(ctx context.Context, old accounts.KeyHash, to accounts.Key, grace time.Duration, o *Once, f func(Rotated) ([]byte, error)) ([]byte, error) {
+func (db KeyStore) Rotate(ctx context.Context, old accounts.KeyHash, to accounts.Key, grace time.Duration, o *Once, f func(Rotated) ([]byte, error)) ([]byte, error) {
 	answer, err := db.once(ctx, o, func(tx pgx.Tx) ([]byte, error) {
 		var made Rotated
 		hash := to.Hash()
@@ -162,7 +168,7 @@ func (db *DB) Rotate(ctx context.Context, old accounts.KeyHash, to accounts.Key,
 }
 
 // Revoke ends a key permanently. It reports whether it did; false means that the key was revoked before.
-func (db *DB) Revoke(ctx context.Context, key int64, by, reason string) (bool, error) {
+func (db KeyStore) Revoke(ctx context.Context, key int64, by, reason string) (bool, error) {
 	var done bool
 	err := db.pool.QueryRow(ctx, `select revoke_key(@key, @by, @reason)`, pgx.NamedArgs{"key": key, "by": by, "reason": reason}).Scan(&done)
 	if err != nil {
@@ -172,7 +178,7 @@ func (db *DB) Revoke(ctx context.Context, key int64, by, reason string) (bool, e
 }
 
 // RevokeOwn permanently ends the key that a text opens. It returns ErrEnded if the text opens no key, or was replaced and can only read.
-func (db *DB) RevokeOwn(ctx context.Context, text accounts.KeyHash, reason string) error {
+func (db KeyStore) RevokeOwn(ctx context.Context, text accounts.KeyHash, reason string) error {
 	var done bool
 	err := db.pool.QueryRow(ctx, `select revoke_own_key(@secret, @reason)`, pgx.NamedArgs{"secret": text[:], "reason": reason}).Scan(&done)
 	if err == nil && !done {
@@ -205,7 +211,7 @@ const accountSQL = `
 	group by k.id` // primary keys
 
 // Account returns the account of a key.
-func (db *DB) Account(ctx context.Context, key int64) (Account, error) {
+func (db KeyStore) Account(ctx context.Context, key int64) (Account, error) {
 	rows, err := db.reads.Query(ctx, accountSQL, pgx.NamedArgs{"key": key})
 	if err != nil {
 		return Account{}, fmt.Errorf("read an account: %w", asUnavailable(err))
@@ -226,7 +232,7 @@ type Usage struct {
 }
 
 // Usage lists a key's usage between two UTC days, both included, newest day first.
-func (db *DB) Usage(ctx context.Context, key int64, from, to time.Time) ([]Usage, error) {
+func (db KeyStore) Usage(ctx context.Context, key int64, from, to time.Time) ([]Usage, error) {
 	rows, err := db.reads.Query(ctx, `
 		select day, endpoint, requests, cost from usage
 		where key_id = @key and day between @from::date and @to::date

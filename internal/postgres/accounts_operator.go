@@ -48,7 +48,7 @@ const keyRowsSQL = `
 	limit @limit`
 
 // Keys lists keys, newest first.
-func (db *DB) Keys(ctx context.Context, f KeyFilter) ([]KeyRow, error) {
+func (db KeyStore) Keys(ctx context.Context, f KeyFilter) ([]KeyRow, error) {
 	rows, err := db.reads.Query(ctx, keyRowsSQL, pgx.NamedArgs{"public_id": f.PublicID, "match": f.Match, "limit": f.Limit})
 	list, err := collect[KeyRow](rows, err)
 	if err != nil {
@@ -70,7 +70,7 @@ type BalanceEntry struct {
 }
 
 // BalanceEntries lists the newest balance entries of a key, newest first.
-func (db *DB) BalanceEntries(ctx context.Context, key int64, limit int) ([]BalanceEntry, error) {
+func (db KeyStore) BalanceEntries(ctx context.Context, key int64, limit int) ([]BalanceEntry, error) {
 	rows, err := db.reads.Query(ctx, `
 		select at, kind, amount, (sum(amount) over (order by id))::bigint as balance, endpoint, ref, by, reason
 		from ledger where key_id = @key order by id desc limit @limit`, // primary key
@@ -93,7 +93,7 @@ type PlanChange struct {
 }
 
 // PlanChanges lists the changes of a key's Pro period, newest first.
-func (db *DB) PlanChanges(ctx context.Context, key int64) ([]PlanChange, error) {
+func (db KeyStore) PlanChanges(ctx context.Context, key int64) ([]PlanChange, error) {
 	rows, err := db.reads.Query(ctx, `
 		select at, kind, pro_until, ref, by, reason from plan_changes where key_id = @key order by id desc`, // primary key
 		pgx.NamedArgs{"key": key})
@@ -117,7 +117,7 @@ type Gift struct {
 var ErrGiven = errors.New("something else was given under this name")
 
 // Credit adds an operator's gift to the balance, and returns the new balance.
-func (db *DB) Credit(ctx context.Context, key int64, amount accounts.Micros, g Gift) (balance accounts.Micros, err error) {
+func (db KeyStore) Credit(ctx context.Context, key int64, amount accounts.Micros, g Gift) (balance accounts.Micros, err error) {
 	err = db.give(ctx, key, g, pgx.NamedArgs{"amount": int64(amount)},
 		`select key_id = @key and amount = @amount from ledger where kind = 'credit' and ref = @ref`, // index ledger_credits
 		`insert into ledger (key_id, kind, amount, at, ref, by, reason) values (@key, 'credit', @amount, billing_now(), @ref, @by, @reason)`,
@@ -129,7 +129,7 @@ func (db *DB) Credit(ctx context.Context, key int64, amount accounts.Micros, g G
 }
 
 // Grant extends a key's Pro plan by period, and returns when the plan then ends.
-func (db *DB) Grant(ctx context.Context, key int64, period time.Duration, g Gift) (until time.Time, err error) {
+func (db KeyStore) Grant(ctx context.Context, key int64, period time.Duration, g Gift) (until time.Time, err error) {
 	err = db.give(ctx, key, g, pgx.NamedArgs{"period": period},
 		`select key_id = @key and period = @period from plan_changes where kind = 'grant' and ref = @ref`, // index plan_changes_grants
 		`insert into plan_changes (key_id, kind, period, ref, by, reason) values (@key, 'grant', @period, @ref, @by, @reason)`,
@@ -142,7 +142,7 @@ func (db *DB) Grant(ctx context.Context, key int64, period time.Duration, g Gift
 
 // give stores a gift once. The query before reports whether an earlier gift with this Ref is the same; insert stores the gift; after reads
 // the result.
-func (db *DB) give(ctx context.Context, key int64, g Gift, args pgx.NamedArgs, before, insert, after string, to any) error {
+func (db KeyStore) give(ctx context.Context, key int64, g Gift, args pgx.NamedArgs, before, insert, after string, to any) error {
 	args["key"], args["ref"], args["by"], args["reason"] = key, g.Ref, g.By, g.Reason
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		if err := lockKeys(ctx, tx, key); err != nil {
@@ -183,7 +183,7 @@ const movePlanSQL = `
 // Move transfers a key's balance and the rest of its Pro period to another key. Operators use it for a customer who lost a key. It returns
 // the amount, and whether a Pro period moved. If the key spends balance at the same moment, Move changes nothing and returns an error that
 // says so.
-func (db *DB) Move(ctx context.Context, from, to int64, by, reason string) (amount accounts.Micros, pro bool, err error) {
+func (db KeyStore) Move(ctx context.Context, from, to int64, by, reason string) (amount accounts.Micros, pro bool, err error) {
 	args := pgx.NamedArgs{"from": from, "to": to, "by": by, "reason": reason}
 	err = db.tx(ctx, func(tx pgx.Tx) error {
 		amount, pro = 0, false
@@ -226,7 +226,7 @@ type Unbalanced struct {
 }
 
 // UnbalancedKeys compares every balance with its entries, in one snapshot. The database keeps them equal, so the list should be empty.
-func (db *DB) UnbalancedKeys(ctx context.Context) ([]Unbalanced, error) {
+func (db KeyStore) UnbalancedKeys(ctx context.Context) ([]Unbalanced, error) {
 	rows, err := db.reads.Query(ctx, `
 		select k.public_id, k.balance, coalesce(l.sum, 0)::bigint as sum
 		from keys k left join (select key_id, sum(amount) as sum from ledger group by key_id) l on l.key_id = k.id
@@ -241,7 +241,7 @@ func (db *DB) UnbalancedKeys(ctx context.Context) ([]Unbalanced, error) {
 
 // DeleteExpiredKeys deletes expired idempotency records, stored responses and dashboard sessions. It does so only while the attempt in f is
 // current. It returns the number of deleted rows. Rows that are locked by a request stay until the next call.
-func (db *DB) DeleteExpiredKeys(ctx context.Context, f task.Fence) (gone int64, err error) {
+func (db KeyStore) DeleteExpiredKeys(ctx context.Context, f task.Fence) (gone int64, err error) {
 	err = db.tx(ctx, func(tx pgx.Tx) error {
 		gone = 0
 		for _, sql := range []string{

@@ -31,7 +31,7 @@ func newBooks(t *testing.T) *books {
 	b := &books{t: t}
 	b.api, b.url = open(t, postgres.RoleAPI)
 	b.worker = as(t, b.url, postgres.RoleWorker)
-	b.charger = postgres.NewCharger(b.api)
+	b.charger = postgres.NewCharger(b.api.KeyStore)
 	t.Cleanup(func() { b.balanced() })
 	return b
 }

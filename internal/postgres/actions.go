@@ -35,7 +35,7 @@ type Action struct {
 }
 
 // BeginAction records an action before the operator's request runs, and returns its number and time.
-func (db *DB) BeginAction(ctx context.Context, a Action) (id int64, at time.Time, err error) {
+func (db OperatorStore) BeginAction(ctx context.Context, a Action) (id int64, at time.Time, err error) {
 	err = db.pool.QueryRow(ctx, `
 		insert into operator_actions (action, subject, by, reason) values (@action, @subject, @by, @reason) returning id, at`,
 		pgx.NamedArgs{"action": a.Action, "subject": a.Subject, "by": a.By, "reason": a.Reason}).Scan(&id, &at)
@@ -46,7 +46,7 @@ func (db *DB) BeginAction(ctx context.Context, a Action) (id int64, at time.Time
 }
 
 // EndAction records the outcome of an action, once, and returns when.
-func (db *DB) EndAction(ctx context.Context, id int64, failed bool, detail string) (at time.Time, err error) {
+func (db OperatorStore) EndAction(ctx context.Context, id int64, failed bool, detail string) (at time.Time, err error) {
 	err = db.pool.QueryRow(ctx, `insert into operator_outcomes (action_id, failed, detail) values (@id, @failed, @detail) returning at`,
 		pgx.NamedArgs{"id": id, "failed": failed, "detail": detail}).Scan(&at)
 	if err != nil {
@@ -56,7 +56,7 @@ func (db *DB) EndAction(ctx context.Context, id int64, failed bool, detail strin
 }
 
 // Actions lists the actions of operators on the private pages, newest first.
-func (db *DB) Actions(ctx context.Context, limit int) ([]Action, error) {
+func (db OperatorStore) Actions(ctx context.Context, limit int) ([]Action, error) {
 	rows, err := db.reads.Query(ctx, `
 		select a.id, a.at, a.action, a.subject, a.by, a.reason, o.at as ended_at, o.failed, o.detail
 		from operator_actions a

@@ -56,7 +56,7 @@ const messagesSQL = `
 // SaveAlerts makes the open alerts match the list now. It raises new alerts, and resolves alerts that were not in the list for the time
 // resolveDelay. For each raised or resolved alert it schedules a message to every channel. It returns the alerts that this call raised and
 // resolved. If several processes see the same change, only one of them gets it.
-func (db *DB) SaveAlerts(ctx context.Context, now []Alert, resolveDelay time.Duration, channels []string) (raised, resolved []Alert, err error) {
+func (db OperatorStore) SaveAlerts(ctx context.Context, now []Alert, resolveDelay time.Duration, channels []string) (raised, resolved []Alert, err error) {
 	args := pgx.NamedArgs{"resolve_delay": resolveDelay}
 	var kinds, subjects, severities, texts []string
 	for _, a := range now {
@@ -97,7 +97,7 @@ func (db *DB) SaveAlerts(ctx context.Context, now []Alert, resolveDelay time.Dur
 }
 
 // Alerts returns the open alerts, then the newest resolved ones if all is set.
-func (db *DB) Alerts(ctx context.Context, all bool, limit int) ([]Alert, error) {
+func (db OperatorStore) Alerts(ctx context.Context, all bool, limit int) ([]Alert, error) {
 	rows, err := db.reads.Query(ctx, `
 		select `+alertColumns+` from alerts where resolved_at is null or @all order by resolved_at is null desc, raised_at desc, id desc limit @limit`,
 		pgx.NamedArgs{"all": all, "limit": limit})
@@ -136,7 +136,7 @@ const maxMessageTries = 60
 
 // TakeAlertMessage leases a message that is due for one of the channels. The caller must call SentAlertMessage before the lease ends, or
 // the message is due again. It returns ErrNotFound if no message is due.
-func (db *DB) TakeAlertMessage(ctx context.Context, channels []string, lease time.Duration) (m AlertMessage, err error) {
+func (db OperatorStore) TakeAlertMessage(ctx context.Context, channels []string, lease time.Duration) (m AlertMessage, err error) {
 	err = db.pool.QueryRow(ctx, takeMessageSQL, pgx.NamedArgs{"channels": channels, "lease": lease, "tries": maxMessageTries}).Scan(
 		&m.ID, &m.Kind, &m.Subject, &m.Severity, &m.Text, &m.RaisedAt, &m.SeenAt, &m.ResolvedAt, &m.Resolved, &m.Channel, &m.Tries)
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -150,7 +150,7 @@ func (db *DB) TakeAlertMessage(ctx context.Context, channels []string, lease tim
 
 // SentAlertMessage records that a message was sent. If fault is not empty, sending failed: it records the fault and schedules the next
 // attempt after the duration again.
-func (db *DB) SentAlertMessage(ctx context.Context, m AlertMessage, fault string, again time.Duration) error {
+func (db OperatorStore) SentAlertMessage(ctx context.Context, m AlertMessage, fault string, again time.Duration) error {
 	_, err := db.pool.Exec(ctx, `
 		update alert_messages
 		set sent_at = case when @fault = '' then clock_timestamp() end, error = nullif(@fault, ''), next_try_at = clock_timestamp() + @again::interval

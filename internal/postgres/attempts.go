@@ -33,7 +33,7 @@ type LogLine struct {
 }
 
 // Attempts returns the attempts of a run, oldest first.
-func (db *DB) Attempts(ctx context.Context, run int64) ([]Attempt, error) {
+func (db RunStore) Attempts(ctx context.Context, run int64) ([]Attempt, error) {
 	rows, err := db.reads.Query(ctx, `
 		select attempt, worker, started_at, finished_at, outcome, rows_added as rows, error, log
 		from run_attempts
@@ -48,7 +48,7 @@ func (db *DB) Attempts(ctx context.Context, run int64) ([]Attempt, error) {
 
 // KeepLog stores the log of an attempt so far, even if the attempt has lost its run. A longer log that is already stored stays, because two
 // calls may arrive out of order.
-func (db *DB) KeepLog(ctx context.Context, f task.Fence, lines []LogLine) error {
+func (db RunStore) KeepLog(ctx context.Context, f task.Fence, lines []LogLine) error {
 	_, err := db.pool.Exec(ctx, `
 		update run_attempts set log = @log
 		where run_id = @run and attempt = @attempt and jsonb_array_length(log) <= jsonb_array_length(@log::jsonb)`,

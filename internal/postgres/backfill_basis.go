@@ -34,7 +34,7 @@ const statesSQL = `
 	order by t.place`
 
 // SeriesStates returns the states of several series, in the order of ids.
-func (db *DB) SeriesStates(ctx context.Context, ids []series.ID) ([]SeriesState, error) {
+func (db BackfillStore) SeriesStates(ctx context.Context, ids []series.ID) ([]SeriesState, error) {
 	rows, err := db.reads.Query(ctx, statesSQL, pgx.NamedArgs{"series": ids})
 	list, err := collect[SeriesState](rows, err)
 	if err != nil {
@@ -69,7 +69,7 @@ const pastSQL = `
 	order by 1` // primary keys
 
 // PastSlots returns the slots of a signal between two instants, both included, that have a snapshot or a failure. Other slots are absent.
-func (db *DB) PastSlots(ctx context.Context, signal string, from, to time.Time) ([]PastSlot, error) {
+func (db BackfillStore) PastSlots(ctx context.Context, signal string, from, to time.Time) ([]PastSlot, error) {
 	rows, err := db.reads.Query(ctx, pastSQL, pgx.NamedArgs{"signal": signal, "from": from, "to": to, "job": task.Signal})
 	list, err := collect[PastSlot](rows, err)
 	if err != nil {
@@ -79,7 +79,7 @@ func (db *DB) PastSlots(ctx context.Context, signal string, from, to time.Time) 
 }
 
 // RequestsSince counts the requests to a source since an instant of the world's clock.
-func (db *DB) RequestsSince(ctx context.Context, source string, since time.Time) (int64, error) {
+func (db BackfillStore) RequestsSince(ctx context.Context, source string, since time.Time) (int64, error) {
 	var n int64
 	err := db.reads.QueryRow(ctx, `select count(*) from fetches where source = @source and fetched_at >= @since`,
 		pgx.NamedArgs{"source": source, "since": since}).Scan(&n) // index fetches_by_url

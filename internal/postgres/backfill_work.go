@@ -24,7 +24,7 @@ const openBackfillsSQL = `
 // time.
 //
 // All state is in the rows. If a process is killed, the next call continues its work.
-func (db *DB) FeedBackfills(ctx context.Context) error {
+func (db BackfillStore) FeedBackfills(ctx context.Context) error {
 	var some bool
 	if err := db.pool.QueryRow(ctx, `select exists (`+openBackfillsSQL+`)`).Scan(&some); err != nil {
 		return fmt.Errorf("look for backfills: %w", err)
@@ -157,7 +157,7 @@ func (h backlog) feed(ctx context.Context, tx pgx.Tx) error {
 
 // BackfillWork returns the next slots that a run of a backfill must compute, oldest first. The list is empty if all are done, or if the
 // backfill is paused or cancelled.
-func (db *DB) BackfillWork(ctx context.Context, id, run int64, limit int) ([]time.Time, error) {
+func (db BackfillStore) BackfillWork(ctx context.Context, id, run int64, limit int) ([]time.Time, error) {
 	rows, err := db.reads.Query(ctx, `
 		select s.slot
 		from backfill_slots s join backfills b on b.id = s.backfill_id
@@ -192,7 +192,7 @@ const finishSlotsSQL = `
 
 // FinishSlots records the outcome of slots while the attempt in f is current. It reads Slot, Status (done or failed), Outcome, Reason,
 // NewValue and Result of each.
-func (db *DB) FinishSlots(ctx context.Context, f task.Fence, id int64, list []BackfillSlot) error {
+func (db BackfillStore) FinishSlots(ctx context.Context, f task.Fence, id int64, list []BackfillSlot) error {
 	if len(list) == 0 {
 		return nil
 	}
@@ -262,7 +262,7 @@ const countsSQL = `
 	where s.backfill_id = @id`
 
 // BackfillCounts counts the slots of a backfill.
-func (db *DB) BackfillCounts(ctx context.Context, id int64) (BackfillCounts, error) {
+func (db BackfillStore) BackfillCounts(ctx context.Context, id int64) (BackfillCounts, error) {
 	rows, err := db.reads.Query(ctx, countsSQL, pgx.NamedArgs{"id": id, "job": task.Backfill, "subject": strconv.FormatInt(id, 10)})
 	if err != nil {
 		return BackfillCounts{}, fmt.Errorf("count the slots of backfill %d: %w", id, err)

@@ -13,6 +13,12 @@ import (
 	"tidemark/internal/task"
 )
 
+// BackfillStore keeps the plans of backfills and their progress.
+//
+// It reads backfill_fetches, backfill_slots, backfills, fetches, observations, runs, snapshots, watermarks. It writes backfill_fetches,
+// backfill_slots, backfills, runs.
+type BackfillStore struct{ *connections }
+
 // Backfill is a plan to compute the slots of a signal in a range of past days, with its progress.
 type Backfill struct {
 	ID     int64
@@ -97,7 +103,7 @@ const (
 )
 
 // SavePlan stores a plan with its sources and slots, and returns its number. Work begins with ApplyBackfill.
-func (db *DB) SavePlan(ctx context.Context, b Backfill, fetches []BackfillFetch, slots []BackfillSlot) (id int64, err error) {
+func (db BackfillStore) SavePlan(ctx context.Context, b Backfill, fetches []BackfillFetch, slots []BackfillSlot) (id int64, err error) {
 	basis, err := json.Marshal(nonNil(b.Basis))
 	if err != nil {
 		return 0, fmt.Errorf("save the plan: %w", err)
@@ -147,7 +153,7 @@ func scanBackfill(r pgx.CollectableRow) (b Backfill, err error) {
 }
 
 // Backfill returns one backfill, or ErrNotFound.
-func (db *DB) Backfill(ctx context.Context, id int64) (Backfill, error) {
+func (db BackfillStore) Backfill(ctx context.Context, id int64) (Backfill, error) {
 	return backfillOf(ctx, db.reads, id)
 }
 
@@ -167,7 +173,7 @@ func backfillOf(ctx context.Context, in querier, id int64) (Backfill, error) {
 }
 
 // Backfills returns the newest backfills, newest first.
-func (db *DB) Backfills(ctx context.Context, limit int) ([]Backfill, error) {
+func (db BackfillStore) Backfills(ctx context.Context, limit int) ([]Backfill, error) {
 	rows, err := db.reads.Query(ctx, `select `+backfillColumns+` from backfills order by id desc limit @limit`, pgx.NamedArgs{"limit": limit})
 	if err != nil {
 		return nil, fmt.Errorf("list backfills: %w", err)
@@ -180,7 +186,7 @@ func (db *DB) Backfills(ctx context.Context, limit int) ([]Backfill, error) {
 }
 
 // BackfillFetches returns the sources of a backfill with the status of their runs.
-func (db *DB) BackfillFetches(ctx context.Context, id int64) ([]BackfillFetch, error) {
+func (db BackfillStore) BackfillFetches(ctx context.Context, id int64) ([]BackfillFetch, error) {
 	rows, err := db.reads.Query(ctx, `
 		select f.source, f.requests, f.window_from, f.window_to, f.run_id, r.status as run_status, r.error, f.waived
 		from backfill_fetches f left join runs r on r.id = f.run_id
@@ -195,7 +201,7 @@ func (db *DB) BackfillFetches(ctx context.Context, id int64) ([]BackfillFetch, e
 
 // BackfillSlots returns slots of a backfill, oldest first. An empty status selects all slots. With differs it returns only slots whose
 // result differs from the stored snapshot.
-func (db *DB) BackfillSlots(ctx context.Context, id int64, status string, differs bool, limit int) ([]BackfillSlot, error) {
+func (db BackfillStore) BackfillSlots(ctx context.Context, id int64, status string, differs bool, limit int) ([]BackfillSlot, error) {
 	rows, err := db.reads.Query(ctx, `
 		select slot, status, run_id, reason, old_value, new_value, outcome, result, finished_at
 		from backfill_slots
@@ -211,7 +217,7 @@ func (db *DB) BackfillSlots(ctx context.Context, id int64, status string, differ
 
 // ApplyBackfill starts a plan and creates the runs of its sources for the instant at, in one transaction. It reports false if the plan was
 // already started.
-func (db *DB) ApplyBackfill(ctx context.Context, id int64, at time.Time) (begun bool, err error) {
+func (db BackfillStore) ApplyBackfill(ctx context.Context, id int64, at time.Time) (begun bool, err error) {
 	err = db.tx(ctx, func(tx pgx.Tx) error {
 		begun = false
 		var fromArchive bool
@@ -297,14 +303,14 @@ func wake(ctx context.Context, tx pgx.Tx) error {
 }
 
 // PauseBackfill pauses a running backfill. Slots that are being computed are finished; the others wait.
-func (db *DB) PauseBackfill(ctx context.Context, id int64) error {
+func (db BackfillStore) PauseBackfill(ctx context.Context, id int64) error {
 	return db.change(ctx, id, "pause", `
 		update backfills set status = 'paused', note = null where id = @id and status = 'running' and finished_at is null`)
 }
 
 // ResumeBackfill continues a paused backfill. It gives up sources whose run failed or was skipped: slots are then computed from the known
 // data.
-func (db *DB) ResumeBackfill(ctx context.Context, id int64) error {
+func (db BackfillStore) ResumeBackfill(ctx context.Context, id int64) error {
 	return db.change(ctx, id, "resume", `
 		update backfills set status = 'running', note = null, working_since = null where id = @id and status = 'paused'`, `
 		with lost as (
@@ -320,7 +326,7 @@ func (db *DB) ResumeBackfill(ctx context.Context, id int64) error {
 }
 
 // CancelBackfill ends a backfill permanently. Computed slots stay.
-func (db *DB) CancelBackfill(ctx context.Context, id int64) error {
+func (db BackfillStore) CancelBackfill(ctx context.Context, id int64) error {
 	return db.change(ctx, id, "cancel", `
 		update backfills set status = 'cancelled', note = null, finished_at = clock_timestamp()
 		where id = @id and status <> 'cancelled' and finished_at is null`, `
@@ -343,7 +349,7 @@ func (db *DB) CancelBackfill(ctx context.Context, id int64) error {
 }
 
 // change runs statements on a backfill in one transaction. It returns ErrState if the first statement changes no row.
-func (db *DB) change(ctx context.Context, id int64, what string, statements ...string) error {
+func (db BackfillStore) change(ctx context.Context, id int64, what string, statements ...string) error {
 	args := pgx.NamedArgs{"id": id}
 	err := db.tx(ctx, func(tx pgx.Tx) error {
 		for i, sql := range statements {
@@ -381,7 +387,7 @@ func refuse(ctx context.Context, tx pgx.Tx, id int64) error {
 
 // RetryFailed makes the failed slots of a backfill pending again, and its failed sources due. It returns how many slots and sources it
 // changed, and continues a paused backfill. It returns ErrState if the backfill was not started or was cancelled.
-func (db *DB) RetryFailed(ctx context.Context, id int64) (slots, sources int64, err error) {
+func (db BackfillStore) RetryFailed(ctx context.Context, id int64) (slots, sources int64, err error) {
 	args := pgx.NamedArgs{"id": id}
 	err = db.tx(ctx, func(tx pgx.Tx) error {
 		var status string

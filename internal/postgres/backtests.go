@@ -227,7 +227,7 @@ const edgesSQL = `
 // Edges returns the backtests of a signal before an instant that decide whether its edge was lost. The first is the newest with an edge,
 // the second the first one after it without. The list is empty if the signal never had an edge. Only At and the out-of-sample interval are
 // set.
-func (db *DB) Edges(ctx context.Context, signal string, before time.Time) ([]signals.BacktestResult, error) {
+func (db SnapshotStore) Edges(ctx context.Context, signal string, before time.Time) ([]signals.BacktestResult, error) {
 	var had, since *time.Time
 	err := db.reads.QueryRow(ctx, edgesSQL, pgx.NamedArgs{"signal": signal, "at": before}).Scan(&had, &since)
 	if err != nil {

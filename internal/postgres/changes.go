@@ -21,7 +21,7 @@ const snapshotAboutSQL = `
 
 // SnapshotAbout returns a signal's newest snapshot at or before asOf that is about an observation at or before about. It returns
 // ErrNotFound if no such snapshot exists.
-func (db *DB) SnapshotAbout(ctx context.Context, signal string, about, asOf time.Time) (Snapshot, error) {
+func (db SnapshotStore) SnapshotAbout(ctx context.Context, signal string, about, asOf time.Time) (Snapshot, error) {
 	return db.snapshot(ctx, snapshotAboutSQL, pgx.NamedArgs{"signal": signal, "about": about, "as_of": asOf})
 }
 
@@ -34,13 +34,13 @@ const snapshotBeforeSQL = `
 
 // SnapshotBefore returns the newest earlier snapshot of the same signal with other values. It returns ErrNotFound if no such snapshot
 // exists.
-func (db *DB) SnapshotBefore(ctx context.Context, s Snapshot) (Snapshot, error) {
+func (db SnapshotStore) SnapshotBefore(ctx context.Context, s Snapshot) (Snapshot, error) {
 	return db.snapshot(ctx, snapshotBeforeSQL, pgx.NamedArgs{
 		"signal": s.Signal, "as_of": s.At, "observed_at": s.ObservedAt, "value": s.Value, "baseline": s.Baseline, "z": s.Z,
 	})
 }
 
-func (db *DB) snapshot(ctx context.Context, sql string, args pgx.NamedArgs) (Snapshot, error) {
+func (db SnapshotStore) snapshot(ctx context.Context, sql string, args pgx.NamedArgs) (Snapshot, error) {
 	rows, err := db.reads.Query(ctx, sql, args)
 	if err != nil {
 		return Snapshot{}, fmt.Errorf("read a snapshot of %s: %w", args["signal"], asUnavailable(err))
@@ -74,7 +74,7 @@ const newsSQL = `
 
 // KnownBetween returns the inputs of a signal as of from, as InputsOf does. It also returns the vintages that became known after from, up
 // to and including to, in no order. It returns ErrTooMany if these are more than maxNews.
-func (db *DB) KnownBetween(ctx context.Context, d signals.Definition, from, to time.Time) (series.Set, []changes.Vintage, error) {
+func (db ObservationStore) KnownBetween(ctx context.Context, d signals.Definition, from, to time.Time) (series.Set, []changes.Vintage, error) {
 	known, err := db.InputsOf(ctx, d, from)
 	if err != nil {
 		return nil, nil, asUnavailable(err)

@@ -70,7 +70,7 @@ type Charger struct {
 }
 
 // NewCharger returns a charger that uses db.
-func NewCharger(db *DB) *Charger {
+func NewCharger(db KeyStore) *Charger {
 	return &Charger{
 		charges:  coalescer[Charge, ChargeOutcome]{do: db.chargeAll, row: func(c Charge) int64 { return c.KeyID }, alone: isStatementError},
 		requests: coalescer[Request, RequestOutcome]{do: db.countAll, row: func(r Request) int64 { return r.KeyID }, alone: isStatementError},
@@ -99,7 +99,7 @@ func (c *Charger) Count(ctx context.Context, q Request) (RequestOutcome, error) 
 
 // CountOnce is Count for requests that a browser may reload. If a request with the same digest (32 bytes) was counted before, nothing is
 // counted and the outcome is PaidBefore.
-func (db *DB) CountOnce(ctx context.Context, q Request, digest []byte) (RequestOutcome, error) {
+func (db KeyStore) CountOnce(ctx context.Context, q Request, digest []byte) (RequestOutcome, error) {
 	rows, err := db.pool.Query(ctx, `
 		select outcome, used, seconds_left from count_request_once(@key, @endpoint, @pro, @free_quota, @pro_quota, @digest, @keep)`,
 		pgx.NamedArgs{
@@ -122,7 +122,7 @@ func isStatementError(err error) bool {
 	return errors.As(err, &pe) && !errors.Is(err, ErrUnavailable)
 }
 
-func (db *DB) chargeAll(ctx context.Context, list []Charge) ([]ChargeOutcome, error) {
+func (db KeyStore) chargeAll(ctx context.Context, list []Charge) ([]ChargeOutcome, error) {
 	keys, prices := make([]int64, len(list)), make([]int64, len(list))
 	endpoints, requests, digests := make([]string, len(list)), make([]string, len(list)), make([][]byte, len(list))
 	for i, c := range list {
@@ -150,7 +150,7 @@ func (db *DB) chargeAll(ctx context.Context, list []Charge) ([]ChargeOutcome, er
 	return whole(out, len(list), err)
 }
 
-func (db *DB) countAll(ctx context.Context, list []Request) ([]RequestOutcome, error) {
+func (db KeyStore) countAll(ctx context.Context, list []Request) ([]RequestOutcome, error) {
 	keys, endpoints, pro := make([]int64, len(list)), make([]string, len(list)), make([]bool, len(list))
 	for i, r := range list {
 		keys[i], endpoints[i], pro[i] = r.KeyID, r.Endpoint, r.Pro

@@ -61,7 +61,7 @@ const claimColumns = `c.id, c.key_id, k.public_id, k.created_at as key_made, c.c
 // ClaimTransfer records that a key claims a transaction, and schedules a check of the chain unless the key already has the transfer. It
 // returns the claim's number, and the instant that a decision must answer. It returns ErrEnded if the key was revoked. It returns
 // ErrTooManyClaims if too many claims of the key wait, and ErrClaimsFull if too many claims of all keys wait.
-func (db *DB) ClaimTransfer(ctx context.Context, key int64, chainID uint64, txHash string, signature *string) (id int64, asked time.Time, err error) {
+func (db PaymentStore) ClaimTransfer(ctx context.Context, key int64, chainID uint64, txHash string, signature *string) (id int64, asked time.Time, err error) {
 	var outcome string
 	var claim *int64
 	var at *time.Time
@@ -83,7 +83,7 @@ func (db *DB) ClaimTransfer(ctx context.Context, key int64, chainID uint64, txHa
 }
 
 // ClaimBy returns a key's claim of a transaction and its current grants. It returns ErrNotFound if the key has not claimed it.
-func (db *DB) ClaimBy(ctx context.Context, key int64, chainID uint64, txHash string) (Claim, []Transfer, error) {
+func (db PaymentStore) ClaimBy(ctx context.Context, key int64, chainID uint64, txHash string) (Claim, []Transfer, error) {
 	args := pgx.NamedArgs{"key": key, "chain": int64(chainID), "tx": txHash}
 	rows, err := db.reads.Query(ctx, `
 		select `+claimColumns+` from payment_claims c join keys k on k.id = c.key_id
@@ -169,7 +169,7 @@ type Quote struct {
 var ErrNoQuote = errors.New("every amount is held")
 
 // Quote returns the amount that is reserved for a key. If the key has no amount, Quote reserves a free one, which lasts accounts.QuoteTTL.
-func (db *DB) Quote(ctx context.Context, key int64) (Quote, error) {
+func (db PaymentStore) Quote(ctx context.Context, key int64) (Quote, error) {
 	var amount *accounts.Micros
 	var from, until *time.Time
 	err := db.pool.QueryRow(ctx, `select amount, held_from, held_until from quote_amount(@key, @keep)`,

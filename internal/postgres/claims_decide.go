@@ -12,7 +12,7 @@ import (
 )
 
 // ClaimsOf returns every claim of a transaction, oldest first, and the grants that were not revoked.
-func (db *DB) ClaimsOf(ctx context.Context, chainID uint64, txHash string) ([]Claim, []Transfer, error) {
+func (db PaymentStore) ClaimsOf(ctx context.Context, chainID uint64, txHash string) ([]Claim, []Transfer, error) {
 	args := pgx.NamedArgs{"chain": int64(chainID), "tx": txHash}
 	rows, err := db.reads.Query(ctx, `
 		select `+claimColumns+` from payment_claims c join keys k on k.id = c.key_id
@@ -37,7 +37,7 @@ func (db *DB) ClaimsOf(ctx context.Context, chainID uint64, txHash string) ([]Cl
 const quoteGracePeriod = time.Minute
 
 // Holders returns the key that held each amount at an instant. Amounts without a holder are absent.
-func (db *DB) Holders(ctx context.Context, amounts []accounts.Micros, at time.Time) (map[accounts.Micros]int64, error) {
+func (db PaymentStore) Holders(ctx context.Context, amounts []accounts.Micros, at time.Time) (map[accounts.Micros]int64, error) {
 	rows, err := db.reads.Query(ctx, `
 		select distinct on (amount) amount, key_id from payment_quotes
 		where amount = any(@amounts) and held && tstzrange(@at, @at::timestamptz + @grace, '[]')
@@ -91,7 +91,7 @@ type ClaimsDecision struct {
 
 // DecideClaims applies a decision in one transaction, with its credits, Pro periods and reversals. If a claim has changed since it was
 // read, it changes nothing and returns ErrMoved.
-func (db *DB) DecideClaims(ctx context.Context, f task.Fence, d ClaimsDecision) error {
+func (db PaymentStore) DecideClaims(ctx context.Context, f task.Fence, d ClaimsDecision) error {
 	err := db.tx(ctx, func(tx pgx.Tx) error {
 		if err := lockClaims(ctx, tx, d); err != nil {
 			return err
@@ -192,7 +192,7 @@ type ClaimFilter struct {
 }
 
 // Claims lists claims, newest first.
-func (db *DB) Claims(ctx context.Context, f ClaimFilter) ([]Claim, error) {
+func (db PaymentStore) Claims(ctx context.Context, f ClaimFilter) ([]Claim, error) {
 	rows, err := db.reads.Query(ctx, `
 		select `+claimColumns+` from payment_claims c join keys k on k.id = c.key_id
 		where (@key = '' or k.public_id = @key) and (@tx = '' or c.tx_hash = @tx) and (@state = '' or c.state = @state)
@@ -206,7 +206,7 @@ func (db *DB) Claims(ctx context.Context, f ClaimFilter) ([]Claim, error) {
 }
 
 // TransfersOf lists all grants of a claim, including revoked ones, oldest first.
-func (db *DB) TransfersOf(ctx context.Context, claim int64) ([]Transfer, error) {
+func (db PaymentStore) TransfersOf(ctx context.Context, claim int64) ([]Transfer, error) {
 	rows, err := db.reads.Query(ctx, `select `+transferColumns+` from payment_transfers where claim_id = @claim order by id`,
 		pgx.NamedArgs{"claim": claim}) // index payment_transfers_of
 	list, err := collect[Transfer](rows, err)

@@ -12,6 +12,11 @@ import (
 	"tidemark/internal/task"
 )
 
+// DatasetStore keeps the daily data sets with their files.
+//
+// It reads announced_picks, dataset_files, datasets. It writes dataset_files, datasets.
+type DatasetStore struct{ *connections }
+
 // Dataset is a published set of tables: everything public, as of an instant.
 type Dataset struct {
 	// Day is the day of the set, YYYY-MM-DD in UTC.
@@ -47,7 +52,7 @@ const keptDatasets = 7
 
 // SaveDataset publishes a set with the bytes of its files, all or nothing, and deletes the sets that are not kept. It reports false if the
 // day has a set already: a published set never changes. files are by SHA-256.
-func (db *DB) SaveDataset(ctx context.Context, f task.Fence, d Dataset, files map[string][]byte) (added bool, err error) {
+func (db DatasetStore) SaveDataset(ctx context.Context, f task.Fence, d Dataset, files map[string][]byte) (added bool, err error) {
 	err = db.tx(ctx, func(tx pgx.Tx) error {
 		// One process at a time, so that no file is deleted that another set is about to use.
 		if _, err := tx.Exec(ctx, `select pg_advisory_xact_lock(hashtextextended('datasets', 0))`); err != nil {
@@ -101,7 +106,7 @@ const forgetDatasetFilesSQL = `
 	where not exists (select from datasets d, jsonb_array_elements(d.tables) t where t ->> 'sha256' = f.sha256)`
 
 // DatasetOf returns the set of a day, or the newest set if day is empty. The error is ErrNotFound if there is none.
-func (db *DB) DatasetOf(ctx context.Context, day string) (Dataset, error) {
+func (db DatasetStore) DatasetOf(ctx context.Context, day string) (Dataset, error) {
 	rows, err := db.reads.Query(ctx, `
 		select to_char(day, 'YYYY-MM-DD') as day, as_of, tables, published_at from datasets
 		where @day = '' or day = nullif(@day, '')::date order by datasets.day desc limit 1`, pgx.NamedArgs{"day": day}) // primary key
@@ -120,7 +125,7 @@ func (db *DB) DatasetOf(ctx context.Context, day string) (Dataset, error) {
 }
 
 // DatasetIsRecent reports whether a set was published within a time of the wall clock. A sandbox lives through many days in a minute.
-func (db *DB) DatasetIsRecent(ctx context.Context, within time.Duration) (recent bool, err error) {
+func (db DatasetStore) DatasetIsRecent(ctx context.Context, within time.Duration) (recent bool, err error) {
 	err = db.reads.QueryRow(ctx, `select exists (select from datasets where created_at > clock_timestamp() - @within::interval)`,
 		pgx.NamedArgs{"within": within}).Scan(&recent)
 	if err != nil {
@@ -130,7 +135,7 @@ func (db *DB) DatasetIsRecent(ctx context.Context, within time.Duration) (recent
 }
 
 // DatasetDays returns the days that have a set, the newest first.
-func (db *DB) DatasetDays(ctx context.Context) ([]string, error) {
+func (db DatasetStore) DatasetDays(ctx context.Context) ([]string, error) {
 	rows, err := db.reads.Query(ctx, `select to_char(day, 'YYYY-MM-DD') from datasets order by datasets.day desc`)
 	if err != nil {
 		return nil, fmt.Errorf("list the data sets: %w", asUnavailable(err))
@@ -143,7 +148,7 @@ func (db *DB) DatasetDays(ctx context.Context) ([]string, error) {
 }
 
 // DatasetFile returns the bytes of a file of a set. The error is ErrNotFound if no kept set has it.
-func (db *DB) DatasetFile(ctx context.Context, sha256 string) ([]byte, error) {
+func (db DatasetStore) DatasetFile(ctx context.Context, sha256 string) ([]byte, error) {
 	var b []byte
 	err := db.reads.QueryRow(ctx, `select content from dataset_files where sha256 = @sha256`, pgx.NamedArgs{"sha256": sha256}).Scan(&b)
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -163,7 +168,7 @@ type AnnouncedLink struct {
 }
 
 // AnnouncedLinks returns the links of the chain that were announced by an instant, in their order.
-func (db *DB) AnnouncedLinks(ctx context.Context, asOf time.Time) ([]AnnouncedLink, error) {
+func (db DatasetStore) AnnouncedLinks(ctx context.Context, asOf time.Time) ([]AnnouncedLink, error) {
 	rows, err := db.reads.Query(ctx, `
 		select seq, ticker, price, date, previous_hash, hash, announced_at from announced_picks where announced_at <= @as_of order by seq`,
 		pgx.NamedArgs{"as_of": asOf})

@@ -52,7 +52,7 @@ var AppendOnly = []string{
 }
 
 // Checkup checks the server: its clock against now, the grants and guards of the migrations, its size and its connections.
-func (db *DB) Checkup(ctx context.Context, now func() time.Time) (c Checkup, err error) {
+func (db OperatorStore) Checkup(ctx context.Context, now func() time.Time) (c Checkup, err error) {
 	var clock time.Time
 	before := now()
 	err = db.reads.QueryRow(ctx, checkupSQL, pgx.NamedArgs{"tables": AppendOnly}).Scan(

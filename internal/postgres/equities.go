@@ -17,6 +17,12 @@ import (
 	"tidemark/picks"
 )
 
+// EquityStore keeps companies: listings, filings, facts, prices and actions.
+//
+// It reads actions, bars, companies, equity_watermarks, facts, fetches, filings, listings, runs, second_closes. It writes actions, bars,
+// companies, equity_watermarks, facts, filings, listings, load_fetches, loads, news, rebuilding, runs, second_closes.
+type EquityStore struct{ *connections }
+
 // EquityLoad is the content of one response about companies. Its lists satisfy what package ingest guarantees for a batch: values in a list
 // are valid and have distinct identities.
 type EquityLoad struct {
@@ -107,16 +113,16 @@ func equityStep(loads []EquityLoad) (s series.Step, err error) {
 // time find nothing. The publication time is a separate date. Data older than the stored data changes nothing. StoreEquities withdraws a
 // stored split or dividend between the first and the last bar of a response if the publisher no longer states it. It stores all or nothing,
 // and only while the attempt in f is current.
-func (db *DB) StoreEquities(ctx context.Context, f task.Fence, loads ...EquityLoad) (added int64, err error) {
+func (db EquityStore) StoreEquities(ctx context.Context, f task.Fence, loads ...EquityLoad) (added int64, err error) {
 	return db.storeEquities(ctx, f, 0, loads)
 }
 
 // StoreEquitiesAgain repeats a step that stored loads.
-func (db *DB) StoreEquitiesAgain(ctx context.Context, step int64, loads []EquityLoad) (added int64, err error) {
+func (db EquityStore) StoreEquitiesAgain(ctx context.Context, step int64, loads []EquityLoad) (added int64, err error) {
 	return db.storeEquities(ctx, task.Fence{}, step, loads)
 }
 
-func (db *DB) storeEquities(ctx context.Context, f task.Fence, again int64, loads []EquityLoad) (added int64, err error) {
+func (db EquityStore) storeEquities(ctx context.Context, f task.Fence, again int64, loads []EquityLoad) (added int64, err error) {
 	step, err := equityStep(loads)
 	if err != nil {
 		return 0, fmt.Errorf("store equities: %w", err)

@@ -76,7 +76,7 @@ func orZero(t *time.Time) time.Time {
 
 // Companies returns all companies as known at an instant, with their tickers through time. A company stays in the result permanently from
 // the instant when it was first seen.
-func (db *DB) Companies(ctx context.Context, asOf time.Time) (map[equity.CIK]equity.Company, error) {
+func (db EquityStore) Companies(ctx context.Context, asOf time.Time) (map[equity.CIK]equity.Company, error) {
 	known, err := companiesAsOf(ctx, db.pool, nil, asOf)
 	if err != nil {
 		return nil, err

@@ -22,7 +22,7 @@ const (
 
 // Candidates returns every company that was known at asOf, with the facts filed before day and its prices up to day, all as known at asOf.
 // The day's pick is made from these. Bars go back 500 days and facts six years; see Histories for all bars. The result is ordered by CIK.
-func (db *DB) Candidates(ctx context.Context, day, asOf time.Time) ([]picks.Candidate, error) {
+func (db EquityStore) Candidates(ctx context.Context, day, asOf time.Time) ([]picks.Candidate, error) {
 	companies, err := db.Companies(ctx, asOf)
 	if err != nil {
 		return nil, err
@@ -52,7 +52,7 @@ const factsSQL = `
 			where n.edition > 0 and n.cik = f.cik and n.tag = f.tag and n.period_end = f.period_end and n.days = f.days
 				and n.accession = f.accession and n.unit = f.unit and n.taxonomy = f.taxonomy and n.edition > f.edition and n.known_at <= @as_of)` // primary key, facts_restated; in no order, which spares a sort of them all
 
-func (db *DB) facts(ctx context.Context, ids []equity.CIK, before, asOf time.Time) (map[equity.CIK][]equity.Fact, error) {
+func (db EquityStore) facts(ctx context.Context, ids []equity.CIK, before, asOf time.Time) (map[equity.CIK][]equity.Fact, error) {
 	rows, err := db.reads.Query(ctx, factsSQL, pgx.NamedArgs{
 		"ciks": numbers(ids), "from": before.Add(-factsBack), "before": before, "as_of": asOf,
 	})
@@ -82,12 +82,12 @@ func (db *DB) facts(ctx context.Context, ids []equity.CIK, before, asOf time.Tim
 // Histories returns all bars and actions of companies up to a day, as known at an instant. Bars have only the fields that returns need:
 // date, close, volume and source. If several publishers have prices of a company, the publisher with the newest bar is used. If that is a
 // tie, the publisher whose newest bar became known last is used. A company without bars and actions is not in the map.
-func (db *DB) Histories(ctx context.Context, ids []equity.CIK, to, asOf time.Time) (picks.Prices, error) {
+func (db EquityStore) Histories(ctx context.Context, ids []equity.CIK, to, asOf time.Time) (picks.Prices, error) {
 	return db.HistoriesFrom(ctx, ids, time.Time{}, to, asOf)
 }
 
 // BenchmarkHistory returns Histories of the benchmark.
-func (db *DB) BenchmarkHistory(ctx context.Context, to, asOf time.Time) (picks.History, error) {
+func (db EquityStore) BenchmarkHistory(ctx context.Context, to, asOf time.Time) (picks.History, error) {
 	all, err := db.Histories(ctx, []equity.CIK{equity.Benchmark}, to, asOf)
 	return all[equity.Benchmark], err
 }
@@ -137,7 +137,7 @@ const actionsSQL = `
 	order by a.cik, a.date, a.kind desc, a.source` // primary key, actions_restated; of one day splits before dividends
 
 // HistoriesFrom is Histories without data older than from.
-func (db *DB) HistoriesFrom(ctx context.Context, ids []equity.CIK, from, to, asOf time.Time) (picks.Prices, error) {
+func (db EquityStore) HistoriesFrom(ctx context.Context, ids []equity.CIK, from, to, asOf time.Time) (picks.Prices, error) {
 	args := pgx.NamedArgs{"ciks": numbers(ids), "from": orFirstDay(from), "to": to, "as_of": asOf}
 	spoke, err := db.speakers(ctx, numbers(ids), to, asOf)
 	if err != nil {
@@ -183,7 +183,7 @@ func (db *DB) HistoriesFrom(ctx context.Context, ids []equity.CIK, from, to, asO
 }
 
 // readSplits tells splits and spin-offs apart, by the filings of the companies with splits that may be spin-offs.
-func (db *DB) readSplits(ctx context.Context, all picks.Prices, asOf time.Time) error {
+func (db EquityStore) readSplits(ctx context.Context, all picks.Prices, asOf time.Time) error {
 	var ids []equity.CIK
 	var from, to time.Time
 	for _, cik := range slices.Sorted(maps.Keys(all)) {
@@ -223,7 +223,7 @@ func (db *DB) readSplits(ctx context.Context, all picks.Prices, asOf time.Time) 
 }
 
 // speakers returns the publisher of each company's prices up to a day, as known at an instant.
-func (db *DB) speakers(ctx context.Context, ciks []int64, to, asOf time.Time) (map[int64]string, error) {
+func (db EquityStore) speakers(ctx context.Context, ciks []int64, to, asOf time.Time) (map[int64]string, error) {
 	rows, err := db.reads.Query(ctx, speakersSQL, pgx.NamedArgs{"ciks": ciks, "to": to, "as_of": asOf})
 	if err != nil {
 		return nil, fmt.Errorf("read prices: %w", err)
@@ -255,7 +255,7 @@ const filingsSQL = `
 	order by f.filed, f.cik, f.accession` // indexes filings_by_date, filings_restated
 
 // FilingsOf returns the filings of companies between two dates, both included, as known at an instant. They are ordered by filing date.
-func (db *DB) FilingsOf(ctx context.Context, ids []equity.CIK, from, to, asOf time.Time) ([]equity.Filing, error) {
+func (db EquityStore) FilingsOf(ctx context.Context, ids []equity.CIK, from, to, asOf time.Time) ([]equity.Filing, error) {
 	rows, err := db.reads.Query(ctx, filingsSQL, pgx.NamedArgs{"ciks": numbers(ids), "from": from, "to": to, "as_of": asOf})
 	if err != nil {
 		return nil, fmt.Errorf("read filings: %w", err)

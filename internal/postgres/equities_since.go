@@ -28,7 +28,7 @@ const actionsSinceSQL = `
 // HistoriesSince extends earlier prices to a later day and instant. have is the result of HistoriesFrom with the same from, as known at
 // since. The result equals a new call of HistoriesFrom for the same companies, but only reads the data that became known since. If a
 // company has more than new or restated bars, it is read completely. HistoriesSince does not modify have.
-func (db *DB) HistoriesSince(ctx context.Context, have picks.Prices, from, to, since, asOf time.Time) (picks.Prices, error) {
+func (db EquityStore) HistoriesSince(ctx context.Context, have picks.Prices, from, to, since, asOf time.Time) (picks.Prices, error) {
 	ids := slices.Sorted(maps.Keys(have))
 	args := pgx.NamedArgs{"ciks": numbers(ids), "from": orFirstDay(from), "to": to, "since": since.Add(-lateStored), "as_of": asOf}
 	rows, err := db.reads.Query(ctx, actionsSinceSQL, args)

@@ -13,7 +13,7 @@ import (
 )
 
 // AskedEquities returns when a source (by its id) was last asked about each company. Companies that it was never asked about are absent.
-func (db *DB) AskedEquities(ctx context.Context, source string) (map[equity.CIK]time.Time, error) {
+func (db EquityStore) AskedEquities(ctx context.Context, source string) (map[equity.CIK]time.Time, error) {
 	rows, err := db.reads.Query(ctx, `select cik, confirmed_at from equity_watermarks where source = @source`, pgx.NamedArgs{"source": source}) // primary key
 	if err != nil {
 		return nil, fmt.Errorf("read what %s was asked: %w", source, err)
@@ -36,7 +36,7 @@ const awaitedFactsSQL = `
 
 // AwaitedFacts lists companies that filed a report of one of the forms since a day, but whose figures have not arrived. The value is the
 // date of the company's newest such report.
-func (db *DB) AwaitedFacts(ctx context.Context, since time.Time, forms []string) (map[equity.CIK]time.Time, error) {
+func (db EquityStore) AwaitedFacts(ctx context.Context, since time.Time, forms []string) (map[equity.CIK]time.Time, error) {
 	rows, err := db.reads.Query(ctx, awaitedFactsSQL, pgx.NamedArgs{"since": since, "forms": forms})
 	if err != nil {
 		return nil, fmt.Errorf("look for reports without figures: %w", err)
@@ -51,7 +51,7 @@ func (db *DB) AwaitedFacts(ctx context.Context, since time.Time, forms []string)
 }
 
 // LastSucceeded returns the newest slot before an instant with a successful run of a job and subject, and whether one exists.
-func (db *DB) LastSucceeded(ctx context.Context, job, subject string, before time.Time) (slot time.Time, ok bool, err error) {
+func (db EquityStore) LastSucceeded(ctx context.Context, job, subject string, before time.Time) (slot time.Time, ok bool, err error) {
 	err = db.reads.QueryRow(ctx, `
 		select slot from runs
 		where job = @job and subject = @subject and slot < @before and status = 'succeeded'
@@ -69,7 +69,7 @@ func (db *DB) LastSucceeded(ctx context.Context, job, subject string, before tim
 
 // MakeDue makes a job due for an instant because another job stored data for it. It does so only while the attempt in f is current. If the
 // run for that instant has ended or is running, it starts again.
-func (db *DB) MakeDue(ctx context.Context, f task.Fence, job, subject string, at time.Time) error {
+func (db EquityStore) MakeDue(ctx context.Context, f task.Fence, job, subject string, at time.Time) error {
 	p := task.Policies[job]
 	err := db.tx(ctx, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, dependentsSQL, pgx.NamedArgs{

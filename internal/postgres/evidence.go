@@ -22,7 +22,7 @@ const cellsSQL = `
 
 // CellsKnown returns the stored observations of cells, with the fetches that brought them, ordered by series and time. It does not count
 // vintages.
-func (db *DB) CellsKnown(ctx context.Context, cells []signals.Cell) ([]KnownObservation, error) {
+func (db ObservationStore) CellsKnown(ctx context.Context, cells []signals.Cell) ([]KnownObservation, error) {
 	ids, observed, vintages := make([]series.ID, len(cells)), make([]time.Time, len(cells)), make([]time.Time, len(cells))
 	for i, c := range cells {
 		ids[i], observed[i], vintages[i] = c.Series, c.ObservedAt, c.VintageAt
@@ -60,7 +60,7 @@ const withdrawnSQL = `
 
 // WithdrawnAsOf returns the observations of several series up to a time of observation that had a number once, and had none at an instant,
 // ordered by series and time.
-func (db *DB) WithdrawnAsOf(ctx context.Context, ids []series.ID, until, asOf time.Time) ([]Withdrawal, error) {
+func (db ObservationStore) WithdrawnAsOf(ctx context.Context, ids []series.ID, until, asOf time.Time) ([]Withdrawal, error) {
 	rows, err := db.reads.Query(ctx, withdrawnSQL, pgx.NamedArgs{"series": ids, "until": until, "as_of": asOf})
 	list, err := collect[Withdrawal](rows, err)
 	if err != nil {
@@ -103,7 +103,7 @@ const bodiesAsOfSQL = `
 
 // BodiesAsOf returns the archived bodies that brought the observations of several series, as known at an instant. A body that came twice is
 // one, its first fetch. They are ordered by the time of the fetch, then by SHA-256.
-func (db *DB) BodiesAsOf(ctx context.Context, ids []series.ID, asOf time.Time) ([]Body, error) {
+func (db ObservationStore) BodiesAsOf(ctx context.Context, ids []series.ID, asOf time.Time) ([]Body, error) {
 	rows, err := db.reads.Query(ctx, bodiesAsOfSQL, pgx.NamedArgs{"series": ids, "as_of": asOf})
 	list, err := collect[Body](rows, err)
 	if err != nil {

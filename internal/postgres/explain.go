@@ -33,7 +33,7 @@ const sourcesAsOfSQL = `
 	order by series, fetch_id` // primary key
 
 // SourcesAsOf returns the fetches behind all observations of several series, as known at an instant.
-func (db *DB) SourcesAsOf(ctx context.Context, ids []series.ID, asOf time.Time) ([]Source, error) {
+func (db ObservationStore) SourcesAsOf(ctx context.Context, ids []series.ID, asOf time.Time) ([]Source, error) {
 	rows, err := db.reads.Query(ctx, sourcesAsOfSQL, pgx.NamedArgs{"series": ids, "as_of": asOf})
 	list, err := collect[Source](rows, err)
 	if err != nil {
@@ -70,7 +70,7 @@ const newestKnownSQL = `
 	order by series, observed_at desc` // primary key
 
 // NewestKnown returns the newest observations up to a time, at most limit of each series, as known at an instant.
-func (db *DB) NewestKnown(ctx context.Context, ids []series.ID, asOf, until time.Time, limit int) ([]KnownObservation, error) {
+func (db ObservationStore) NewestKnown(ctx context.Context, ids []series.ID, asOf, until time.Time, limit int) ([]KnownObservation, error) {
 	rows, err := db.reads.Query(ctx, newestKnownSQL, pgx.NamedArgs{"series": ids, "as_of": asOf, "until": until, "limit": limit})
 	list, err := collect[KnownObservation](rows, err)
 	if err != nil {
@@ -80,7 +80,7 @@ func (db *DB) NewestKnown(ctx context.Context, ids []series.ID, asOf, until time
 }
 
 // FetchesByID returns rows of the fetch log, ordered by id.
-func (db *DB) FetchesByID(ctx context.Context, ids []int64) ([]series.Fetch, error) {
+func (db ObservationStore) FetchesByID(ctx context.Context, ids []int64) ([]series.Fetch, error) {
 	rows, err := db.reads.Query(ctx, `select `+fetchColumns+` from fetches where id = any(@ids) order by id`, pgx.NamedArgs{"ids": ids})
 	if err != nil {
 		return nil, fmt.Errorf("read fetches: %w", err)

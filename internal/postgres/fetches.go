@@ -12,6 +12,12 @@ import (
 	"tidemark/internal/series"
 )
 
+// FetchStore keeps the fetch log: every request to a publisher, the archived body of its response, and the limits of hosts.
+//
+// It reads fetches, load_fetches, log_entries, log_heads, observations, quarantine, quarantined_fetches, watermarks. It writes fetches,
+// hosts.
+type FetchStore struct{ *connections }
+
 const fetchColumns = `id, source, url, status, header, fetched_at, sha256, bytes, not_modified, synthetic, constructed`
 
 func scanFetch(r pgx.CollectableRow) (f series.Fetch, err error) {
@@ -28,7 +34,7 @@ const lastFetchSQL = `
 	limit 1` // index fetches_by_url
 
 // LastFetch returns the newest good response (200, or 304 to a conditional request) of a URL, and whether one exists.
-func (db *DB) LastFetch(ctx context.Context, source, url string) (series.Fetch, bool, error) {
+func (db FetchStore) LastFetch(ctx context.Context, source, url string) (series.Fetch, bool, error) {
 	rows, err := db.reads.Query(ctx, lastFetchSQL, pgx.NamedArgs{"source": source, "url": url})
 	if err != nil {
 		return series.Fetch{}, false, fmt.Errorf("look up the last fetch of %s: %w", url, err)
@@ -44,7 +50,7 @@ func (db *DB) LastFetch(ctx context.Context, source, url string) (series.Fetch, 
 }
 
 // RecordFetch adds a fetch to the fetch log and returns its id. A runID of 0 means that no run made the request.
-func (db *DB) RecordFetch(ctx context.Context, f series.Fetch, runID int64) (int64, error) {
+func (db FetchStore) RecordFetch(ctx context.Context, f series.Fetch, runID int64) (int64, error) {
 	if f.Header == nil {
 		f.Header = map[string]string{}
 	}
@@ -66,7 +72,7 @@ func (db *DB) RecordFetch(ctx context.Context, f series.Fetch, runID int64) (int
 }
 
 // NewestBodies lists the SHA-256 sums of the newest bodies, at most n, without duplicates.
-func (db *DB) NewestBodies(ctx context.Context, n int) ([]string, error) {
+func (db FetchStore) NewestBodies(ctx context.Context, n int) ([]string, error) {
 	rows, err := db.reads.Query(ctx, `
 		select sha256 from (select sha256, id from fetches where not not_modified order by id desc limit @n) f
 		group by sha256 order by max(id) desc`, pgx.NamedArgs{"n": n})
@@ -82,7 +88,7 @@ func (db *DB) NewestBodies(ctx context.Context, n int) ([]string, error) {
 
 // FindFetch returns the ids of the fetch log's rows of a fetch, oldest first. There may be several if the same request got the same
 // response twice in an instant.
-func (db *DB) FindFetch(ctx context.Context, f series.Fetch) ([]int64, error) {
+func (db FetchStore) FindFetch(ctx context.Context, f series.Fetch) ([]int64, error) {
 	rows, err := db.reads.Query(ctx, `
 		select id from fetches
 		where source = @source and url = @url and fetched_at = @fetched_at and sha256 = @sha256 and status = @status
@@ -114,7 +120,7 @@ const fetchesSQL = `
 // Fetches yields the fetch log of a source, or of all sources if source is empty. Responses come in the order in which they became known.
 // This is the order of time, except that a response accepted from quarantine comes at the time of the decision. It stops at the first
 // error.
-func (db *DB) Fetches(ctx context.Context, source string) iter.Seq2[series.Fetch, error] {
+func (db FetchStore) Fetches(ctx context.Context, source string) iter.Seq2[series.Fetch, error] {
 	return func(yield func(series.Fetch, error) bool) {
 		rows, err := db.reads.Query(ctx, fetchesSQL, pgx.NamedArgs{"source": source})
 		if err != nil {
@@ -152,7 +158,7 @@ const unstoredSQL = `
 
 // UnstoredFetches returns the good responses of a source since an instant that were never stored, in the order in which they became known.
 // Responses that came together are in one list. Responses that another installation decided to leave out are absent.
-func (db *DB) UnstoredFetches(ctx context.Context, source string, since time.Time) ([][]series.Fetch, error) {
+func (db FetchStore) UnstoredFetches(ctx context.Context, source string, since time.Time) ([][]series.Fetch, error) {
 	rows, err := db.reads.Query(ctx, unstoredSQL, pgx.NamedArgs{"source": source, "since": since})
 	if err != nil {
 		return nil, fmt.Errorf("read the fetches: %w", err)
@@ -214,7 +220,7 @@ const confirmingSQL = `
 
 // ConfirmingFetches returns the fetches that confirmed the stored data of a source: the newest of each URL, ordered by time. A fetch comes
 // with all series that its run last confirmed.
-func (db *DB) ConfirmingFetches(ctx context.Context, source string) ([]Confirming, error) {
+func (db FetchStore) ConfirmingFetches(ctx context.Context, source string) ([]Confirming, error) {
 	rows, err := db.reads.Query(ctx, confirmingSQL, pgx.NamedArgs{"source": source})
 	if err != nil {
 		return nil, fmt.Errorf("read the confirming fetches: %w", err)
@@ -233,7 +239,7 @@ func (db *DB) ConfirmingFetches(ctx context.Context, source string) ([]Confirmin
 
 // ReserveHost reserves the next free instant for a request to a host, across all processes, and returns how long to wait. Two instants of a
 // host are at least interval apart.
-func (db *DB) ReserveHost(ctx context.Context, host string, interval time.Duration) (time.Duration, error) {
+func (db FetchStore) ReserveHost(ctx context.Context, host string, interval time.Duration) (time.Duration, error) {
 	var wait time.Duration
 	err := db.pool.QueryRow(ctx, `
 		insert into hosts as h (host, next_at) values (@host, clock_timestamp() + @interval::interval)
@@ -247,7 +253,7 @@ func (db *DB) ReserveHost(ctx context.Context, host string, interval time.Durati
 }
 
 // DelayHost stops all processes from sending requests to a host for a while, as its Retry-After demands.
-func (db *DB) DelayHost(ctx context.Context, host string, d time.Duration) error {
+func (db FetchStore) DelayHost(ctx context.Context, host string, d time.Duration) error {
 	_, err := db.pool.Exec(ctx, `
 		insert into hosts as h (host, next_at) values (@host, clock_timestamp() + @delay::interval)
 		on conflict (host) do update set next_at = greatest(h.next_at, clock_timestamp() + @delay::interval)`,

@@ -15,6 +15,11 @@ import (
 	"tidemark/signals/forecast"
 )
 
+// ForecastStore keeps the forecasts of signals and their grades.
+//
+// It reads forecast_grades, forecasts, log_entries, log_heads. It writes forecast_grades, forecasts.
+type ForecastStore struct{ *connections }
+
 // Forecast is a recorded forecast with its grade. The quantiles are 23 decimals joined with ";", which is the form that is hashed.
 type Forecast struct {
 	Seq                        int64
@@ -106,7 +111,7 @@ const (
 // RecordForecast appends a forecast to the chain and reports whether it did: a recorded forecast with the same id stays. The database
 // rejects a forecast whose print is due or known; the error is then ErrRefused. It stores all or nothing, and only while the attempt in
 // fence is current.
-func (db *DB) RecordForecast(ctx context.Context, fence task.Fence, r forecast.Record, of forecast.Release, label string, synthetic bool) (added bool, err error) {
+func (db ForecastStore) RecordForecast(ctx context.Context, fence task.Fence, r forecast.Record, of forecast.Release, label string, synthetic bool) (added bool, err error) {
 	err = db.tx(ctx, func(tx pgx.Tx) error {
 		added = false
 		if _, err := tx.Exec(ctx, forecastLockSQL); err != nil {
@@ -146,7 +151,7 @@ func (db *DB) RecordForecast(ctx context.Context, fence task.Fence, r forecast.R
 }
 
 // RecordGrade appends a grade to its chain and reports whether it did: a forecast is graded once. Errors are as in RecordForecast.
-func (db *DB) RecordGrade(ctx context.Context, fence task.Fence, g forecast.Grade) (added bool, err error) {
+func (db ForecastStore) RecordGrade(ctx context.Context, fence task.Fence, g forecast.Grade) (added bool, err error) {
 	err = db.tx(ctx, func(tx pgx.Tx) error {
 		added = false
 		if _, err := tx.Exec(ctx, forecastLockSQL); err != nil {
@@ -204,7 +209,7 @@ const forecastsSQL = `
 
 // Forecasts returns a signal's forecasts as known at an instant, newest first. If before is not 0, it returns only forecasts with a smaller
 // number in the chain. limit bounds the result; 0 means no limit.
-func (db *DB) Forecasts(ctx context.Context, signal string, asOf time.Time, before int64, limit int) ([]Forecast, error) {
+func (db ForecastStore) Forecasts(ctx context.Context, signal string, asOf time.Time, before int64, limit int) ([]Forecast, error) {
 	rows, err := db.reads.Query(ctx, forecastsSQL, pgx.NamedArgs{"signal": signal, "as_of": asOf, "before": before, "limit": limit})
 	if err != nil {
 		return nil, fmt.Errorf("read the forecasts of %s: %w", signal, asUnavailable(err))

@@ -15,7 +15,7 @@ import (
 
 // RecordGap records that a trading day has no pick and never will. If the gap is already recorded, it keeps its reason and added is false.
 // It returns ErrRefused if the day has a pick, is in the future, or is not a trading day.
-func (db *DB) RecordGap(ctx context.Context, f task.Fence, g chain.Gap) (added bool, err error) {
+func (db RecordStore) RecordGap(ctx context.Context, f task.Fence, g chain.Gap) (added bool, err error) {
 	if err := checkGap(g); err != nil {
 		return false, fmt.Errorf("record a gap: %w", err)
 	}
@@ -53,10 +53,10 @@ func checkGap(g chain.Gap) error {
 }
 
 // Gaps returns the recorded gaps by date.
-func (db *DB) Gaps(ctx context.Context) ([]chain.Gap, error) { return db.GapsFrom(ctx, "") }
+func (db RecordStore) Gaps(ctx context.Context) ([]chain.Gap, error) { return db.GapsFrom(ctx, "") }
 
 // GapsFrom is Gaps without the gaps before a date, YYYY-MM-DD.
-func (db *DB) GapsFrom(ctx context.Context, from string) ([]chain.Gap, error) {
+func (db RecordStore) GapsFrom(ctx context.Context, from string) ([]chain.Gap, error) {
 	rows, err := db.reads.Query(ctx, `select date, reason from gaps where date >= @from order by date`, pgx.NamedArgs{"from": from}) // primary key
 	list, err := collect[chain.Gap](rows, err)
 	if err != nil {
@@ -67,7 +67,7 @@ func (db *DB) GapsFrom(ctx context.Context, from string) ([]chain.Gap, error) {
 
 // Correct records that an announced pick was wrong; by is the operator's name. The same correction again adds nothing. It returns
 // ErrNotFound if no announced pick has this seq, and ErrRefused if the correction's date is not today by the world's clock.
-func (db *DB) Correct(ctx context.Context, c chain.Correction, by string) error {
+func (db RecordStore) Correct(ctx context.Context, c chain.Correction, by string) error {
 	if err := c.Check(); err != nil {
 		return fmt.Errorf("%w: %w", ErrRefused, err)
 	}
@@ -93,7 +93,7 @@ func (db *DB) Correct(ctx context.Context, c chain.Correction, by string) error 
 }
 
 // Corrections returns the corrections in the order in which they were recorded.
-func (db *DB) Corrections(ctx context.Context) ([]chain.Correction, error) {
+func (db RecordStore) Corrections(ctx context.Context) ([]chain.Correction, error) {
 	rows, err := db.reads.Query(ctx, `select seq, what, evidence, date from corrections order by id`)
 	list, err := collect[chain.Correction](rows, err)
 	if err != nil {

@@ -176,7 +176,7 @@ func literal(v any) string {
 }
 
 // History yields the points that a query selects, in its order. It stops at the first error.
-func (db *DB) History(ctx context.Context, q HistoryQuery) iter.Seq2[Point, error] {
+func (db SnapshotStore) History(ctx context.Context, q HistoryQuery) iter.Seq2[Point, error] {
 	return func(yield func(Point, error) bool) {
 		sql, args := q.statement(pointColumns)
 		rows, err := db.reads.Query(ctx, sql, args...)
@@ -223,7 +223,7 @@ func scanPoint(r pgx.CollectableRow) (Point, error) {
 
 // CopyHistory writes the points that a query selects as CSV with a header row. It calls Write once per row; each row ends in a line feed.
 // The server streams the rows, so neither side holds all of them. If w returns an error, it stops.
-func (db *DB) CopyHistory(ctx context.Context, w io.Writer, q HistoryQuery) error {
+func (db SnapshotStore) CopyHistory(ctx context.Context, w io.Writer, q HistoryQuery) error {
 	columns := csvColumns
 	if q.Versions {
 		columns = csvVersionColumns
@@ -265,7 +265,7 @@ type Change struct {
 
 // Changes lists the instants within From and To, at or before AsOf, at which points of a signal's history changed. Points can be new, can
 // get another value (also after they had disappeared), or can disappear. Of q.After only KnownFrom counts; Versions is ignored.
-func (db *DB) Changes(ctx context.Context, q HistoryQuery) ([]Change, error) {
+func (db SnapshotStore) Changes(ctx context.Context, q HistoryQuery) ([]Change, error) {
 	var args []any
 	bind := bindTo(&args)
 	way, than := "", " > "

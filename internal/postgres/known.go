@@ -51,7 +51,7 @@ const knownBeforeSQL = `
 
 // KnownBefore returns the newest observations of each series at or before until, at most limit of each. If until is zero, it returns the
 // newest of all.
-func (db *DB) KnownBefore(ctx context.Context, ids []series.ID, until time.Time, limit int) (map[series.ID]KnownSeries, error) {
+func (db ObservationStore) KnownBefore(ctx context.Context, ids []series.ID, until time.Time, limit int) (map[series.ID]KnownSeries, error) {
 	rows, err := db.reads.Query(ctx, knownBeforeSQL, pgx.NamedArgs{"series": ids, "until": orNull(until), "limit": limit})
 	if err != nil {
 		return nil, fmt.Errorf("read what is known: %w", err)
@@ -98,7 +98,7 @@ const progressSQL = `
 	) o on true` // primary keys
 
 // Progress reports whether each of the series was loaded, and returns the time of their newest observation, zero if they have none.
-func (db *DB) Progress(ctx context.Context, ids []series.ID) (loaded bool, newest time.Time, err error) {
+func (db ObservationStore) Progress(ctx context.Context, ids []series.ID) (loaded bool, newest time.Time, err error) {
 	var at *time.Time
 	if err := db.reads.QueryRow(ctx, progressSQL, pgx.NamedArgs{"series": ids}).Scan(&loaded, &at); err != nil {
 		return false, time.Time{}, fmt.Errorf("look up the newest observation: %w", err)
@@ -127,7 +127,7 @@ const unchangedSQL = `
 	) end, false))` // index fetches_by_url
 
 // Unchanged returns the fetches whose loads equal, byte for byte, the responses that last confirmed their series.
-func (db *DB) Unchanged(ctx context.Context, loads []Load) (map[int64]bool, error) {
+func (db ObservationStore) Unchanged(ctx context.Context, loads []Load) (map[int64]bool, error) {
 	var ids []int64
 	var names []string
 	for _, l := range loads {

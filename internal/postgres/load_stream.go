@@ -23,7 +23,7 @@ import (
 // Open), and a copy that is blocked. The stream then gives up the early copy, and Commit copies the rows. So a process that stops in the
 // middle blocks other processes for no longer than these timeouts.
 type LoadStream struct {
-	db    *DB
+	db    ObservationStore
 	fence task.Fence
 	// loads[:chain] are of complete chains, loads[chain:] of the current chain.
 	loads []Load
@@ -33,7 +33,7 @@ type LoadStream struct {
 }
 
 // Storing returns a LoadStream for the responses of a run.
-func (db *DB) Storing(f task.Fence) *LoadStream { return &LoadStream{db: db, fence: f} }
+func (db ObservationStore) Storing(f task.Fence) *LoadStream { return &LoadStream{db: db, fence: f} }
 
 // Add takes the next page of the current chain. It cannot fail: Commit copies the rows that Add could not copy early.
 func (s *LoadStream) Add(ctx context.Context, l Load) {
@@ -125,7 +125,7 @@ var errKnown = errors.New("something is known already")
 // earlyCopyTimeout limits one copy, including the wait for another transaction's rows of the same key.
 const earlyCopyTimeout = "5s"
 
-func (db *DB) beginAhead(ctx context.Context) (*earlyCopy, error) {
+func (db ObservationStore) beginAhead(ctx context.Context) (*earlyCopy, error) {
 	conn, err := pgx.ConnectConfig(ctx, db.pool.Config().ConnConfig)
 	if err != nil {
 		return nil, err

@@ -71,12 +71,12 @@ const withdrawable = 10
 // signal id) becomes due for the time of the newest fetch, in the same transaction. A load older than the last confirmation of its series
 // changes nothing. Neither does a load that is in quarantine or was rejected. An accepted load counts as fetched at the time of its
 // acceptance. StoreLoads stores all or nothing, and only while the attempt in f is current.
-func (db *DB) StoreLoads(ctx context.Context, f task.Fence, loads []Load, dependents []string) (added int64, err error) {
+func (db ObservationStore) StoreLoads(ctx context.Context, f task.Fence, loads []Load, dependents []string) (added int64, err error) {
 	return db.storeLoads(ctx, f, 0, loads, dependents)
 }
 
 // storeLoads is StoreLoads if again is 0. Otherwise it repeats the step with the number again.
-func (db *DB) storeLoads(ctx context.Context, f task.Fence, again int64, loads []Load, dependents []string) (added int64, err error) {
+func (db ObservationStore) storeLoads(ctx context.Context, f task.Fence, again int64, loads []Load, dependents []string) (added int64, err error) {
 	ctx, span := telemetry.Step(ctx, "store", slog.Int("answers", len(loads)))
 	defer func() {
 		span.Set(slog.Int64("rows", added))

@@ -14,6 +14,13 @@ import (
 	"tidemark/chain/tlog"
 )
 
+// LogStore keeps the transparency logs: leaves, tiles, checkpoints and cosignatures.
+//
+// It reads announcements, corrections, fetches, forecast_grades, forecasts, gaps, log_checkpoints, log_cosignatures, log_entries,
+// log_heads, log_pending, log_tiles, methods, picks, world. It writes log_checkpoints, log_cosignatures, log_entries, log_heads,
+// log_pending, log_tiles.
+type LogStore struct{ *connections }
+
 // The two transparency logs.
 const (
 	LogRecord  = "record"
@@ -50,7 +57,7 @@ func scanLogHead(r pgx.CollectableRow) (h LogHead, err error) {
 }
 
 // LogHeads returns the logs that were started, by name.
-func (db *DB) LogHeads(ctx context.Context) ([]LogHead, error) {
+func (db LogStore) LogHeads(ctx context.Context) ([]LogHead, error) {
 	rows, err := db.reads.Query(ctx, `select `+logHeadColumns+` from log_heads order by log`) // two rows
 	if err != nil {
 		return nil, fmt.Errorf("read the logs: %w", asUnavailable(err))
@@ -76,7 +83,7 @@ const keyOverlap = 90 * 24 * time.Hour
 
 // BeginLog creates the log if it does not exist. Its entry 0 states the head of the chain, and all earlier records become leaves. An
 // existing log continues; a new key gets a leaf. It returns an error if the origin differs, or if a new key comes without the old one.
-func (db *DB) BeginLog(ctx context.Context, s LogStart) error {
+func (db LogStore) BeginLog(ctx context.Context, s LogStart) error {
 	err := db.tx(ctx, func(tx pgx.Tx) error {
 		if err := beginLog(ctx, tx, s); err != nil {
 			return err

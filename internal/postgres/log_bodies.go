@@ -41,7 +41,7 @@ const knownBodiesSQL = `
 
 // KnownBodies returns the bodies of a source that held the newest values for a UTC day, as known at an instant, newest first. limit bounds
 // their number.
-func (db *DB) KnownBodies(ctx context.Context, source string, day, asOf time.Time, limit int) ([]KnownBody, error) {
+func (db FetchStore) KnownBodies(ctx context.Context, source string, day, asOf time.Time, limit int) ([]KnownBody, error) {
 	rows, err := db.reads.Query(ctx, knownBodiesSQL, pgx.NamedArgs{"source": source, "from": day, "to": day.AddDate(0, 0, 1), "as_of": asOf, "limit": limit})
 	if err != nil {
 		return nil, fmt.Errorf("read the bodies of %s: %w", source, asUnavailable(err))
@@ -67,7 +67,7 @@ const loggedBodiesSQL = `
 
 // LoggedBodies returns the numbers of the first leaves of archived bodies in the log of sources, by SHA-256. Bodies without a leaf in a
 // signed checkpoint are missing.
-func (db *DB) LoggedBodies(ctx context.Context, sums []string) (map[string]int64, error) {
+func (db FetchStore) LoggedBodies(ctx context.Context, sums []string) (map[string]int64, error) {
 	rows, err := db.reads.Query(ctx, loggedBodiesSQL, pgx.NamedArgs{"sums": sums})
 	if err != nil {
 		return nil, fmt.Errorf("look up the leaves of bodies: %w", asUnavailable(err))

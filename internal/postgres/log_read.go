@@ -29,13 +29,13 @@ const logCheckpointSQL = `
 	where c.log = @log and (not @witnessed or c.witnessed_at is not null)`
 
 // NewestLogCheckpoint returns the newest checkpoint of a log, or the newest witnessed one. It returns ErrNotFound if none exists.
-func (db *DB) NewestLogCheckpoint(ctx context.Context, log string, witnessed bool) (LogCheckpoint, error) {
+func (db LogStore) NewestLogCheckpoint(ctx context.Context, log string, witnessed bool) (LogCheckpoint, error) {
 	return db.logCheckpoint(ctx, ` order by c.size desc limit 1`, pgx.NamedArgs{"log": log, "witnessed": witnessed})
 }
 
 // LogCheckpointOf returns the smallest witnessed checkpoint that contains an entry or, without such a checkpoint, the smallest one. It
 // returns ErrNotFound if no checkpoint contains it.
-func (db *DB) LogCheckpointOf(ctx context.Context, log string, index int64) (LogCheckpoint, error) {
+func (db LogStore) LogCheckpointOf(ctx context.Context, log string, index int64) (LogCheckpoint, error) {
 	const smallest = ` and c.size > @index order by c.size limit 1`
 	c, err := db.logCheckpoint(ctx, smallest, pgx.NamedArgs{"log": log, "witnessed": true, "index": index})
 	if !errors.Is(err, ErrNotFound) {
@@ -44,7 +44,7 @@ func (db *DB) LogCheckpointOf(ctx context.Context, log string, index int64) (Log
 	return db.logCheckpoint(ctx, smallest, pgx.NamedArgs{"log": log, "witnessed": false, "index": index})
 }
 
-func (db *DB) logCheckpoint(ctx context.Context, which string, args pgx.NamedArgs) (c LogCheckpoint, err error) {
+func (db LogStore) logCheckpoint(ctx context.Context, which string, args pgx.NamedArgs) (c LogCheckpoint, err error) {
 	var root []byte
 	err = db.reads.QueryRow(ctx, logCheckpointSQL+which, args).Scan(&c.Size, &root, &c.Note, &c.Witnessed)
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -58,12 +58,12 @@ func (db *DB) logCheckpoint(ctx context.Context, which string, args pgx.NamedArg
 }
 
 // LogTileStore returns a store that reads the tiles of a log.
-func (db *DB) LogTileStore(ctx context.Context, log string) tlog.TileStore {
+func (db LogStore) LogTileStore(ctx context.Context, log string) tlog.TileStore {
 	return logTiles{ctx, db.reads, log}
 }
 
 // LogTile returns the hashes of a tile, nil if the tile does not exist.
-func (db *DB) LogTile(ctx context.Context, log string, t tlog.Tile) ([]byte, error) {
+func (db LogStore) LogTile(ctx context.Context, log string, t tlog.Tile) ([]byte, error) {
 	list, err := logTiles{ctx, db.reads, log}.Tiles([]tlog.Tile{t})
 	if err != nil {
 		return nil, fmt.Errorf("read a tile of the log %s: %w", log, asUnavailable(err))
@@ -72,7 +72,7 @@ func (db *DB) LogTile(ctx context.Context, log string, t tlog.Tile) ([]byte, err
 }
 
 // LogLeaves returns the leaves of a log in order, with numbers at or after from and before to.
-func (db *DB) LogLeaves(ctx context.Context, log string, from, to int64) ([][]byte, error) {
+func (db LogStore) LogLeaves(ctx context.Context, log string, from, to int64) ([][]byte, error) {
 	rows, err := db.reads.Query(ctx, `select leaf from log_entries where log = @log and idx >= @from and idx < @to order by idx`,
 		pgx.NamedArgs{"log": log, "from": from, "to": to}) // primary key
 	if err != nil {
@@ -87,7 +87,7 @@ func (db *DB) LogLeaves(ctx context.Context, log string, from, to int64) ([][]by
 
 // LoggedPicks adds the leaf number of each announced pick to a map, by the pick's number. It reads the leaves from a number on, and returns
 // the number for the next call.
-func (db *DB) LoggedPicks(ctx context.Context, from int64, all map[int64]int64) (next int64, err error) {
+func (db LogStore) LoggedPicks(ctx context.Context, from int64, all map[int64]int64) (next int64, err error) {
 	rows, err := db.reads.Query(ctx, `
 		select h.size, substr(e.key, 6)::bigint, e.idx
 		from log_heads h left join log_entries e on e.log = h.log and e.idx >= @from and e.idx < h.size and e.key ^@ 'pick:'
@@ -118,7 +118,7 @@ type LogCosignature struct {
 
 // AddLogCosignatures stores cosignatures over the checkpoint of a size. An older line of a witness does not replace a newer one. witnessed
 // means that the lines are a quorum.
-func (db *DB) AddLogCosignatures(ctx context.Context, log string, size int64, lines []LogCosignature, witnessed bool) error {
+func (db LogStore) AddLogCosignatures(ctx context.Context, log string, size int64, lines []LogCosignature, witnessed bool) error {
 	err := db.tx(ctx, func(tx pgx.Tx) error {
 		for _, l := range lines {
 			_, err := tx.Exec(ctx, `

@@ -39,7 +39,7 @@ const numberLeavesSQL = `
 	update log_heads set entries = entries + (select count(*) from placed) where log = @log returning entries - @entries::bigint` // primary keys
 
 // NumberLeaves numbers the leaves without a number, in order, and returns how many. If several callers run, one works; the others return 0.
-func (db *DB) NumberLeaves(ctx context.Context, log string) (n int64, err error) {
+func (db LogStore) NumberLeaves(ctx context.Context, log string) (n int64, err error) {
 	err = db.tx(ctx, func(tx pgx.Tx) error {
 		n = 0
 		h, ok, err := lockLogHead(ctx, tx, log)
@@ -70,7 +70,7 @@ func lockLogHead(ctx context.Context, tx pgx.Tx, log string) (LogHead, bool, err
 // IntegrateLeaves makes the next checkpoint of a log. It computes the tree with the numbered leaves, signs it, and stores tiles, checkpoint
 // and head in one transaction. Before it signs, the signer stores size and root. If the signer's mark is missing in the database, the
 // database has lost data and the error is ErrLogStopped. It returns the size, and whether it is new.
-func (db *DB) IntegrateLeaves(ctx context.Context, log string, signer LogSigner) (size int64, added bool, err error) {
+func (db LogStore) IntegrateLeaves(ctx context.Context, log string, signer LogSigner) (size int64, added bool, err error) {
 	var lost error
 	err = db.tx(ctx, func(tx pgx.Tx) error {
 		size, added, lost = 0, false, nil

@@ -11,6 +11,12 @@ import (
 	"tidemark/signals"
 )
 
+// ObservationStore keeps the observations with all their vintages, the loads that brought them, and the steps that rebuild them.
+//
+// It reads fetches, load_fetches, loads, log_entries, observations, quarantine, quarantined_fetches, rebuilding, signal_states, snapshots,
+// watermarks. It writes load_fetches, loads, observations, rebuilding, runs, signal_states, watermarks. It uses SnapshotStore.
+type ObservationStore struct{ *connections }
+
 // Reads series by series to avoid a sort by their names, which takes longer than the rest of the query.
 const asOfSQL = `
 	select t.n, o.observed_at, o.vintage_at, o.value
@@ -25,7 +31,7 @@ const asOfSQL = `
 
 // ObservationsAsOf returns the observations of several series as known at an instant. A series without observations is absent. If it is
 // called with ascending instants, it only reads the data that became known in between.
-func (db *DB) ObservationsAsOf(ctx context.Context, ids []series.ID, asOf time.Time) (series.Set, error) {
+func (db ObservationStore) ObservationsAsOf(ctx context.Context, ids []series.ID, asOf time.Time) (series.Set, error) {
 	all, err := db.observations(ctx, asOfSQL, ids, asOf, func(p *knownPoint) vintageValue { return p.newest })
 	if err != nil {
 		return nil, fmt.Errorf("read observations: %w", err)
@@ -45,7 +51,7 @@ const beforeSQL = `
 	order by t.n, n.observed_at` // primary key, backwards
 
 // InputsOf returns the inputs of a signal as of an instant. For inputs in Reestimated it adds the values before their newest change.
-func (db *DB) InputsOf(ctx context.Context, d signals.Definition, asOf time.Time) (series.Set, error) {
+func (db ObservationStore) InputsOf(ctx context.Context, d signals.Definition, asOf time.Time) (series.Set, error) {
 	set, err := db.ObservationsAsOf(ctx, d.Inputs, asOf)
 	if err != nil || len(d.Reestimated) == 0 {
 		return set, err
@@ -61,7 +67,7 @@ func (db *DB) InputsOf(ctx context.Context, d signals.Definition, asOf time.Time
 }
 
 // VintagesAsOf returns all vintages of several series that were known at an instant, each series by observation time and vintage.
-func (db *DB) VintagesAsOf(ctx context.Context, ids []series.ID, asOf time.Time) (map[series.ID][]series.Observation, error) {
+func (db ObservationStore) VintagesAsOf(ctx context.Context, ids []series.ID, asOf time.Time) (map[series.ID][]series.Observation, error) {
 	rows, err := db.reads.Query(ctx, `
 		select series, observed_at, vintage_at, coalesce(value, 0), coalesce(marker, ''), assumed
 		from observations
@@ -94,7 +100,7 @@ const firstSQL = `
 
 // FirstObservationsAsOf returns the observations of several series as known at an instant, each with the first number that was published
 // for it.
-func (db *DB) FirstObservationsAsOf(ctx context.Context, ids []series.ID, asOf time.Time) (series.Set, error) {
+func (db ObservationStore) FirstObservationsAsOf(ctx context.Context, ids []series.ID, asOf time.Time) (series.Set, error) {
 	all, err := db.observations(ctx, firstSQL, ids, asOf, func(p *knownPoint) vintageValue { return p.first })
 	if err != nil {
 		return nil, fmt.Errorf("read first observations: %w", err)
@@ -104,7 +110,7 @@ func (db *DB) FirstObservationsAsOf(ctx context.Context, ids []series.ID, asOf t
 
 // observations returns one vintage of each observation, which the function of selects. It reads the rows of sql if the cached state of a
 // series is newer than asOf.
-func (db *DB) observations(ctx context.Context, sql string, ids []series.ID, asOf time.Time, of func(*knownPoint) vintageValue) (series.Set, error) {
+func (db ObservationStore) observations(ctx context.Context, sql string, ids []series.ID, asOf time.Time, of func(*knownPoint) vintageValue) (series.Set, error) {
 	if states, err := db.knownAsOf(ctx, ids, asOf); err != nil || states != nil {
 		return set(ids, states, of), err
 	}
@@ -112,7 +118,7 @@ func (db *DB) observations(ctx context.Context, sql string, ids []series.ID, asO
 }
 
 // points reads the rows of sql. Each row has the number of a series in ids, from 1, and a point of it; rows are in the order of both.
-func (db *DB) points(ctx context.Context, sql string, ids []series.ID, asOf time.Time) (series.Set, error) {
+func (db ObservationStore) points(ctx context.Context, sql string, ids []series.ID, asOf time.Time) (series.Set, error) {
 	rows, err := db.pool.Query(ctx, sql, pgx.NamedArgs{"series": ids, "as_of": asOf})
 	if err != nil {
 		return nil, err
@@ -142,7 +148,7 @@ const newestVintageSQL = `
 	where o.vintage_at <= @as_of` // primary key alone
 
 // NewestVintage returns the time of the newest vintage of several series that was known at an instant. It is zero if they have none.
-func (db *DB) NewestVintage(ctx context.Context, ids []series.ID, asOf time.Time) (time.Time, error) {
+func (db ObservationStore) NewestVintage(ctx context.Context, ids []series.ID, asOf time.Time) (time.Time, error) {
 	var at *time.Time
 	if err := db.reads.QueryRow(ctx, newestVintageSQL, pgx.NamedArgs{"series": ids, "as_of": asOf}).Scan(&at); err != nil {
 		return time.Time{}, fmt.Errorf("read the newest vintage: %w", err)
@@ -155,7 +161,7 @@ func (db *DB) NewestVintage(ctx context.Context, ids []series.ID, asOf time.Time
 
 // NewestAssumed returns the time of the newest assumed vintage of several series that was known at an instant. A vintage is assumed if its
 // publication was not observed. It is zero if there are only observed vintages.
-func (db *DB) NewestAssumed(ctx context.Context, ids []series.ID, asOf time.Time) (time.Time, error) {
+func (db ObservationStore) NewestAssumed(ctx context.Context, ids []series.ID, asOf time.Time) (time.Time, error) {
 	states, err := db.knownAsOf(ctx, ids, asOf)
 	if err != nil {
 		return time.Time{}, fmt.Errorf("read the newest assumed vintage: %w", err)
@@ -184,7 +190,7 @@ func (db *DB) NewestAssumed(ctx context.Context, ids []series.ID, asOf time.Time
 }
 
 // Observations returns every vintage of a series, ordered by observation time and vintage.
-func (db *DB) Observations(ctx context.Context, id series.ID) ([]series.Observation, error) {
+func (db ObservationStore) Observations(ctx context.Context, id series.ID) ([]series.Observation, error) {
 	rows, err := db.reads.Query(ctx, `
 		select series, observed_at, vintage_at, coalesce(value, 0), coalesce(marker, ''), assumed
 		from observations

@@ -59,7 +59,7 @@ const knownSinceSQL = `
 
 // knownAsOf returns the observations of series as known at an instant, in the order of ids. It returns nil if a cached series is newer than
 // asOf.
-func (db *DB) knownAsOf(ctx context.Context, ids []series.ID, asOf time.Time) ([]*knownPoints, error) {
+func (db ObservationStore) knownAsOf(ctx context.Context, ids []series.ID, asOf time.Time) ([]*knownPoints, error) {
 	states := make([]*knownPoints, len(ids))
 	db.known.mu.Lock()
 	for i, id := range ids {
@@ -96,7 +96,7 @@ func (db *DB) knownAsOf(ctx context.Context, ids []series.ID, asOf time.Time) ([
 
 // advance updates states to an instant; nil states start empty. It returns the indexes of states that must be read again, because rows were
 // added before their instant.
-func (db *DB) advance(ctx context.Context, ids []series.ID, states []*knownPoints, asOf time.Time) (anew []int, err error) {
+func (db ObservationStore) advance(ctx context.Context, ids []series.ID, states []*knownPoints, asOf time.Time) (anew []int, err error) {
 	after := make([]time.Time, len(ids))
 	for i, s := range states {
 		if s != nil {

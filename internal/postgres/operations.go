@@ -10,6 +10,14 @@ import (
 	"tidemark/internal/task"
 )
 
+// OperatorStore keeps what operators see and do: alerts and actions, figures about everything else, and the deletion of old rows.
+//
+// It reads alert_messages, alerts, announcements, attestations, backfill_fetches, backfill_slots, backfills, fetches, gaps, hosts,
+// ledger_entries, operator_actions, operator_outcomes, payment_quotes, picks, push_deliveries, pushes, quarantine, runs, schema_version,
+// snapshots, usage. It writes alert_messages, alerts, operator_actions, operator_outcomes, payment_quotes, push_deliveries, pushes, runs,
+// usage.
+type OperatorStore struct{ *connections }
+
 // PoolStats are statistics of the connections of a DB.
 type PoolStats struct {
 	Max, Total, Idle, Acquired int32
@@ -19,7 +27,7 @@ type PoolStats struct {
 }
 
 // PoolStats returns the current statistics of the pool, without a request to the server.
-func (db *DB) PoolStats() PoolStats {
+func (db OperatorStore) PoolStats() PoolStats {
 	s := db.pool.Stat()
 	return PoolStats{
 		Max: s.MaxConns(), Total: s.TotalConns(), Idle: s.IdleConns(), Acquired: s.AcquiredConns(),
@@ -41,7 +49,7 @@ const signalsSeenSQL = `
 	order by s.signal` // primary key
 
 // SignalStatus returns the state of each signal's newest snapshot, ordered by signal id.
-func (db *DB) SignalStatus(ctx context.Context) ([]SignalStatus, error) {
+func (db OperatorStore) SignalStatus(ctx context.Context) ([]SignalStatus, error) {
 	rows, err := db.reads.Query(ctx, signalsSeenSQL)
 	list, err := collect[SignalStatus](rows, err)
 	if err != nil {
@@ -80,7 +88,7 @@ const jobsSeenSQL = `
 	order by job, subject, slot desc, id desc` // index runs_recent
 
 // JobStatus returns the status of the runs of the last 40 days, by job and subject. Runs of backfills are excluded.
-func (db *DB) JobStatus(ctx context.Context) ([]JobStatus, error) {
+func (db OperatorStore) JobStatus(ctx context.Context) ([]JobStatus, error) {
 	rows, err := db.reads.Query(ctx, jobsSeenSQL, pgx.NamedArgs{"backfill": task.Backfill})
 	list, err := collect[JobStatus](rows, err)
 	if err != nil {
@@ -113,7 +121,7 @@ const troubledSQL = `
 	order by job, subject, slot desc` // index runs_open
 
 // Troubled lists the jobs whose newest attempt failed and will be retried.
-func (db *DB) Troubled(ctx context.Context) ([]Troubled, error) {
+func (db OperatorStore) Troubled(ctx context.Context) ([]Troubled, error) {
 	rows, err := db.reads.Query(ctx, troubledSQL)
 	list, err := collect[Troubled](rows, err)
 	if err != nil {
@@ -158,7 +166,7 @@ const lateSQL = `
 	order by o.created_at, o.id` // indexes runs_open, runs_job_subject_slot_key
 
 // LateRuns lists the started runs that take longer than is usual for their job and subject. OpenRuns counts the runs that have not started.
-func (db *DB) LateRuns(ctx context.Context) ([]Late, error) {
+func (db OperatorStore) LateRuns(ctx context.Context) ([]Late, error) {
 	rows, err := db.reads.Query(ctx, lateSQL, pgx.NamedArgs{"backfill": task.Backfill})
 	list, err := collect[Late](rows, err)
 	if err != nil {
@@ -186,7 +194,7 @@ const openRunsSQL = `
 	) r` // index runs_open
 
 // OpenRuns counts the runs that have not ended, including runs of backfills.
-func (db *DB) OpenRuns(ctx context.Context) (OpenRuns, error) {
+func (db OperatorStore) OpenRuns(ctx context.Context) (OpenRuns, error) {
 	rows, err := db.reads.Query(ctx, openRunsSQL)
 	if err != nil {
 		return OpenRuns{}, fmt.Errorf("count the open runs: %w", asUnavailable(err))
@@ -225,7 +233,7 @@ const recordSeenSQL = `
 	from covered`
 
 // RecordStatus returns the state of the record and its witnesses.
-func (db *DB) RecordStatus(ctx context.Context) (RecordStatus, error) {
+func (db OperatorStore) RecordStatus(ctx context.Context) (RecordStatus, error) {
 	rows, err := db.reads.Query(ctx, recordSeenSQL)
 	if err != nil {
 		return RecordStatus{}, fmt.Errorf("read how the record stands: %w", asUnavailable(err))
@@ -247,7 +255,7 @@ type BackfillStatus struct {
 }
 
 // BackfillStatus counts the slots of started, unfinished backfills, by backfill and state.
-func (db *DB) BackfillStatus(ctx context.Context) ([]BackfillStatus, error) {
+func (db OperatorStore) BackfillStatus(ctx context.Context) ([]BackfillStatus, error) {
 	rows, err := db.reads.Query(ctx, `
 		select b.id, b.signal, s.status as state, count(*) as slots, b.working_since
 		from backfills b join backfill_slots s on s.backfill_id = b.id
@@ -268,7 +276,7 @@ type HostStatus struct {
 }
 
 // HostStatus lists the hosts that are delayed for longer than min, as they demanded.
-func (db *DB) HostStatus(ctx context.Context, min time.Duration) ([]HostStatus, error) {
+func (db OperatorStore) HostStatus(ctx context.Context, min time.Duration) ([]HostStatus, error) {
 	rows, err := db.reads.Query(ctx, `
 		select host, next_at - clock_timestamp() as wait from hosts where next_at > clock_timestamp() + @min::interval order by host`,
 		pgx.NamedArgs{"min": min})

@@ -1,4 +1,4 @@
-// Package postgres contains all DML statements of the program, one file per noun, and runs the migrations. Other packages pass and receive
+// Package postgres contains all DML statements of the program, one store per noun, and runs the migrations. Other packages pass and receive
 // values; no transaction is visible outside. Start at Open, then read runs.go, which everything else builds on. locks.go defines the order
 // of locks.
 package postgres
@@ -40,9 +40,33 @@ var (
 	ErrStale = errors.New("the row was changed by another")
 )
 
-// DB is a pool of connections that work as one role. It is safe for concurrent use. Statements and transactions that failed with a
-// transient error are retried if that is safe: see pool.
+// DB is a pool of connections that work as one role, and the stores that share it. Each store has the statements of one noun, and its comment
+// says which tables these read and write. The comments leave out what triggers do, and the row of runs that fences lock and count in. DB is
+// safe for concurrent use. Statements and transactions that failed with a transient error are retried if that is safe: see pool.
 type DB struct {
+	*connections
+	RunStore
+	WorldStore
+	FetchStore
+	ObservationStore
+	QuarantineStore
+	SnapshotStore
+	ForecastStore
+	BackfillStore
+	EquityStore
+	RecordStore
+	WitnessStore
+	LogStore
+	PublicationStore
+	DatasetStore
+	KeyStore
+	PaymentStore
+	PushStore
+	OperatorStore
+}
+
+// connections are what the stores of a DB share.
+type connections struct {
 	pool *pool
 	// reads is the same pool for statements that change nothing: these can always be retried.
 	reads *pool
@@ -57,6 +81,15 @@ type DB struct {
 	// unwatch ends the watch of WithAnswerTimeout; nil if there is none. gone is set once the server was found silent.
 	unwatch func()
 	gone    atomic.Bool
+}
+
+// newDB returns the stores that use c.
+func newDB(c *connections) *DB {
+	return &DB{
+		c, RunStore{c}, WorldStore{c}, FetchStore{c}, ObservationStore{c}, QuarantineStore{c}, SnapshotStore{c}, ForecastStore{c}, BackfillStore{c},
+		EquityStore{c}, RecordStore{c}, WitnessStore{c}, LogStore{c}, PublicationStore{c}, DatasetStore{c}, KeyStore{c}, PaymentStore{c},
+		PushStore{c}, OperatorStore{c},
+	}
 }
 
 // Option adjusts the connections of a DB.
@@ -111,7 +144,7 @@ func Open(ctx context.Context, url, role string, with ...Option) (opened *DB, er
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", o.setting, err)
 	}
-	db := &DB{setting: o.setting}
+	db := newDB(&connections{setting: o.setting})
 	if o.answers > 0 {
 		caller := ctx
 		opening, stop := context.WithTimeout(ctx, o.answers)

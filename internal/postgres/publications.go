@@ -16,6 +16,14 @@ import (
 	"tidemark/picks"
 )
 
+// PublicationStore keeps the texts and figures about picks and the portfolio.
+//
+// It reads actions, announcements, bars, companies, digests, economic_events, editor_choices, filings, first_picks, newest_research, picks,
+// portfolio_checkpoints, portfolio_events, portfolio_snapshots, portfolio_state, published_research, research, snapshots, world. It writes
+// digests, economic_events, editor_choices, picks, portfolio_checkpoints, portfolio_events, portfolio_snapshots, portfolio_state, research.
+// It uses EquityStore.
+type PublicationStore struct{ *connections }
+
 // Datum is one number or name that a stored text may mention.
 type Datum struct {
 	ID    string `json:"id"`
@@ -149,7 +157,7 @@ func addResearch(b *pgx.Batch, r Research) error {
 
 // AddResearch stores cards. A company that has a card for the day keeps it. It returns the number of added cards. It stores all or nothing,
 // and only while the attempt in f is current. Listeners on ChannelPublications are notified.
-func (db *DB) AddResearch(ctx context.Context, f task.Fence, cards []Research) (added int64, err error) {
+func (db PublicationStore) AddResearch(ctx context.Context, f task.Fence, cards []Research) (added int64, err error) {
 	var b pgx.Batch
 	for _, r := range cards {
 		if err := addResearch(&b, r); err != nil {
@@ -164,7 +172,7 @@ func (db *DB) AddResearch(ctx context.Context, f task.Fence, cards []Research) (
 
 // RecordPick is AppendPick that also stores the pick's card and marks the editor's choice behind it as taken, in one transaction. A choice
 // of 0 means none. If the day already has a pick, nothing is added.
-func (db *DB) RecordPick(ctx context.Context, f task.Fence, n NewPick, card Research, choice int64) (p Pick, added bool, err error) {
+func (db PublicationStore) RecordPick(ctx context.Context, f task.Fence, n NewPick, card Research, choice int64) (p Pick, added bool, err error) {
 	err = db.tx(ctx, func(tx pgx.Tx) (err error) {
 		if p, added, err = appendPick(ctx, tx, n); err != nil || !added {
 			return err
@@ -195,7 +203,7 @@ func (db *DB) RecordPick(ctx context.Context, f task.Fence, n NewPick, card Rese
 }
 
 // publish runs a batch of inserts in one transaction while the attempt in f is current, and returns the number of rows.
-func (db *DB) publish(ctx context.Context, f task.Fence, b *pgx.Batch) (added int64, err error) {
+func (db PublicationStore) publish(ctx context.Context, f task.Fence, b *pgx.Batch) (added int64, err error) {
 	err = db.tx(ctx, func(tx pgx.Tx) error {
 		if added, err = runBatch(ctx, tx, b); err != nil {
 			return err
@@ -232,7 +240,7 @@ const latestResearchSQL = `
 	select id from newest_research order by ticker, cik` // index (cik, day)
 
 // LatestResearch returns the newest public card of each company, by ticker. Cards never change, so cards in known are not read again.
-func (db *DB) LatestResearch(ctx context.Context, known ...Research) ([]Research, error) {
+func (db PublicationStore) LatestResearch(ctx context.Context, known ...Research) ([]Research, error) {
 	rows, err := db.reads.Query(ctx, latestResearchSQL)
 	if err != nil {
 		return nil, fmt.Errorf("read research: %w", asUnavailable(err))
@@ -270,18 +278,18 @@ func (db *DB) LatestResearch(ctx context.Context, known ...Research) ([]Research
 }
 
 // ResearchOf returns the newest public cards of a company, newest first.
-func (db *DB) ResearchOf(ctx context.Context, cik equity.CIK, limit int) ([]Research, error) {
+func (db PublicationStore) ResearchOf(ctx context.Context, cik equity.CIK, limit int) ([]Research, error) {
 	return db.research(ctx, `select `+researchColumns+` from published_research where cik = @cik order by day desc limit @limit`,
 		pgx.NamedArgs{"cik": cik, "limit": limit})
 }
 
 // ResearchOfPicks returns the public cards of all picks, by pick number.
-func (db *DB) ResearchOfPicks(ctx context.Context) ([]Research, error) {
+func (db PublicationStore) ResearchOfPicks(ctx context.Context) ([]Research, error) {
 	return db.research(ctx, `select `+researchColumns+` from published_research where pick_seq is not null order by pick_seq`, nil)
 }
 
 // ResearchOfPick returns the card of an announced pick, as it was announced. It returns ErrNotFound if none exists.
-func (db *DB) ResearchOfPick(ctx context.Context, seq int64) (Research, error) {
+func (db PublicationStore) ResearchOfPick(ctx context.Context, seq int64) (Research, error) {
 	list, err := db.research(ctx, `select `+researchColumns+` from published_research where pick_seq = @seq`, pgx.NamedArgs{"seq": seq})
 	if err == nil && len(list) == 0 {
 		err = fmt.Errorf("read the research of pick %d: %w", seq, ErrNotFound)
@@ -292,7 +300,7 @@ func (db *DB) ResearchOfPick(ctx context.Context, seq int64) (Research, error) {
 	return list[0], nil
 }
 
-func (db *DB) research(ctx context.Context, sql string, args pgx.NamedArgs) ([]Research, error) {
+func (db PublicationStore) research(ctx context.Context, sql string, args pgx.NamedArgs) ([]Research, error) {
 	rows, err := db.reads.Query(ctx, sql, args)
 	list, err := collect[Research](rows, err)
 	if err != nil {
@@ -303,7 +311,7 @@ func (db *DB) research(ctx context.Context, sql string, args pgx.NamedArgs) ([]R
 
 // PickSummaries returns the summary of each announced pick's card in every language, by pick number. It omits picks up to the number after.
 // Callers can cache those, because cards never change and picks are announced in order.
-func (db *DB) PickSummaries(ctx context.Context, after int64) (map[int64]map[picks.Lang]string, error) {
+func (db PublicationStore) PickSummaries(ctx context.Context, after int64) (map[int64]map[picks.Lang]string, error) {
 	rows, err := db.reads.Query(ctx, `
 		select r.pick_seq, t.key, t.value ->> 'summary_why'
 		from published_research r, jsonb_each(r.texts) t
@@ -329,7 +337,7 @@ func (db *DB) PickSummaries(ctx context.Context, after int64) (map[int64]map[pic
 
 // PickBasis returns the as-of instant of a day's pick. It returns ErrNotFound if no card belongs to a pick of that day. The API's role has
 // no right to read this.
-func (db *DB) PickBasis(ctx context.Context, day time.Time) (asOf time.Time, err error) {
+func (db PublicationStore) PickBasis(ctx context.Context, day time.Time) (asOf time.Time, err error) {
 	err = db.reads.QueryRow(ctx, `select as_of from research where pick_seq = (select seq from picks where date = @date)`,
 		pgx.NamedArgs{"date": day.Format(time.DateOnly)}).Scan(&asOf) // indexes of the unique columns
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -358,7 +366,7 @@ const stocksSQL = `
 	order by r.ticker, r.cik` // indexes (cik, day), picks_of
 
 // Stocks lists the companies with a public card, by ticker.
-func (db *DB) Stocks(ctx context.Context) ([]Stock, error) {
+func (db PublicationStore) Stocks(ctx context.Context) ([]Stock, error) {
 	rows, err := db.reads.Query(ctx, stocksSQL)
 	list, err := collect[Stock](rows, err)
 	if err != nil {

@@ -42,7 +42,7 @@ const baseSQL = `
 // PortfolioBase returns the newest checkpoint at or before a day that the portfolio can continue from, as known at an instant. It returns
 // ErrNotFound if the portfolio must be computed from its first day. A checkpoint is usable if no data up to it was revised since, and if it
 // was computed by the same rules.
-func (db *DB) PortfolioBase(ctx context.Context, rules picks.PortfolioRules, until, asOf time.Time) (base PortfolioBase, err error) {
+func (db PublicationStore) PortfolioBase(ctx context.Context, rules picks.PortfolioRules, until, asOf time.Time) (base PortfolioBase, err error) {
 	var date, known time.Time
 	err = db.reads.QueryRow(ctx, newestCheckpointSQL).Scan(&date, &known)
 	if errors.Is(err, pgx.ErrNoRows) || err == nil && asOf.Before(known) {
@@ -131,7 +131,7 @@ const manyPublishersSQL = `
 
 // revisedFrom returns the first day up to date whose data was revised between two instants. It returns the day after date if no data was
 // revised, and the zero time if the whole past changed.
-func (db *DB) revisedFrom(ctx context.Context, date, known, asOf time.Time) (time.Time, error) {
+func (db PublicationStore) revisedFrom(ctx context.Context, date, known, asOf time.Time) (time.Time, error) {
 	dawn := time.Time{}
 	args := pgx.NamedArgs{"benchmark": int64(equity.Benchmark), "since": known.Add(-lateStored), "known": known, "as_of": asOf, "date": date}
 	var day *string
@@ -156,9 +156,10 @@ func (db *DB) revisedFrom(ctx context.Context, date, known, asOf time.Time) (tim
 	if len(ciks) == 0 {
 		return first, nil
 	}
+	equities := EquityStore{db.connections}
 	var spoke [2]map[int64]string
 	for i, at := range []time.Time{known, asOf} {
-		if spoke[i], err = db.speakers(ctx, ciks, calendar.DayOf(at), at); err != nil {
+		if spoke[i], err = equities.speakers(ctx, ciks, calendar.DayOf(at), at); err != nil {
 			return dawn, err
 		}
 	}

@@ -53,7 +53,7 @@ const addEconomicSQL = `
 
 // AddEconomicEvents stores events that are not stored yet, with their texts in all languages, and returns their number. It stores all or
 // nothing, and only while the attempt in f is current. Listeners on ChannelPublications are notified.
-func (db *DB) AddEconomicEvents(ctx context.Context, f task.Fence, events []picks.EconomicEvent) (added int64, err error) {
+func (db PublicationStore) AddEconomicEvents(ctx context.Context, f task.Fence, events []picks.EconomicEvent) (added int64, err error) {
 	var b pgx.Batch
 	for _, e := range events {
 		args, err := economicArgs(e)
@@ -103,7 +103,7 @@ const economicSQL = `
 	limit nullif(@limit, 0)` // index economic_events_feed
 
 // EconomicEvents returns macro events, newest day first; within a day the event of the day comes first. A limit of 0 means no limit.
-func (db *DB) EconomicEvents(ctx context.Context, limit int) ([]EconomicEvent, error) {
+func (db PublicationStore) EconomicEvents(ctx context.Context, limit int) ([]EconomicEvent, error) {
 	rows, err := db.reads.Query(ctx, economicSQL, pgx.NamedArgs{"limit": limit})
 	list, err := collect[EconomicEvent](rows, err)
 	if err != nil {
@@ -113,7 +113,7 @@ func (db *DB) EconomicEvents(ctx context.Context, limit int) ([]EconomicEvent, e
 }
 
 // NewestPrints returns when the newest recorded value of each indicator was published, by the indicator's id.
-func (db *DB) NewestPrints(ctx context.Context) (map[string]time.Time, error) {
+func (db PublicationStore) NewestPrints(ctx context.Context) (map[string]time.Time, error) {
 	rows, err := db.reads.Query(ctx, `select indicator, max(published_at) from economic_events group by indicator`)
 	if err != nil {
 		return nil, fmt.Errorf("look up macro events: %w", err)
@@ -186,7 +186,7 @@ const addDigestSQL = `
 
 // AddDigest stores the digest of a week. deltas are the signals' differences from their baselines. If the week has a digest, it stays and
 // added is false. It stores nothing unless the attempt in f is current.
-func (db *DB) AddDigest(ctx context.Context, f task.Fence, g picks.Digest, deltas map[string]*float64, asOf time.Time) (added bool, err error) {
+func (db PublicationStore) AddDigest(ctx context.Context, f task.Fence, g picks.Digest, deltas map[string]*float64, asOf time.Time) (added bool, err error) {
 	args, err := digestArgs(g, deltas)
 	if err != nil {
 		return false, fmt.Errorf("store the digest of %s: %w", g.Week, err)
@@ -246,7 +246,7 @@ func contributions(list []picks.Contribution) []Contribution {
 }
 
 // Digests returns the digests, newest week first. A limit of 0 means no limit.
-func (db *DB) Digests(ctx context.Context, limit int) ([]Digest, error) {
+func (db PublicationStore) Digests(ctx context.Context, limit int) ([]Digest, error) {
 	rows, err := db.reads.Query(ctx, `
 		select week, from_date, to_date, as_of, delta, events, picks, economic, signals, facts, texts, recorded_at
 		from digests

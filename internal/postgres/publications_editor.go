@@ -35,7 +35,7 @@ type EditorChoice struct {
 }
 
 // AddEditorChoice records a choice for a day. It returns ErrUnderWay if the day already has a choice.
-func (db *DB) AddEditorChoice(ctx context.Context, c EditorChoice) (id int64, err error) {
+func (db PublicationStore) AddEditorChoice(ctx context.Context, c EditorChoice) (id int64, err error) {
 	err = db.pool.QueryRow(ctx, `
 		insert into editor_choices (date, ticker, price, reason, by) values (@date, @ticker, @price, @reason, @by)
 		on conflict (date) where state in ('waiting', 'taken') do nothing
@@ -51,7 +51,7 @@ func (db *DB) AddEditorChoice(ctx context.Context, c EditorChoice) (id int64, er
 }
 
 // EditorChoice returns the waiting or taken choice of a day. It returns ErrNotFound if the day has none.
-func (db *DB) EditorChoice(ctx context.Context, day time.Time) (EditorChoice, error) {
+func (db PublicationStore) EditorChoice(ctx context.Context, day time.Time) (EditorChoice, error) {
 	rows, err := db.reads.Query(ctx, `
 		select id, date, ticker, price, reason, by, state, note, created_at
 		from editor_choices
@@ -68,7 +68,7 @@ func (db *DB) EditorChoice(ctx context.Context, day time.Time) (EditorChoice, er
 
 // SettleEditorChoice records the outcome of a waiting choice, and why. It changes nothing if the choice is already settled. f is the zero
 // fence if an operator withdraws the choice.
-func (db *DB) SettleEditorChoice(ctx context.Context, f task.Fence, id int64, state, note string) error {
+func (db PublicationStore) SettleEditorChoice(ctx context.Context, f task.Fence, id int64, state, note string) error {
 	err := db.tx(ctx, func(tx pgx.Tx) error {
 		if err := settleChoice(ctx, tx, id, state, note); err != nil {
 			return err

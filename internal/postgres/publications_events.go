@@ -66,7 +66,7 @@ type newEvent struct {
 
 // AddPortfolioEvents stores events that are not stored yet, with their texts in all languages, and returns their number. It stores all or
 // nothing, and only while the attempt in f is current. Listeners on ChannelPublications are notified.
-func (db *DB) AddPortfolioEvents(ctx context.Context, f task.Fence, events []picks.Event) (added int64, err error) {
+func (db PublicationStore) AddPortfolioEvents(ctx context.Context, f task.Fence, events []picks.Event) (added int64, err error) {
 	fresh, err := db.unknownEvents(ctx, events)
 	if err != nil {
 		return 0, err
@@ -110,7 +110,7 @@ func (db *DB) AddPortfolioEvents(ctx context.Context, f task.Fence, events []pic
 }
 
 // unknownEvents removes events that are already stored, so that their texts are not written.
-func (db *DB) unknownEvents(ctx context.Context, events []picks.Event) ([]picks.Event, error) {
+func (db PublicationStore) unknownEvents(ctx context.Context, events []picks.Event) ([]picks.Event, error) {
 	ids := make([]string, len(events))
 	for i, e := range events {
 		ids[i] = e.ID
@@ -158,7 +158,7 @@ const eventsSQL = `
 	limit nullif(@limit, 0)` // index portfolio_events_feed
 
 // PortfolioEvents returns events, newest first. A limit of 0 means no limit.
-func (db *DB) PortfolioEvents(ctx context.Context, q EventFilter) ([]PortfolioEvent, error) {
+func (db PublicationStore) PortfolioEvents(ctx context.Context, q EventFilter) ([]PortfolioEvent, error) {
 	before, beforeID, err1 := place(q.Before)
 	after, afterID, err2 := place(q.After)
 	if err := errors.Join(err1, err2); err != nil {
@@ -210,7 +210,7 @@ const signalZSQL = `
 	order by signal, at` // primary key
 
 // SignalZs returns the z-scores of all signals after from, up to and including to, ordered by signal and instant.
-func (db *DB) SignalZs(ctx context.Context, from, to time.Time) ([]SignalZ, error) {
+func (db PublicationStore) SignalZs(ctx context.Context, from, to time.Time) ([]SignalZ, error) {
 	rows, err := db.reads.Query(ctx, signalZSQL, pgx.NamedArgs{"from": from, "to": to})
 	list, err := collect[SignalZ](rows, err)
 	if err != nil {

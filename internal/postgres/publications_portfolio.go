@@ -199,7 +199,7 @@ const setStateSQL = `
 // edition of each changed snapshot, and the state of the last session. Newer stored data stays, so the same or an older portfolio changes
 // nothing. The portfolio's checkpoints replace the stored ones of the sessions that were computed. It returns the number of added
 // snapshots. It stores all or nothing, and only while the attempt in f is current. Listeners on ChannelPublications are notified.
-func (db *DB) SavePortfolio(ctx context.Context, f task.Fence, p picks.Portfolio, asOf time.Time) (added int64, err error) {
+func (db PublicationStore) SavePortfolio(ctx context.Context, f task.Fence, p picks.Portfolio, asOf time.Time) (added int64, err error) {
 	if len(p.Snapshots) == 0 {
 		return 0, nil
 	}
@@ -273,7 +273,7 @@ func latestSnapshots(ctx context.Context, tx pgx.Tx, from time.Time) (map[time.T
 }
 
 // PortfolioSnapshots returns every edition of every snapshot, by date and edition.
-func (db *DB) PortfolioSnapshots(ctx context.Context) ([]PortfolioSnapshot, error) {
+func (db PublicationStore) PortfolioSnapshots(ctx context.Context) ([]PortfolioSnapshot, error) {
 	rows, err := db.reads.Query(ctx, snapshotsOfPortfolioSQL, pgx.NamedArgs{"from": orFirstDay(time.Time{})})
 	list, err := collect[PortfolioSnapshot](rows, err)
 	if err != nil {
@@ -289,7 +289,7 @@ const portfolioHistorySQL = `
 	order by date, edition desc` // primary key
 
 // PortfolioHistory returns the last edition of the snapshot of each session, by date.
-func (db *DB) PortfolioHistory(ctx context.Context) ([]PortfolioSnapshot, error) {
+func (db PublicationStore) PortfolioHistory(ctx context.Context) ([]PortfolioSnapshot, error) {
 	rows, err := db.reads.Query(ctx, portfolioHistorySQL)
 	list, err := collect[PortfolioSnapshot](rows, err)
 	if err != nil {
@@ -299,7 +299,7 @@ func (db *DB) PortfolioHistory(ctx context.Context) ([]PortfolioSnapshot, error)
 }
 
 // PortfolioState returns the portfolio as of its last session, or ErrNotFound before its inception.
-func (db *DB) PortfolioState(ctx context.Context) (PortfolioState, error) {
+func (db PublicationStore) PortfolioState(ctx context.Context) (PortfolioState, error) {
 	rows, err := db.reads.Query(ctx, `select date, as_of, performance, positions, sectors, regions from portfolio_state`)
 	list, err := collect[PortfolioState](rows, err)
 	if err != nil {

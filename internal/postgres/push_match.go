@@ -35,7 +35,7 @@ type PushMatch func(rules []MatchingRule, changes []Push) []NewDelivery
 // MatchPushes compares the next changes with the rules that are about them, at most limit changes. It stores what they send, moves the cursor
 // and makes the webhooks due, all in one transaction. It reports whether there may be more. If another process matches at this moment, or
 // there is no rule, it does nothing.
-func (db *DB) MatchPushes(ctx context.Context, limit int, match PushMatch) (more bool, err error) {
+func (db PushStore) MatchPushes(ctx context.Context, limit int, match PushMatch) (more bool, err error) {
 	err = db.tx(ctx, func(tx pgx.Tx) error {
 		more = false
 		var last int64
@@ -123,7 +123,7 @@ func checkWebhooks(ctx context.Context, tx pgx.Tx, rules []int64) error {
 }
 
 // RecheckWebhooks makes webhooks due that have something to send and no run, whatever became of the run that they had.
-func (db *DB) RecheckWebhooks(ctx context.Context) error {
+func (db PushStore) RecheckWebhooks(ctx context.Context) error {
 	_, err := db.pool.Exec(ctx, `
 		select webhook_check(r.public_id, greatest(clock_timestamp(), r.next_try_at))
 		from (
@@ -163,7 +163,7 @@ var ErrBusy = errors.New("another run sends for this rule")
 
 // HoldWebhook reserves a rule for the run in f until lease is over, and returns the rule. Messages that were pending for too long are given up.
 // The error is ErrBusy if another run has the rule, and ErrNotFound if it must not be served: it is deleted or disabled, or its key has ended.
-func (db *DB) HoldWebhook(ctx context.Context, f task.Fence, rule string, lease time.Duration) (w Webhook, err error) {
+func (db PushStore) HoldWebhook(ctx context.Context, f task.Fence, rule string, lease time.Duration) (w Webhook, err error) {
 	err = db.tx(ctx, func(tx pgx.Tx) error {
 		var free bool
 		err := tx.QueryRow(ctx, `
@@ -203,7 +203,7 @@ func (db *DB) HoldWebhook(ctx context.Context, f task.Fence, rule string, lease 
 
 // NextDelivery returns the next message of a rule: tests first, then by cursor. The error is ErrNotFound if nothing waits. onlyTests leaves out
 // everything else.
-func (db *DB) NextDelivery(ctx context.Context, rule int64, onlyTests bool) (d PendingDelivery, err error) {
+func (db PushStore) NextDelivery(ctx context.Context, rule int64, onlyTests bool) (d PendingDelivery, err error) {
 	err = db.pool.QueryRow(ctx, `
 		select id, push_id is null, message_id, body, attempts from push_deliveries
 		where rule_id = @rule and state = 'pending' and (push_id is null or not @tests)
@@ -230,7 +230,7 @@ type DeliveryResult struct {
 
 // RecordDelivery records an attempt while the run in f holds the rule, and renews the hold. A failed test is not tried again and does not count
 // against the webhook. The error is ErrBusy if the run has lost the rule.
-func (db *DB) RecordDelivery(ctx context.Context, f task.Fence, rule int64, d PendingDelivery, r DeliveryResult, lease time.Duration) error {
+func (db PushStore) RecordDelivery(ctx context.Context, f task.Fence, rule int64, d PendingDelivery, r DeliveryResult, lease time.Duration) error {
 	state := "pending"
 	switch {
 	case r.Delivered:
@@ -276,7 +276,7 @@ func (db *DB) RecordDelivery(ctx context.Context, f task.Fence, rule int64, d Pe
 func b2rows(b bool) int64 { return int64(b2i(b)) }
 
 // ReleaseWebhook ends the hold of the run in f.
-func (db *DB) ReleaseWebhook(ctx context.Context, f task.Fence, rule int64) error {
+func (db PushStore) ReleaseWebhook(ctx context.Context, f task.Fence, rule int64) error {
 	_, err := db.pool.Exec(ctx, `update push_rules set busy_run = null, busy_until = null where id = @rule and busy_run = @run`,
 		pgx.NamedArgs{"rule": rule, "run": f.RunID})
 	if err != nil {

@@ -70,7 +70,7 @@ type PushDelivery struct {
 }
 
 // CreatePushRule adds a rule of a key.
-func (db *DB) CreatePushRule(ctx context.Context, r PushRule, secret string) error {
+func (db PushStore) CreatePushRule(ctx context.Context, r PushRule, secret string) error {
 	var outcome string
 	err := db.pool.QueryRow(ctx, `select create_push_rule(@key, @id, @topic, @rule, @url, @secret, @most)`, pgx.NamedArgs{
 		"key": r.KeyID, "id": r.PublicID, "topic": r.Topic, "rule": r.Rule, "url": r.URL, "secret": secret, "most": MaxPushRules,
@@ -89,7 +89,7 @@ func (db *DB) CreatePushRule(ctx context.Context, r PushRule, secret string) err
 }
 
 // PushRules returns the rules of a key, oldest first.
-func (db *DB) PushRules(ctx context.Context, key int64) ([]PushRule, error) {
+func (db PushStore) PushRules(ctx context.Context, key int64) ([]PushRule, error) {
 	rows, err := db.reads.Query(ctx, `select `+pushRuleColumns+` from push_rules r where r.key_id = @key order by r.id`, // index push_rules_of_key
 		pgx.NamedArgs{"key": key})
 	list, err := collect[PushRule](rows, err)
@@ -100,7 +100,7 @@ func (db *DB) PushRules(ctx context.Context, key int64) ([]PushRule, error) {
 }
 
 // PushRuleOf returns a rule of a key with its newest deliveries, the newest first. The error is ErrNotFound if the key has no such rule.
-func (db *DB) PushRuleOf(ctx context.Context, key int64, id string, deliveries int) (PushRule, []PushDelivery, error) {
+func (db PushStore) PushRuleOf(ctx context.Context, key int64, id string, deliveries int) (PushRule, []PushDelivery, error) {
 	rows, err := db.reads.Query(ctx, `select `+pushRuleColumns+` from push_rules r where r.key_id = @key and r.public_id = @id`, // unique key
 		pgx.NamedArgs{"key": key, "id": id})
 	if err != nil {
@@ -125,7 +125,7 @@ func (db *DB) PushRuleOf(ctx context.Context, key int64, id string, deliveries i
 }
 
 // DeletePushRule deletes a rule of a key, with what it had to send. The error is ErrNotFound if the key has no such rule.
-func (db *DB) DeletePushRule(ctx context.Context, key int64, id string) error {
+func (db PushStore) DeletePushRule(ctx context.Context, key int64, id string) error {
 	var found bool
 	err := db.pool.QueryRow(ctx, `select delete_push_rule(@key, @id)`, pgx.NamedArgs{"key": key, "id": id}).Scan(&found)
 	if err != nil {
@@ -138,7 +138,7 @@ func (db *DB) DeletePushRule(ctx context.Context, key int64, id string) error {
 }
 
 // RotatePushSecret gives a rule another secret. It returns until when the old one signs, too.
-func (db *DB) RotatePushSecret(ctx context.Context, key int64, id, secret string) (until time.Time, err error) {
+func (db PushStore) RotatePushSecret(ctx context.Context, key int64, id, secret string) (until time.Time, err error) {
 	var at *time.Time
 	err = db.pool.QueryRow(ctx, `select rotate_push_secret(@key, @id, @secret, @keep)`,
 		pgx.NamedArgs{"key": key, "id": id, "secret": secret, "keep": SecretGracePeriod}).Scan(&at)
@@ -152,7 +152,7 @@ func (db *DB) RotatePushSecret(ctx context.Context, key int64, id, secret string
 }
 
 // TestPushRule sends a test message to the webhook of a rule.
-func (db *DB) TestPushRule(ctx context.Context, key int64, id, message string, body []byte) error {
+func (db PushStore) TestPushRule(ctx context.Context, key int64, id, message string, body []byte) error {
 	var outcome string
 	err := db.pool.QueryRow(ctx, `select test_push_rule(@key, @id, @message, @body)`,
 		pgx.NamedArgs{"key": key, "id": id, "message": message, "body": string(body)}).Scan(&outcome)
@@ -160,7 +160,7 @@ func (db *DB) TestPushRule(ctx context.Context, key int64, id, message string, b
 }
 
 // ReplayPushRule sends again what a rule sent after a cursor, and enables it. It returns the number of messages.
-func (db *DB) ReplayPushRule(ctx context.Context, key int64, id string, after int64) (messages int, err error) {
+func (db PushStore) ReplayPushRule(ctx context.Context, key int64, id string, after int64) (messages int, err error) {
 	var outcome string
 	var n *int
 	err = db.pool.QueryRow(ctx, `select outcome, messages from replay_push_rule(@key, @id, @after, @most)`,

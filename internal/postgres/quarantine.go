@@ -13,6 +13,12 @@ import (
 	"tidemark/internal/task"
 )
 
+// QuarantineStore keeps the loads that failed a check of quality, and what operators decide on them.
+//
+// It reads fetches, observations, quarantine, quarantine_decisions, quarantined_fetches, runs, watermarks. It writes load_fetches, loads,
+// observations, quarantine, quarantined_fetches, rebuilding, runs, watermarks.
+type QuarantineStore struct{ *connections }
+
 // Finding is the result of a check of a response, as it is stored.
 type Finding struct {
 	Check    string `json:"check"`
@@ -87,7 +93,7 @@ const standingSQL = `
 	where q.source = @source and q.digest = any(@digests) and q.decision <> 'accepted'` // index quarantine_standing
 
 // OpenQuarantine returns the given responses of a source that are in quarantine or were rejected. Keys are the digests of the responses.
-func (db *DB) OpenQuarantine(ctx context.Context, source string, digests []string) (map[string]Quarantined, error) {
+func (db QuarantineStore) OpenQuarantine(ctx context.Context, source string, digests []string) (map[string]Quarantined, error) {
 	rows, err := db.reads.Query(ctx, standingSQL, pgx.NamedArgs{"source": source, "digests": digests})
 	list, err := collect[Quarantined](rows, err)
 	if err != nil {
@@ -119,7 +125,7 @@ const sightingsSQL = `
 // Quarantine records that a response must not be stored. fetches are the fetches of its pages, in their order. It returns the number of the
 // quarantine row. If the same response (by its digest) arrives again before it was accepted, the fetches are added to the same row. Of q
 // only source, digest, findings, and time are read. Nothing is recorded unless the attempt in f is current.
-func (db *DB) Quarantine(ctx context.Context, f task.Fence, q Quarantined, fetches []int64) (id int64, err error) {
+func (db QuarantineStore) Quarantine(ctx context.Context, f task.Fence, q Quarantined, fetches []int64) (id int64, err error) {
 	err = db.tx(ctx, func(tx pgx.Tx) error {
 		args := pgx.NamedArgs{
 			"source": q.Source, "digest": q.Digest, "run_id": f.RunID, "findings": nonNil(q.Findings), "created_at": q.CreatedAt,
@@ -154,7 +160,7 @@ type QuarantineFilter struct {
 }
 
 // Quarantined lists the responses in quarantine, including decided ones, newest first.
-func (db *DB) Quarantined(ctx context.Context, f QuarantineFilter) ([]Quarantined, error) {
+func (db QuarantineStore) Quarantined(ctx context.Context, f QuarantineFilter) ([]Quarantined, error) {
 	rows, err := db.reads.Query(ctx, `
 		select `+quarantineColumns+`
 		from quarantine q `+occurrences+`
@@ -170,7 +176,7 @@ func (db *DB) Quarantined(ctx context.Context, f QuarantineFilter) ([]Quarantine
 }
 
 // Decisions lists all decisions about a response, in order.
-func (db *DB) Decisions(ctx context.Context, id int64) ([]Decided, error) {
+func (db QuarantineStore) Decisions(ctx context.Context, id int64) ([]Decided, error) {
 	rows, err := db.reads.Query(ctx, `
 		select decision, decided_by as by, reason, decided_at as at from quarantine_decisions
 		where quarantine_id = @id
@@ -190,7 +196,7 @@ const quarantinedPagesSQL = `
 	order by qf.page, f.fetched_at desc, f.id desc` // index quarantined_fetches_of
 
 // QuarantinedPages returns the newest fetch of each page of a response, in the order of the pages.
-func (db *DB) QuarantinedPages(ctx context.Context, id int64) ([]series.Fetch, error) {
+func (db QuarantineStore) QuarantinedPages(ctx context.Context, id int64) ([]series.Fetch, error) {
 	rows, err := db.reads.Query(ctx, quarantinedPagesSQL, pgx.NamedArgs{"id": id})
 	if err != nil {
 		return nil, fmt.Errorf("read the pages of quarantine %d: %w", id, err)
@@ -204,7 +210,7 @@ func (db *DB) QuarantinedPages(ctx context.Context, id int64) ([]series.Fetch, e
 
 // RejectQuarantined rejects a response, now and each time it arrives again. It returns ErrDecided if a decision was already made, and
 // ErrNotFound for an unknown id.
-func (db *DB) RejectQuarantined(ctx context.Context, id int64, d Decision) error {
+func (db QuarantineStore) RejectQuarantined(ctx context.Context, id int64, d Decision) error {
 	err := db.tx(ctx, func(tx pgx.Tx) error { return decide(ctx, tx, id, QuarantineRejected, d) })
 	if err != nil {
 		return fmt.Errorf("reject quarantine %d: %w", id, err)
@@ -216,7 +222,7 @@ func (db *DB) RejectQuarantined(ctx context.Context, id int64, d Decision) error
 // of the response. Dependents become due as in StoreLoads, but its check for missing values does not apply. It returns the number of added
 // rows. It returns ErrDecided if the response was already accepted, ErrNotFound for an unknown id, and ErrOutdated if a newer response
 // about any of its series was stored since.
-func (db *DB) AcceptQuarantined(ctx context.Context, id int64, d Decision, loads []Load, dependents []string) (added int64, err error) {
+func (db QuarantineStore) AcceptQuarantined(ctx context.Context, id int64, d Decision, loads []Load, dependents []string) (added int64, err error) {
 	accepted := acceptedAt(d.At, loads)
 	err = db.session(ctx, func(c *pgxpool.Conn) error {
 		groups := group(accepted)
@@ -344,7 +350,7 @@ func admit(ctx context.Context, c *pgxpool.Conn, loads []Load) ([]Load, error) {
 }
 
 // AddFindings stores the findings of the checks with the run, each finding once, while the attempt in f is current.
-func (db *DB) AddFindings(ctx context.Context, f task.Fence, list []Finding) error {
+func (db QuarantineStore) AddFindings(ctx context.Context, f task.Fence, list []Finding) error {
 	tag, err := db.pool.Exec(ctx, `
 		update runs set findings = (
 			select coalesce(jsonb_agg(e.finding order by e.place), '[]')
@@ -365,7 +371,7 @@ func (db *DB) AddFindings(ctx context.Context, f task.Fence, list []Finding) err
 }
 
 // Findings returns the findings about the responses of a run, in the order in which they were found.
-func (db *DB) Findings(ctx context.Context, runID int64) ([]Finding, error) {
+func (db QuarantineStore) Findings(ctx context.Context, runID int64) ([]Finding, error) {
 	var list []Finding
 	err := db.reads.QueryRow(ctx, `select findings from runs where id = @id`, pgx.NamedArgs{"id": runID}).Scan(&list)
 	if errors.Is(err, pgx.ErrNoRows) {

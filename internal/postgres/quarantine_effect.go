@@ -43,7 +43,7 @@ var errPreview = errors.New("nothing of a preview stays")
 
 // EffectOf returns how each series would change now if the response were accepted. loads are its parsed pages. It stores them and rolls
 // back. If id is not 0, it is the quarantine number of the response, and EffectOf returns ErrOutdated as AcceptQuarantined does.
-func (db *DB) EffectOf(ctx context.Context, id int64, at time.Time, loads []Load) (list []Effect, err error) {
+func (db QuarantineStore) EffectOf(ctx context.Context, id int64, at time.Time, loads []Load) (list []Effect, err error) {
 	loads = acceptedAt(at, loads)
 	speaks := map[series.ID]bool{}
 	for _, l := range loads {

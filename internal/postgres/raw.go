@@ -40,7 +40,7 @@ const rawBodySQL = `
 
 // RawBody returns the fetch that first brought a body. It returns ErrNotFound if no observation of the series that was known at until came
 // with it. It also does so if the body is in quarantine or was rejected.
-func (db *DB) RawBody(ctx context.Context, sha256 string, ids []series.ID, until time.Time) (RawBody, error) {
+func (db FetchStore) RawBody(ctx context.Context, sha256 string, ids []series.ID, until time.Time) (RawBody, error) {
 	rows, err := db.reads.Query(ctx, rawBodySQL, pgx.NamedArgs{"sha256": sha256, "series": ids, "until": until})
 	if err != nil {
 		return RawBody{}, fmt.Errorf("look up a body: %w", asUnavailable(err))

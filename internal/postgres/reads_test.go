@@ -12,7 +12,7 @@ import (
 
 func over(p *pgxpool.Pool) *DB {
 	one := &pool{Pool: p, may: undone}
-	return &DB{pool: one, reads: one.reading()}
+	return newDB(&connections{pool: one, reads: one.reading()})
 }
 
 // reading matches a statement of the pool for reads, or the name of its text.

@@ -15,6 +15,12 @@ import (
 	"tidemark/internal/telemetry"
 )
 
+// RecordStore keeps the record of picks: the chain, announcements, seals, gaps, corrections and methods.
+//
+// It reads announced_picks, announcements, corrections, first_picks, gaps, log_checkpoints, log_entries, log_heads, methods, pick_seals,
+// picks, runs, sealed_picks, world. It writes announcements, corrections, gaps, methods, picks, runs.
+type RecordStore struct{ *connections }
+
 // ErrRefused means that the database rejects a change that would break the record. Examples are a pick for a day other than today, or for a
 // day that is recorded as a gap. A retry does not help.
 var ErrRefused = errors.New("the record refuses it")
@@ -51,7 +57,7 @@ const appendPickSQL = `
 // AppendPick records the pick of the day as the next link of the chain. Several processes can call it at the same time: the first pick is
 // the day's, and the other callers receive it with added false. ErrRefused says why the record rejects the pick. Like every error of this
 // file, its text names the day and never the pick, because errors can be read before the announcement.
-func (db *DB) AppendPick(ctx context.Context, f task.Fence, n NewPick) (p Pick, added bool, err error) {
+func (db RecordStore) AppendPick(ctx context.Context, f task.Fence, n NewPick) (p Pick, added bool, err error) {
 	err = db.tx(ctx, func(tx pgx.Tx) (err error) {
 		if p, added, err = appendPick(ctx, tx, n); err != nil {
 			return err
@@ -123,7 +129,7 @@ const afterAnnouncementSQL = `
 // It makes the jobs that publish due, for the slot of the run
 // in f. It returns the newly announced picks by seq. The database compares each announcement time with the world's clock again, so an at in
 // the future is an error; a later retry helps. Listeners on ChannelRecord are notified at the commit.
-func (db *DB) AnnounceDue(ctx context.Context, f task.Fence, at time.Time) ([]Pick, error) {
+func (db RecordStore) AnnounceDue(ctx context.Context, f task.Fence, at time.Time) ([]Pick, error) {
 	var picks []Pick
 	err := db.tx(ctx, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, announceSQL, pgx.NamedArgs{"at": at, "wait": quorumWait})
@@ -185,10 +191,12 @@ const pickColumns = `p.seq, p.ticker, p.price, p.date, p.previous_hash, p.hash, 
 	p.currency, p.origin, p.reason, p.appended_at`
 
 // AnnouncedPicks returns the announced picks by seq. The API's role can see no other picks.
-func (db *DB) AnnouncedPicks(ctx context.Context) ([]Pick, error) { return db.AnnouncedAfter(ctx, 0) }
+func (db RecordStore) AnnouncedPicks(ctx context.Context) ([]Pick, error) {
+	return db.AnnouncedAfter(ctx, 0)
+}
 
 // AnnouncedAfter is AnnouncedPicks without the picks up to seq. Callers can cache those: picks are announced in order and never change.
-func (db *DB) AnnouncedAfter(ctx context.Context, seq int64) ([]Pick, error) {
+func (db RecordStore) AnnouncedAfter(ctx context.Context, seq int64) ([]Pick, error) {
 	rows, err := db.reads.Query(ctx, `select `+pickColumns+`, p.announced_at from announced_picks p where seq > @seq order by seq`,
 		pgx.NamedArgs{"seq": seq}) // primary key
 	list, err := collect[Pick](rows, err)
@@ -199,7 +207,7 @@ func (db *DB) AnnouncedAfter(ctx context.Context, seq int64) ([]Pick, error) {
 }
 
 // NewestAnnounced returns the newest announced picks with a number smaller than below, by seq. limit bounds their number.
-func (db *DB) NewestAnnounced(ctx context.Context, below int64, limit int) ([]Pick, error) {
+func (db RecordStore) NewestAnnounced(ctx context.Context, below int64, limit int) ([]Pick, error) {
 	rows, err := db.reads.Query(ctx, `
 		select `+pickColumns+`, p.announced_at from announced_picks p where seq < @below order by seq desc limit @limit`,
 		pgx.NamedArgs{"below": below, "limit": limit}) // primary key
@@ -212,7 +220,7 @@ func (db *DB) NewestAnnounced(ctx context.Context, below int64, limit int) ([]Pi
 }
 
 // FirstAnnounced returns when the first pick of each company was announced. Companies without a pick are absent.
-func (db *DB) FirstAnnounced(ctx context.Context, ids []equity.CIK) (map[equity.CIK]time.Time, error) {
+func (db RecordStore) FirstAnnounced(ctx context.Context, ids []equity.CIK) (map[equity.CIK]time.Time, error) {
 	rows, err := db.reads.Query(ctx, `
 		select cik, announced_at from first_picks where cik = any(@ciks)`,
 		pgx.NamedArgs{"ciks": numbers(ids)}) // index picks_of
@@ -232,16 +240,16 @@ const recordedSQL = `
 	select ` + pickColumns + `, a.announced_at from picks p left join announcements a using (seq) order by seq desc limit @limit` // primary keys
 
 // RecordedPicks returns all picks by seq, including a pick that is not announced yet. The API's role has no right to read them.
-func (db *DB) RecordedPicks(ctx context.Context) ([]Pick, error) {
+func (db RecordStore) RecordedPicks(ctx context.Context) ([]Pick, error) {
 	return db.recorded(ctx, nil)
 }
 
 // NewestRecorded is RecordedPicks limited to the newest picks, at most limit.
-func (db *DB) NewestRecorded(ctx context.Context, limit int) ([]Pick, error) {
+func (db RecordStore) NewestRecorded(ctx context.Context, limit int) ([]Pick, error) {
 	return db.recorded(ctx, &limit)
 }
 
-func (db *DB) recorded(ctx context.Context, limit *int) ([]Pick, error) {
+func (db RecordStore) recorded(ctx context.Context, limit *int) ([]Pick, error) {
 	rows, err := db.reads.Query(ctx, recordedSQL, pgx.NamedArgs{"limit": limit})
 	list, err := collect[Pick](rows, err)
 	if err != nil {

@@ -12,6 +12,12 @@ import (
 	"tidemark/internal/task"
 )
 
+// WitnessStore keeps what the two witnesses of the record hold: entries of the git ledger, and attestations on the chain.
+//
+// It reads announced_picks, attestations, attester_state, corrections, gaps, ledger_entries, ledger_state, world. It writes attestations,
+// attester_state, ledger_entries, ledger_state.
+type WitnessStore struct{ *connections }
+
 // LedgerEntry is an entry that the git ledger records in one commit: exactly one of Pick, Gap and Correction is set.
 type LedgerEntry struct {
 	ID int64
@@ -74,7 +80,7 @@ const (
 )
 
 // LedgerEntries returns all entries in the order of their commits. With open it returns only entries without a commit.
-func (db *DB) LedgerEntries(ctx context.Context, open bool) ([]LedgerEntry, error) {
+func (db WitnessStore) LedgerEntries(ctx context.Context, open bool) ([]LedgerEntry, error) {
 	sql := allEntriesSQL
 	if open {
 		sql = openEntriesSQL
@@ -109,7 +115,7 @@ func (db *DB) LedgerEntries(ctx context.Context, open bool) ([]LedgerEntry, erro
 }
 
 // LedgerOpen returns the number of committed picks and the number of entries without a commit.
-func (db *DB) LedgerOpen(ctx context.Context) (picks, open int64, err error) {
+func (db WitnessStore) LedgerOpen(ctx context.Context) (picks, open int64, err error) {
 	err = db.reads.QueryRow(ctx, `
 		select (select coalesce(max(seq), 0) from ledger_entries where commit_id is not null),
 			(select count(*) from ledger_entries where commit_id is null)`).Scan(&picks, &open) // indexes of seq, ledger_entries_open
@@ -121,7 +127,7 @@ func (db *DB) LedgerOpen(ctx context.Context) (picks, open int64, err error) {
 
 // SaveLedger records the commits of entries and the state of the ledger. Entries that already have a commit stay. With LedgerPushed, all
 // committed entries count as pushed. It returns ErrRefused if an entry already has a different commit: the ledger was written twice.
-func (db *DB) SaveLedger(ctx context.Context, f task.Fence, entries []LedgerEntry, s LedgerState) error {
+func (db WitnessStore) SaveLedger(ctx context.Context, f task.Fence, entries []LedgerEntry, s LedgerState) error {
 	ids, commits := make([]int64, len(entries)), make([]string, len(entries))
 	for i, e := range entries {
 		ids[i], commits[i] = e.ID, e.Commit
@@ -175,7 +181,7 @@ func (db *DB) SaveLedger(ctx context.Context, f task.Fence, entries []LedgerEntr
 }
 
 // LedgerState returns the state of the ledger at the last run of its job. It returns ErrNotFound if the job never ran.
-func (db *DB) LedgerState(ctx context.Context) (LedgerState, error) {
+func (db WitnessStore) LedgerState(ctx context.Context) (LedgerState, error) {
 	rows, err := db.reads.Query(ctx, `select repository, branch, head, pushed, status, note, checked_at from ledger_state`)
 	if err != nil {
 		return LedgerState{}, fmt.Errorf("read how the ledger stands: %w", asUnavailable(err))

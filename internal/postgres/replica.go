@@ -58,7 +58,7 @@ func Replicate(ctx context.Context, primary *DB, url, role string, log *slog.Log
 	if err != nil {
 		return nil, fmt.Errorf("DATABASE_REPLICA_URL: %w", redact(err))
 	}
-	r.replica = &DB{pool: pool, reads: pool}
+	r.replica = newDB(&connections{pool: pool, reads: pool})
 	return r, nil
 }
 

@@ -19,7 +19,7 @@ type About struct {
 }
 
 // AboutServer returns the description of this database.
-func (db *DB) AboutServer(ctx context.Context) (a About, err error) {
+func (db OperatorStore) AboutServer(ctx context.Context) (a About, err error) {
 	err = db.reads.QueryRow(ctx, `
 		select (select version_id from schema_version), current_setting('server_version_num')::int / 10000,
 			array(select rolname::text from pg_roles where rolname like 'tidemark\_%' order by 1)`).Scan(&a.Schema, &a.Major, &a.Roles)
@@ -30,7 +30,7 @@ func (db *DB) AboutServer(ctx context.Context) (a About, err error) {
 }
 
 // BodyDigests lists the SHA-256 sums of all bodies in the fetch log, in order.
-func (db *DB) BodyDigests(ctx context.Context) ([]string, error) {
+func (db OperatorStore) BodyDigests(ctx context.Context) ([]string, error) {
 	rows, err := db.reads.Query(ctx, `select distinct sha256 from fetches order by 1`)
 	if err != nil {
 		return nil, fmt.Errorf("list the archived bodies: %w", err)

@@ -70,7 +70,7 @@ const forgetDeliveriesSQL = `
 	) gone where d.id = gone.id` // index push_deliveries_by_age
 
 // ApplyRetention deletes expired data while the attempt in f is current. It returns the number of deleted rows.
-func (db *DB) ApplyRetention(ctx context.Context, f task.Fence, r Retention) (gone int64, err error) {
+func (db OperatorStore) ApplyRetention(ctx context.Context, f task.Fence, r Retention) (gone int64, err error) {
 	for _, one := range []struct {
 		sql  string
 		keep time.Duration

@@ -12,6 +12,12 @@ import (
 	"tidemark/internal/telemetry"
 )
 
+// RunStore keeps the runs with their attempts and outcomes, and the schedules that make them due.
+//
+// It reads run_attempts, runs, schedule_changes, schedules, world. It writes run_attempts, runs, schedule_changes, schedules. It uses
+// BackfillStore.
+type RunStore struct{ *connections }
+
 // Run is a row of the run log.
 type Run struct {
 	ID          int64
@@ -62,8 +68,8 @@ const handOutSQL = `
 // HandOut marks due runs as queued and returns them. Runs of the timely queue come first, runs of backfills last, and otherwise the oldest
 // slot comes first. The caller sends them to the queue, and calls PutBack for runs that the queue did not accept. No other caller receives
 // them in the meantime. HandOut also turns pending slots of backfills into runs, as many at a time as each backfill allows.
-func (db *DB) HandOut(ctx context.Context, limit int) ([]task.Task, error) {
-	fault := db.FeedBackfills(ctx)
+func (db RunStore) HandOut(ctx context.Context, limit int) ([]task.Task, error) {
+	fault := BackfillStore{db.connections}.FeedBackfills(ctx)
 	due, err := db.tasks(ctx, "hand out runs", handOutSQL, pgx.NamedArgs{"limit": limit})
 	if err == nil && len(due) == 0 {
 		err = fault // an error of a backfill does not block other work
@@ -79,11 +85,11 @@ const unstartedSQL = `
 	limit 1000` // index runs_open
 
 // UnstartedRuns lists the runs that were handed to the queue longer than age ago and that no worker has claimed.
-func (db *DB) UnstartedRuns(ctx context.Context, age time.Duration) ([]task.Task, error) {
+func (db RunStore) UnstartedRuns(ctx context.Context, age time.Duration) ([]task.Task, error) {
 	return db.tasks(ctx, "list unstarted runs", unstartedSQL, pgx.NamedArgs{"age": age})
 }
 
-func (db *DB) tasks(ctx context.Context, what, sql string, args pgx.NamedArgs) ([]task.Task, error) {
+func (db RunStore) tasks(ctx context.Context, what, sql string, args pgx.NamedArgs) ([]task.Task, error) {
 	rows, err := db.pool.Query(ctx, sql, args)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
@@ -108,7 +114,7 @@ func (db *DB) tasks(ctx context.Context, what, sql string, args pgx.NamedArgs) (
 
 // PutBack makes runs due again that were handed out but not accepted by the queue. A run that a worker has claimed in the meantime stays.
 // So does a run that another session has locked; UnstartedRuns finds it later.
-func (db *DB) PutBack(ctx context.Context, tasks []task.Task) error {
+func (db RunStore) PutBack(ctx context.Context, tasks []task.Task) error {
 	ids, attempts := split(tasks)
 	_, err := db.pool.Exec(ctx, `
 		with mine as (
@@ -137,7 +143,7 @@ func split(tasks []task.Task) (ids []int64, attempts []int) {
 
 // Requeue makes a run due again that the queue lost. If fresh is set, it gets a new attempt, because a dead entry in the queue still uses
 // the id of the old one.
-func (db *DB) Requeue(ctx context.Context, f task.Fence, fresh bool) error {
+func (db RunStore) Requeue(ctx context.Context, f task.Fence, fresh bool) error {
 	_, err := db.pool.Exec(ctx, `
 		update runs set status = 'due', next_try_at = null, queued_at = null, attempt = attempt + @bump::int
 		where id = @id and attempt = @attempt and status = 'queued'`,
@@ -174,12 +180,12 @@ const reclaimSQL = `
 
 // Reclaim takes over running runs whose worker sent no heartbeat for the time silence, and makes them due under the next attempt. It
 // returns these runs.
-func (db *DB) Reclaim(ctx context.Context, silence time.Duration) ([]task.Task, error) {
+func (db RunStore) Reclaim(ctx context.Context, silence time.Duration) ([]task.Task, error) {
 	return db.tasks(ctx, "reclaim lost runs", reclaimSQL, pgx.NamedArgs{"silence": silence, "max_losses": maxLosses})
 }
 
 // Claim assigns an attempt to a worker. It returns false if the attempt must not run, because it is already running, over or superseded.
-func (db *DB) Claim(ctx context.Context, f task.Fence, worker string) (bool, error) {
+func (db RunStore) Claim(ctx context.Context, f task.Fence, worker string) (bool, error) {
 	tag, err := db.pool.Exec(ctx, `
 		update runs
 		set status = 'running', worker = @worker, started_at = clock_timestamp(), heartbeat_at = clock_timestamp(), finished_at = null
@@ -209,7 +215,7 @@ const supersededSQL = `
 
 // Heartbeat records that a worker still runs these attempts, and returns the attempts that were superseded or are over. It does not retry:
 // the next heartbeat follows soon.
-func (db *DB) Heartbeat(ctx context.Context, running []task.Fence) ([]task.Fence, error) {
+func (db RunStore) Heartbeat(ctx context.Context, running []task.Fence) ([]task.Fence, error) {
 	ids, attempts := make([]int64, len(running)), make([]int, len(running))
 	for i, f := range running {
 		ids[i], attempts[i] = f.RunID, f.Attempt
@@ -230,14 +236,14 @@ func (db *DB) Heartbeat(ctx context.Context, running []task.Fence) ([]task.Fence
 }
 
 // Succeed ends a run. It returns ErrFenced if the attempt was superseded.
-func (db *DB) Succeed(ctx context.Context, f task.Fence) error {
+func (db RunStore) Succeed(ctx context.Context, f task.Fence) error {
 	return db.finish(ctx, f, `
 		update runs set status = 'succeeded', finished_at = clock_timestamp(), error = null, rows_added = coalesce(rows_added, 0)
 		where id = @id and attempt = @attempt and status = 'running'`, pgx.NamedArgs{})
 }
 
 // Skip ends a run that has nothing to do, with the reason. It returns ErrFenced if the attempt was superseded.
-func (db *DB) Skip(ctx context.Context, f task.Fence, reason string) error {
+func (db RunStore) Skip(ctx context.Context, f task.Fence, reason string) error {
 	return db.finish(ctx, f, `
 		update runs set status = 'skipped', finished_at = clock_timestamp(), error = null, reason = @reason
 		where id = @id and attempt = @attempt and status = 'running'`, pgx.NamedArgs{"reason": reason})
@@ -245,7 +251,7 @@ func (db *DB) Skip(ctx context.Context, f task.Fence, reason string) error {
 
 // EnsureDue makes runs of a job due for a slot because other work requires them. Runs that exist for the slot stay as they are. Nothing is
 // recorded unless the attempt in f is current.
-func (db *DB) EnsureDue(ctx context.Context, f task.Fence, job string, subjects []string, slot time.Time) error {
+func (db RunStore) EnsureDue(ctx context.Context, f task.Fence, job string, subjects []string, slot time.Time) error {
 	if _, ok := task.Policies[job]; !ok {
 		return fmt.Errorf("unknown job %q", job)
 	}
@@ -278,7 +284,7 @@ func dueArgs(ctx context.Context, job string, args pgx.NamedArgs) pgx.NamedArgs 
 // Fail records an error of an attempt. If final is set, or the run has used up its attempts, the run has failed. Otherwise it is due again
 // after retryIn, under the next attempt. lasting means that the error is not expected to be transient. Fail reports whether the run is
 // over.
-func (db *DB) Fail(ctx context.Context, f task.Fence, message string, retryIn time.Duration, final, lasting bool) (over bool, err error) {
+func (db RunStore) Fail(ctx context.Context, f task.Fence, message string, retryIn time.Duration, final, lasting bool) (over bool, err error) {
 	const sql = `
 		update runs
 		set failures = failures + 1, lasting = @lasting, error = @error, worker = null, queued_at = null,
@@ -302,7 +308,7 @@ func (db *DB) Fail(ctx context.Context, f task.Fence, message string, retryIn ti
 
 // Release returns an attempt that a stopping worker could not finish. The run is due at once, under the next attempt. This counts neither
 // as a failure nor as a loss.
-func (db *DB) Release(ctx context.Context, f task.Fence) error {
+func (db RunStore) Release(ctx context.Context, f task.Fence) error {
 	return db.finish(ctx, f, `
 		update runs set status = 'due', attempt = attempt + 1, worker = null, queued_at = null, next_try_at = null
 		where id = @id and attempt = @attempt and status = 'running'`, pgx.NamedArgs{})
@@ -311,7 +317,7 @@ func (db *DB) Release(ctx context.Context, f task.Fence) error {
 // Snooze ends an attempt that has done everything possible for now. The run is due again after in, under the next attempt, and its counts
 // of failures and losses are reset. If an open run of the job and subject has a later slot, that run continues the work, and this run has
 // succeeded.
-func (db *DB) Snooze(ctx context.Context, f task.Fence, in time.Duration) error {
+func (db RunStore) Snooze(ctx context.Context, f task.Fence, in time.Duration) error {
 	return db.finish(ctx, f, `
 		update runs r
 		set (status, attempt, finished_at) = (
@@ -326,7 +332,7 @@ func (db *DB) Snooze(ctx context.Context, f task.Fence, in time.Duration) error 
 
 // Postpone ends an attempt that must wait, and records the reason. The run is due again after a pause, under the next attempt. This counts
 // neither as a failure nor as a loss.
-func (db *DB) Postpone(ctx context.Context, f task.Fence, why string, pause time.Duration) error {
+func (db RunStore) Postpone(ctx context.Context, f task.Fence, why string, pause time.Duration) error {
 	return db.finish(ctx, f, `
 		update runs
 		set status = 'due', attempt = attempt + 1, worker = null, queued_at = null, error = @why,
@@ -336,7 +342,7 @@ func (db *DB) Postpone(ctx context.Context, f task.Fence, why string, pause time
 
 // finish ends an attempt. It may run twice: the second time the attempt does not run any more, and nothing changes. So if an earlier try
 // may have taken effect, an ended attempt does not cause ErrFenced.
-func (db *DB) finish(ctx context.Context, f task.Fence, sql string, args pgx.NamedArgs) error {
+func (db RunStore) finish(ctx context.Context, f task.Fence, sql string, args pgx.NamedArgs) error {
 	args["id"], args["attempt"] = f.RunID, f.Attempt
 	open := false
 	err := db.pool.again(ctx, always, func() error {
@@ -373,7 +379,7 @@ func checkFence(ctx context.Context, tx pgx.Tx, f task.Fence, rows int64) error 
 }
 
 // Unfinished reports whether a run for a slot up to at has not ended. Runs of backfills do not count.
-func (db *DB) Unfinished(ctx context.Context, at time.Time) (bool, error) {
+func (db RunStore) Unfinished(ctx context.Context, at time.Time) (bool, error) {
 	var open bool
 	err := db.reads.QueryRow(ctx, `
 		select exists (select from runs where status in ('due', 'queued', 'running') and slot <= @at and trigger <> 'backfill')`,
@@ -396,7 +402,7 @@ const ingestingSQL = `
 // at. It also returns for how long. If no source is fetching, the result is empty. The caller is the run in f, whose instant has come.
 // Attempts that started after this run was recorded are ignored, because they stamp their responses later. So do attempts that have not
 // started or were reclaimed.
-func (db *DB) Ingesting(ctx context.Context, f task.Fence, sources []string, at time.Time) (source string, since time.Duration, err error) {
+func (db RunStore) Ingesting(ctx context.Context, f task.Fence, sources []string, at time.Time) (source string, since time.Duration, err error) {
 	err = db.reads.QueryRow(ctx, ingestingSQL, pgx.NamedArgs{"ingest": task.Ingest, "sources": sources, "at": at, "id": f.RunID}).Scan(&source, &since)
 	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 		return "", 0, fmt.Errorf("look for sources that are being asked: %w", err)
@@ -406,7 +412,7 @@ func (db *DB) Ingesting(ctx context.Context, f task.Fence, sources []string, at 
 
 // AddRun records a run that an operator requests, with the reason, and returns its id. If the run of that job, subject and slot is over, it
 // starts again. If it is not over, AddRun returns ErrUnderWay.
-func (db *DB) AddRun(ctx context.Context, job, subject string, slot time.Time, reason string) (int64, error) {
+func (db RunStore) AddRun(ctx context.Context, job, subject string, slot time.Time, reason string) (int64, error) {
 	p, ok := task.Policies[job]
 	if !ok {
 		return 0, fmt.Errorf("unknown job %q", job)
@@ -445,7 +451,7 @@ type RunFilter struct {
 var RunStatuses = []string{"due", "queued", "running", "succeeded", "failed", "skipped"}
 
 // Runs returns the run log, newest slot first.
-func (db *DB) Runs(ctx context.Context, f RunFilter) ([]Run, error) {
+func (db RunStore) Runs(ctx context.Context, f RunFilter) ([]Run, error) {
 	rows, err := db.reads.Query(ctx, `
 		select id, job, subject, slot, trigger, queue, status, attempt, failures, losses, worker, created_at, next_try_at,
 			queued_at, started_at, heartbeat_at, finished_at, rows_added, error, reason

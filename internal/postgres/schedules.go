@@ -14,7 +14,7 @@ import (
 )
 
 // SaveSchedules stores the program's schedule. The last recorded slots and the pauses of operators stay.
-func (db *DB) SaveSchedules(ctx context.Context, list []task.Schedule) error {
+func (db RunStore) SaveSchedules(ctx context.Context, list []task.Schedule) error {
 	list = slices.SortedFunc(slices.Values(list), func(a, b task.Schedule) int {
 		return cmp.Or(cmp.Compare(a.Job, b.Job), cmp.Compare(a.Subject, b.Subject))
 	})
@@ -40,7 +40,7 @@ const saveScheduleSQL = `
 	where (s.cron, s.zone, s.catch_up) is distinct from (excluded.cron, excluded.zone, excluded.catch_up)`
 
 // Schedules returns the whole schedule.
-func (db *DB) Schedules(ctx context.Context) ([]task.Schedule, error) {
+func (db RunStore) Schedules(ctx context.Context) ([]task.Schedule, error) {
 	rows, err := db.reads.Query(ctx, `
 		select job, subject, cron, zone, catch_up, paused, last_slot from schedules order by job, subject`)
 	list, err := collect[task.Schedule](rows, err)
@@ -63,7 +63,7 @@ func (p Pause) String() string {
 }
 
 // Pauses returns the pauses of the paused schedules, by job and subject.
-func (db *DB) Pauses(ctx context.Context) (map[[2]string]Pause, error) {
+func (db RunStore) Pauses(ctx context.Context) (map[[2]string]Pause, error) {
 	rows, err := db.reads.Query(ctx, `
 		select distinct on (job, subject) job, subject, at, by, reason
 		from schedule_changes c join schedules s using (job, subject)
@@ -82,7 +82,7 @@ func (db *DB) Pauses(ctx context.Context) (map[[2]string]Pause, error) {
 
 // PauseSchedule pauses or resumes a schedule, and records who did it and why. While it is paused, due slots are recorded as skipped. It
 // reports whether it changed anything, and returns ErrNotFound for an unknown schedule.
-func (db *DB) PauseSchedule(ctx context.Context, job, subject string, paused bool, by, reason string) (changed bool, err error) {
+func (db RunStore) PauseSchedule(ctx context.Context, job, subject string, paused bool, by, reason string) (changed bool, err error) {
 	err = db.pool.QueryRow(ctx, `
 		with there as (select from schedules where job = @job and subject = @subject for update),
 		changed as (
@@ -106,7 +106,7 @@ func (db *DB) PauseSchedule(ctx context.Context, job, subject string, paused boo
 // RecordSlots creates runs for slots of a schedule and stores the newest slot as the schedule's last, in one transaction. If another
 // scheduler has recorded slots since s was read, it does nothing and returns false. The record uses the database's clock. A slot that has
 // come by the scheduler's clock only is due when it comes by the database's clock.
-func (db *DB) RecordSlots(ctx context.Context, s task.Schedule, slots []task.Slot) (done bool, err error) {
+func (db RunStore) RecordSlots(ctx context.Context, s task.Schedule, slots []task.Slot) (done bool, err error) {
 	if len(slots) == 0 {
 		return true, nil
 	}

@@ -24,7 +24,7 @@ type Seal struct {
 }
 
 // Seals returns the seals of the picks by their numbers in the log.
-func (db *DB) Seals(ctx context.Context) ([]Seal, error) {
+func (db RecordStore) Seals(ctx context.Context) ([]Seal, error) {
 	rows, err := db.reads.Query(ctx, `
 		select date, commitment, method, reveal_by, sealed_at, revealed_at, idx as index, reveal_idx as reveal_index, witnessed_at
 		from sealed_picks order by idx`)
@@ -46,7 +46,7 @@ const heldBackSQL = `exists (
 		and not exists (select from log_checkpoints c where c.log = 'record' and c.size > s.idx and c.witnessed_at is not null))` // primary keys
 
 // HeldBack reports whether a pick is due at an instant and waits for the witnesses of its seal.
-func (db *DB) HeldBack(ctx context.Context, at time.Time) (held bool, err error) {
+func (db RecordStore) HeldBack(ctx context.Context, at time.Time) (held bool, err error) {
 	err = db.reads.QueryRow(ctx, `
 		select exists (
 			select from picks p
@@ -86,7 +86,7 @@ const knownMethodSQL = `
 
 // RecordMethod records a version of a method. Call it before a result of that version is shown: the row is a leaf of the log. It reports
 // false if the version has that state already, so it can be called at each start.
-func (db *DB) RecordMethod(ctx context.Context, m Method) (added bool, err error) {
+func (db RecordStore) RecordMethod(ctx context.Context, m Method) (added bool, err error) {
 	args := pgx.NamedArgs{"name": m.Name, "version": m.Version, "status": m.Status, "sha256": m.SHA256, "note": m.Note}
 	known := false
 	if err := db.reads.QueryRow(ctx, knownMethodSQL, args).Scan(&known); err != nil {
@@ -105,7 +105,7 @@ func (db *DB) RecordMethod(ctx context.Context, m Method) (added bool, err error
 }
 
 // Methods returns all recorded versions, the newest first.
-func (db *DB) Methods(ctx context.Context) ([]Method, error) {
+func (db RecordStore) Methods(ctx context.Context) ([]Method, error) {
 	rows, err := db.reads.Query(ctx, `
 		select m.name, m.version, m.status, m.sha256, m.note, m.at, e.idx as log_index
 		from methods m
@@ -121,7 +121,7 @@ func (db *DB) Methods(ctx context.Context) ([]Method, error) {
 
 // LoggedSeals calls add for each leaf of the record that says something about seals: the first one, the seals, the reveals, the picks, and
 // the newest one. It reads the leaves from a number on, in order, and returns the number for the next call.
-func (db *DB) LoggedSeals(ctx context.Context, from int64, add func(index int64, leaf []byte)) (next int64, err error) {
+func (db RecordStore) LoggedSeals(ctx context.Context, from int64, add func(index int64, leaf []byte)) (next int64, err error) {
 	rows, err := db.reads.Query(ctx, `
 		select h.size, e.idx, e.leaf
 		from log_heads h left join log_entries e on e.log = h.log and e.idx >= @from and e.idx < h.size

@@ -35,16 +35,16 @@ const addSecondCloseSQL = `
 
 // AddSecondCloses stores a second publisher's closes that differ from the stored ones, and returns the number of added rows. It stores all
 // or nothing, and only while the attempt in f is current.
-func (db *DB) AddSecondCloses(ctx context.Context, f task.Fence, closes []SecondClose) (added int64, err error) {
+func (db EquityStore) AddSecondCloses(ctx context.Context, f task.Fence, closes []SecondClose) (added int64, err error) {
 	return db.addSecondCloses(ctx, f, 0, closes)
 }
 
 // AddSecondClosesAgain repeats a step that stored closes.
-func (db *DB) AddSecondClosesAgain(ctx context.Context, step int64, closes []SecondClose) (added int64, err error) {
+func (db EquityStore) AddSecondClosesAgain(ctx context.Context, step int64, closes []SecondClose) (added int64, err error) {
 	return db.addSecondCloses(ctx, task.Fence{}, step, closes)
 }
 
-func (db *DB) addSecondCloses(ctx context.Context, f task.Fence, again int64, closes []SecondClose) (added int64, err error) {
+func (db EquityStore) addSecondCloses(ctx context.Context, f task.Fence, again int64, closes []SecondClose) (added int64, err error) {
 	if len(closes) == 0 && again == 0 {
 		return 0, nil
 	}
@@ -86,7 +86,7 @@ const secondClosesSQL = `
 
 // SecondCloses returns a day's closes of second publishers, as known at an instant. If several publishers have a close, the close that
 // became known last is used.
-func (db *DB) SecondCloses(ctx context.Context, day, asOf time.Time) (map[equity.CIK]picks.SecondClose, error) {
+func (db EquityStore) SecondCloses(ctx context.Context, day, asOf time.Time) (map[equity.CIK]picks.SecondClose, error) {
 	rows, err := db.reads.Query(ctx, secondClosesSQL, pgx.NamedArgs{"date": day, "as_of": asOf})
 	if err != nil {
 		return nil, fmt.Errorf("read second closes: %w", err)

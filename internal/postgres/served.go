@@ -23,7 +23,7 @@ type Served struct {
 
 // Serve reads the data to serve for a signal at an instant of the world's time. It reads the history that was added since an earlier call,
 // with a snapshot at or before this one, returned newest. If newest is 0, it reads the whole history.
-func (db *DB) Serve(ctx context.Context, signal string, now time.Time, newest int64) (s Served, err error) {
+func (db SnapshotStore) Serve(ctx context.Context, signal string, now time.Time, newest int64) (s Served, err error) {
 	// It changes nothing, so it may run twice.
 	err = db.pool.again(ctx, always, func() error {
 		s, err = db.serve(ctx, signal, now, newest)
@@ -35,7 +35,7 @@ func (db *DB) Serve(ctx context.Context, signal string, now time.Time, newest in
 	return s, nil
 }
 
-func (db *DB) serve(ctx context.Context, signal string, now time.Time, newest int64) (Served, error) {
+func (db SnapshotStore) serve(ctx context.Context, signal string, now time.Time, newest int64) (Served, error) {
 	var s Served
 	var ahead *time.Time
 	var last *int64

@@ -16,7 +16,7 @@ import (
 type SessionHash [sha256.Size]byte
 
 // OpenSession signs a browser in with the text of a key, for the time keep. It returns ErrEnded if the text does not open a key.
-func (db *DB) OpenSession(ctx context.Context, session SessionHash, text accounts.KeyHash, keep time.Duration) error {
+func (db KeyStore) OpenSession(ctx context.Context, session SessionHash, text accounts.KeyHash, keep time.Duration) error {
 	var ok bool
 	err := db.pool.QueryRow(ctx, `select open_session(@hash, @secret, @keep)`,
 		pgx.NamedArgs{"hash": session[:], "secret": text[:], "keep": keep}).Scan(&ok)
@@ -30,7 +30,7 @@ func (db *DB) OpenSession(ctx context.Context, session SessionHash, text account
 }
 
 // CloseSession signs a browser out.
-func (db *DB) CloseSession(ctx context.Context, session SessionHash) error {
+func (db KeyStore) CloseSession(ctx context.Context, session SessionHash) error {
 	if _, err := db.pool.Exec(ctx, `select close_session(@hash)`, pgx.NamedArgs{"hash": session[:]}); err != nil {
 		return fmt.Errorf("sign out: %w", asUnavailable(err))
 	}
@@ -46,7 +46,7 @@ const sessionSQL = `
 
 // Session returns the key of a signed-in browser, as seen by the text that it signed in with. It returns ErrNotFound if the browser is not
 // signed in, or if that text no longer opens the key.
-func (db *DB) Session(ctx context.Context, session SessionHash) (Key, error) {
+func (db KeyStore) Session(ctx context.Context, session SessionHash) (Key, error) {
 	rows, err := db.reads.Query(ctx, sessionSQL, pgx.NamedArgs{"hash": session[:]})
 	if err != nil {
 		return Key{}, fmt.Errorf("look who is signed in: %w", asUnavailable(err))

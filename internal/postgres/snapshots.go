@@ -16,6 +16,11 @@ import (
 	"tidemark/signals"
 )
 
+// SnapshotStore keeps the values of signals: snapshots, histories, backtests and states.
+//
+// It reads estimates, fetches, observations, signal_states, snapshots, watermarks, world. It writes estimates, signal_states, snapshots.
+type SnapshotStore struct{ *connections }
+
 // Snapshot is the stored state of one signal at an instant. Unknown numbers are nil.
 type Snapshot struct {
 	Signal string
@@ -92,7 +97,7 @@ const saveSnapshotSQL = `
 // same signal and instant. From the snapshot's instant to the next computed instant, the history equals the track, in whichever order the
 // two were computed. The same track again adds nothing. It stores all or nothing, and only while the attempt in f is current. Listeners on
 // ChannelSnapshots are notified at the commit.
-func (db *DB) SaveSnapshot(ctx context.Context, f task.Fence, s Snapshot, track signals.Track) (err error) {
+func (db SnapshotStore) SaveSnapshot(ctx context.Context, f task.Fence, s Snapshot, track signals.Track) (err error) {
 	ctx, span := telemetry.Step(ctx, "snapshot", slog.String("signal", s.Signal), slog.Time("at", s.At), slog.String("status", s.Status))
 	defer func() { span.End(err) }()
 	args, err := snapshotArgs(f, s)
@@ -166,7 +171,7 @@ const snapshotColumns = `signal, at, status, cause, covers_from, observed_at, kn
 	components, inputs, backtest, uncertainty, synthetic, code_version, run_id, served_at, loads_seen`
 
 // LatestSnapshots returns the newest snapshot of every signal for an instant that has come in the world's time, ordered by signal.
-func (db *DB) LatestSnapshots(ctx context.Context) ([]Snapshot, error) {
+func (db SnapshotStore) LatestSnapshots(ctx context.Context) ([]Snapshot, error) {
 	rows, err := db.reads.Query(ctx, `
 		select distinct on (signal) `+snapshotColumns+` from snapshots where at <= world_now() order by signal, at desc`) // primary key
 	list, err := collect[Snapshot](rows, err)
@@ -183,12 +188,12 @@ const snapshotAsOfSQL = `
 	limit 1` // primary key
 
 // SnapshotAsOf returns the newest snapshot of a signal for an instant at or before asOf, or ErrNotFound.
-func (db *DB) SnapshotAsOf(ctx context.Context, signal string, asOf time.Time) (Snapshot, error) {
+func (db SnapshotStore) SnapshotAsOf(ctx context.Context, signal string, asOf time.Time) (Snapshot, error) {
 	return db.snapshot(ctx, snapshotAsOfSQL, pgx.NamedArgs{"signal": signal, "as_of": asOf})
 }
 
 // FirstComputed returns the first instant with a snapshot of a signal, or zero.
-func (db *DB) FirstComputed(ctx context.Context, signal string) (time.Time, error) {
+func (db SnapshotStore) FirstComputed(ctx context.Context, signal string) (time.Time, error) {
 	var at *time.Time
 	err := db.reads.QueryRow(ctx, `select min(at) from snapshots where signal = @signal`, pgx.NamedArgs{"signal": signal}).Scan(&at) // primary key
 	if err != nil {
@@ -203,13 +208,13 @@ func (db *DB) FirstComputed(ctx context.Context, signal string) (time.Time, erro
 // Computed identifies the computations behind the data as of an instant. at is the newest computed instant, and last is when the last
 // computation up to it ran. The result changes whenever a response as of that instant could change. It returns ErrNotFound if nothing was
 // computed.
-func (db *DB) Computed(ctx context.Context, signal string, asOf time.Time) (at, last time.Time, err error) {
+func (db SnapshotStore) Computed(ctx context.Context, signal string, asOf time.Time) (at, last time.Time, err error) {
 	at, last, _, err = db.computed(ctx, signal, asOf)
 	return at, last, err
 }
 
 // computed is Computed with the server's log position at the time of the read.
-func (db *DB) computed(ctx context.Context, signal string, asOf time.Time) (at, last time.Time, position int64, err error) {
+func (db SnapshotStore) computed(ctx context.Context, signal string, asOf time.Time) (at, last time.Time, position int64, err error) {
 	var newest, computed *time.Time
 	err = db.reads.QueryRow(ctx, `select max(at), max(computed_at), `+positionSQL+` from snapshots where signal = @signal and at <= @as_of`,
 		pgx.NamedArgs{"signal": signal, "as_of": asOf}).Scan(&newest, &computed, &position) // index snapshots_computed
@@ -235,7 +240,7 @@ const inputsSQL = `
 	order by t.series` // primary keys
 
 // InputsAsOf returns, for each series with observations, the fetch behind its newest observation as of an instant.
-func (db *DB) InputsAsOf(ctx context.Context, ids []series.ID, asOf time.Time) ([]Input, error) {
+func (db SnapshotStore) InputsAsOf(ctx context.Context, ids []series.ID, asOf time.Time) ([]Input, error) {
 	rows, err := db.reads.Query(ctx, inputsSQL, pgx.NamedArgs{"series": ids, "as_of": asOf})
 	if err != nil {
 		return nil, fmt.Errorf("read the inputs: %w", err)
@@ -248,7 +253,7 @@ func (db *DB) InputsAsOf(ctx context.Context, ids []series.ID, asOf time.Time) (
 }
 
 // FirstIngested returns when the last of several series was first loaded. It is nil if one of them was never loaded.
-func (db *DB) FirstIngested(ctx context.Context, ids []series.ID) (*time.Time, error) {
+func (db SnapshotStore) FirstIngested(ctx context.Context, ids []series.ID) (*time.Time, error) {
 	var at *time.Time
 	err := db.reads.QueryRow(ctx, `
 		select case when bool_and(w.series is not null) then max(w.first_loaded_at) end

@@ -26,7 +26,7 @@ type State struct {
 const stateColumns = `signal, at, state, cause, by`
 
 // StateAsOf returns the state of a signal at an instant, or ErrNotFound if it had none yet.
-func (db *DB) StateAsOf(ctx context.Context, signal string, at time.Time) (State, error) {
+func (db SnapshotStore) StateAsOf(ctx context.Context, signal string, at time.Time) (State, error) {
 	rows, err := db.reads.Query(ctx, `
 		select `+stateColumns+` from signal_states where signal = @signal and at <= @at order by at desc, id desc limit 1`,
 		pgx.NamedArgs{"signal": signal, "at": at}) // index signal_states_of
@@ -44,7 +44,7 @@ func (db *DB) StateAsOf(ctx context.Context, signal string, at time.Time) (State
 }
 
 // States returns every change of state of a signal, or of all signals if signal is empty, in the order of time.
-func (db *DB) States(ctx context.Context, signal string) ([]State, error) {
+func (db SnapshotStore) States(ctx context.Context, signal string) ([]State, error) {
 	rows, err := db.reads.Query(ctx, `
 		select `+stateColumns+` from signal_states where @signal = '' or signal = @signal order by at, id`,
 		pgx.NamedArgs{"signal": signal})
@@ -56,7 +56,7 @@ func (db *DB) States(ctx context.Context, signal string) ([]State, error) {
 }
 
 // AddState records a change of state that an operator requests.
-func (db *DB) AddState(ctx context.Context, s State) error {
+func (db SnapshotStore) AddState(ctx context.Context, s State) error {
 	err := db.tx(ctx, func(tx pgx.Tx) error {
 		if err := lockSignal(ctx, tx, s.Signal); err != nil {
 			return err
@@ -71,7 +71,7 @@ func (db *DB) AddState(ctx context.Context, s State) error {
 
 // operatorStates yields the states that operators gave to signals, as steps. Every other state follows from what was computed. It reports
 // whether the caller wants more.
-func (db *DB) operatorStates(ctx context.Context, yield func(series.Step, error) bool) (bool, error) {
+func (db SnapshotStore) operatorStates(ctx context.Context, yield func(series.Step, error) bool) (bool, error) {
 	rows, err := db.reads.Query(ctx, `
 		select `+stateColumns+` from signal_states where by <> @computed and by !~ '^run [0-9]+$' order by at, id`,
 		pgx.NamedArgs{"computed": byHand})

@@ -103,7 +103,7 @@ const loadsNowSQL = `
 
 // LoadsNow returns what was stored until now, and whether anything of these sources, of any if none is named, was stored since an earlier
 // call.
-func (db *DB) LoadsNow(ctx context.Context, since Loads, sources []string) (now Loads, changed bool, err error) {
+func (db ObservationStore) LoadsNow(ctx context.Context, since Loads, sources []string) (now Loads, changed bool, err error) {
 	err = db.reads.QueryRow(ctx, loadsNowSQL, pgx.NamedArgs{"newest": since.Newest, "sources": nonNil(sources)}).Scan(&now.Seen, &now.Newest, &changed)
 	if err != nil {
 		return Loads{}, false, fmt.Errorf("look up what was stored: %w", err)
@@ -113,9 +113,9 @@ func (db *DB) LoadsNow(ctx context.Context, since Loads, sources []string) (now 
 
 // Steps yields all completed steps up to now, in order, and before them the states that operators gave to signals. Steps that end during the call are left out. So are imported steps that were not
 // rebuilt yet.
-func (db *DB) Steps(ctx context.Context) iter.Seq2[series.Step, error] {
+func (db ObservationStore) Steps(ctx context.Context) iter.Seq2[series.Step, error] {
 	return func(yield func(series.Step, error) bool) {
-		goOn, err := db.operatorStates(ctx, yield)
+		goOn, err := SnapshotStore{db.connections}.operatorStates(ctx, yield)
 		if err == nil && goOn {
 			err = db.steps(ctx, yield)
 		}
@@ -125,7 +125,7 @@ func (db *DB) Steps(ctx context.Context) iter.Seq2[series.Step, error] {
 	}
 }
 
-func (db *DB) steps(ctx context.Context, yield func(series.Step, error) bool) error {
+func (db ObservationStore) steps(ctx context.Context, yield func(series.Step, error) bool) error {
 	var newest int64
 	var now time.Time
 	if err := db.reads.QueryRow(ctx, `select coalesce(max(id), 0), clock_timestamp() from loads`).Scan(&newest, &now); err != nil {
@@ -221,7 +221,7 @@ const leaveOutSQL = `
 // AddSteps records the steps of an imported archive that must be repeated here, in order, and returns the number of new steps. fetches are
 // the ids of all imported responses. Responses without a step were left out in the other installation, and are left out here. AddSteps
 // records all or nothing; the same steps again add nothing. Operators' states are in force at once, and are not counted.
-func (db *DB) AddSteps(ctx context.Context, steps iter.Seq2[series.Step, error], fetches []int64) (added int64, err error) {
+func (db ObservationStore) AddSteps(ctx context.Context, steps iter.Seq2[series.Step, error], fetches []int64) (added int64, err error) {
 	err = db.tx(ctx, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `lock table rebuilding in share row exclusive mode`); err != nil { // one import at a time
 			return err
@@ -285,7 +285,7 @@ const pendingFetchesSQL = `
 
 // NextStep returns the first pending step of an import after another step, of one source, or of all sources if source is empty. If no step
 // is left, it returns ErrNotFound.
-func (db *DB) NextStep(ctx context.Context, after int64, source string) (p Pending, err error) {
+func (db ObservationStore) NextStep(ctx context.Context, after int64, source string) (p Pending, err error) {
 	s := &p.Step
 	err = db.reads.QueryRow(ctx, pendingSQL, pgx.NamedArgs{"after": after, "source": source}).Scan(&p.ID, &s.Source, &s.Choices, &s.Signal, &s.At)
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -313,7 +313,7 @@ func (db *DB) NextStep(ctx context.Context, after int64, source string) (p Pendi
 }
 
 // StepsLeft counts the pending steps.
-func (db *DB) StepsLeft(ctx context.Context) (n int64, err error) {
+func (db ObservationStore) StepsLeft(ctx context.Context) (n int64, err error) {
 	if err := db.reads.QueryRow(ctx, `select count(*) from rebuilding`).Scan(&n); err != nil {
 		return 0, fmt.Errorf("count the steps of a rebuild: %w", err)
 	}
@@ -321,7 +321,7 @@ func (db *DB) StepsLeft(ctx context.Context) (n int64, err error) {
 }
 
 // EndStep records that a step which stores nothing is done.
-func (db *DB) EndStep(ctx context.Context, id int64) error {
+func (db ObservationStore) EndStep(ctx context.Context, id int64) error {
 	if _, err := db.pool.Exec(ctx, `delete from rebuilding where id = $1`, id); err != nil {
 		return fmt.Errorf("end a step: %w", err)
 	}
@@ -334,7 +334,7 @@ const storedBeforeSQL = `
 	where f.fetch_id = any(@fetches) and not l.left_out and not exists (select from rebuilding r where r.load_id = l.id)` // index load_fetches_of
 
 // StoreAgain repeats a step that stored loads. Their content became known at the time in the step.
-func (db *DB) StoreAgain(ctx context.Context, step int64, loads []Load) (added int64, err error) {
+func (db ObservationStore) StoreAgain(ctx context.Context, step int64, loads []Load) (added int64, err error) {
 	ids := make([]int64, len(loads))
 	for i, l := range loads {
 		ids[i] = l.FetchID

@@ -12,8 +12,15 @@ import (
 	"tidemark/internal/task"
 )
 
+// PaymentStore keeps payments: top-ups, claims of transfers, and payments for single requests.
+//
+// It reads keys, payment_claims, payment_quotes, payment_transfers, processor_events, runs, top_ups, x402_ledger, x402_named,
+// x402_payments, x402_sightings, x402_terms. It writes payment_claims, payment_quotes, payment_transfers, processor_events, runs, top_ups,
+// x402_named, x402_payments, x402_sightings, x402_terms.
+type PaymentStore struct{ *connections }
+
 // StoreProcessorEvent stores an event of a payment processor and schedules its processing. It reports whether the event is new.
-func (db *DB) StoreProcessorEvent(ctx context.Context, processor, event, kind string, payload []byte) (bool, error) {
+func (db PaymentStore) StoreProcessorEvent(ctx context.Context, processor, event, kind string, payload []byte) (bool, error) {
 	var fresh bool
 	err := db.pool.QueryRow(ctx, `select store_processor_event(@processor, @event, @type, @payload)`,
 		pgx.NamedArgs{"processor": processor, "event": event, "type": kind, "payload": payload}).Scan(&fresh)
@@ -35,7 +42,7 @@ type ProcessorEvent struct {
 }
 
 // ProcessorEvent returns an event by its number, or ErrNotFound.
-func (db *DB) ProcessorEvent(ctx context.Context, id int64) (ProcessorEvent, error) {
+func (db PaymentStore) ProcessorEvent(ctx context.Context, id int64) (ProcessorEvent, error) {
 	rows, err := db.reads.Query(ctx, `
 		select id, processor, event, type, payload, received_at, done_at, outcome from processor_events where id = @id`, pgx.NamedArgs{"id": id}) // primary key
 	if err != nil {
@@ -63,7 +70,7 @@ type TopUp struct {
 }
 
 // TopUpOf returns the top-up of a payment, and whether one exists.
-func (db *DB) TopUpOf(ctx context.Context, processor, payment string) (TopUp, bool, error) {
+func (db PaymentStore) TopUpOf(ctx context.Context, processor, payment string) (TopUp, bool, error) {
 	rows, err := db.reads.Query(ctx, `
 		select t.id, k.public_id as key, t.checkout, t.amount, t.refunded, t.disputed, t.revision
 		from top_ups t join keys k on k.id = t.key_id
@@ -94,7 +101,7 @@ var ErrNoKey = errors.New("there is no such key")
 
 // ChangeTopUp makes the credit of a payment match the processor's state, and ends the event. If the top-up has changed since it was read,
 // it changes nothing and returns ErrMoved: the caller must query the processor again.
-func (db *DB) ChangeTopUp(ctx context.Context, f task.Fence, c TopUpChange) error {
+func (db PaymentStore) ChangeTopUp(ctx context.Context, f task.Fence, c TopUpChange) error {
 	err := db.tx(ctx, func(tx pgx.Tx) error {
 		rows := int64(0)
 		if c.Now != nil {

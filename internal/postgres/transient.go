@@ -306,12 +306,12 @@ func (r *rowsAgain) Err() error { return mark(r.Rows.Err()) }
 
 // tx runs f in a transaction and commits when f returns nil. After a transient error it runs f again, unless the transaction may have taken
 // effect. So f must assign every result again in each run, and must have no other side effects.
-func (db *DB) tx(ctx context.Context, f func(pgx.Tx) error) error {
-	return db.pool.again(ctx, uncommitted, func() error { return inTx(ctx, db.pool.Pool, f) })
+func (c *connections) tx(ctx context.Context, f func(pgx.Tx) error) error {
+	return c.pool.again(ctx, uncommitted, func() error { return inTx(ctx, c.pool.Pool, f) })
 }
 
 // session calls f with a connection. f prepares rows in temporary tables and stores them in a transaction of inTx. session retries f as tx
 // does.
-func (db *DB) session(ctx context.Context, f func(*pgxpool.Conn) error) error {
-	return db.pool.again(ctx, uncommitted, func() error { return db.pool.AcquireFunc(ctx, f) })
+func (c *connections) session(ctx context.Context, f func(*pgxpool.Conn) error) error {
+	return c.pool.again(ctx, uncommitted, func() error { return c.pool.AcquireFunc(ctx, f) })
 }

@@ -65,7 +65,7 @@ type X402Reservation struct {
 }
 
 // ReserveX402 reserves an authorization for the time of the lease. An authorization has one holder at a time.
-func (db *DB) ReserveX402(ctx context.Context, a X402Authorization, lease time.Duration) (X402Reservation, error) {
+func (db PaymentStore) ReserveX402(ctx context.Context, a X402Authorization, lease time.Duration) (X402Reservation, error) {
 	var p X402Reservation
 	var id *int64
 	var attempt *int
@@ -90,20 +90,20 @@ func (db *DB) ReserveX402(ctx context.Context, a X402Authorization, lease time.D
 }
 
 // ReleaseX402 releases a reservation before a facilitator was asked to settle it, so that the payment can be presented again.
-func (db *DB) ReleaseX402(ctx context.Context, h X402Lease) error {
+func (db PaymentStore) ReleaseX402(ctx context.Context, h X402Lease) error {
 	_, err := db.x402Hold(ctx, h, `select x402_release(@id, @attempt)`, pgx.NamedArgs{})
 	return err
 }
 
 // SettlingX402 records that the caller will now ask the facilitator to settle, which takes at most the lease. If the caller dies, a worker
 // checks the chain after the lease. The caller may ask the facilitator only if the result is true.
-func (db *DB) SettlingX402(ctx context.Context, h X402Lease, lease time.Duration) (bool, error) {
+func (db PaymentStore) SettlingX402(ctx context.Context, h X402Lease, lease time.Duration) (bool, error) {
 	return db.x402Hold(ctx, h, `select x402_settling(@id, @attempt, @lease)`, pgx.NamedArgs{"lease": lease})
 }
 
 // SettledX402 records the facilitator's statement that the payer paid. It reports whether the caller must deliver; the lease is the time
 // for that.
-func (db *DB) SettledX402(ctx context.Context, h X402Lease, txHash string, lease time.Duration) (bool, error) {
+func (db PaymentStore) SettledX402(ctx context.Context, h X402Lease, txHash string, lease time.Duration) (bool, error) {
 	ok, err := db.x402Hold(ctx, h, `select x402_settled(@id, @attempt, @tx_hash, @lease)`, pgx.NamedArgs{"tx_hash": txHash, "lease": lease})
 	if code(err) == "23505" {
 		return false, fmt.Errorf("%w: the transaction was named for another payment", ErrExists)
@@ -124,18 +124,18 @@ type X402Unsettled struct {
 
 // UnsettledX402 records a settlement that did not succeed. A worker checks the chain at once. If the outcome is unknown, the caller stays
 // the holder.
-func (db *DB) UnsettledX402(ctx context.Context, h X402Lease, u X402Unsettled) (bool, error) {
+func (db PaymentStore) UnsettledX402(ctx context.Context, h X402Lease, u X402Unsettled) (bool, error) {
 	return db.x402Hold(ctx, h, `select x402_unsettled(@id, @attempt, @state, nullif(@tx_hash, ''), @reason, @denied)`,
 		pgx.NamedArgs{"state": u.State, "tx_hash": u.TxHash, "reason": u.Reason, "denied": u.Denied})
 }
 
 // EndX402Lease ends the caller's hold of a payment. delivered means that it was delivered; otherwise a later request can receive the delivery.
-func (db *DB) EndX402Lease(ctx context.Context, h X402Lease, delivered bool) error {
+func (db PaymentStore) EndX402Lease(ctx context.Context, h X402Lease, delivered bool) error {
 	_, err := db.x402Hold(ctx, h, `select x402_leave(@id, @attempt, @delivered)`, pgx.NamedArgs{"delivered": delivered})
 	return err
 }
 
-func (db *DB) x402Hold(ctx context.Context, h X402Lease, sql string, args pgx.NamedArgs) (held bool, err error) {
+func (db PaymentStore) x402Hold(ctx context.Context, h X402Lease, sql string, args pgx.NamedArgs) (held bool, err error) {
 	args["id"], args["attempt"] = h.ID, h.Attempt
 	if err := db.pool.QueryRow(ctx, sql, args).Scan(&held); err != nil {
 		return false, fmt.Errorf("payment %d: %w", h.ID, asUnavailable(err))
@@ -151,7 +151,7 @@ type X402State struct {
 }
 
 // ClaimX402 returns the state of a payment to its holder. If it is settled, the holder must deliver and has the lease for that.
-func (db *DB) ClaimX402(ctx context.Context, h X402Lease, lease time.Duration) (X402State, error) {
+func (db PaymentStore) ClaimX402(ctx context.Context, h X402Lease, lease time.Duration) (X402State, error) {
 	var s X402State
 	err := db.pool.QueryRow(ctx, `
 		select coalesce(state, ''), coalesce(tx_hash, ''), coalesce(reason, '') from x402_take(@id, @attempt, @lease)`,
@@ -174,7 +174,7 @@ type X402Terms struct {
 
 // X402Verdict returns the last check of the token in the settings. It returns ErrNotFound if no worker has checked it. Of t it reads the
 // chain, the asset in lower case, name and version.
-func (db *DB) X402Verdict(ctx context.Context, t X402Terms) (X402Terms, error) {
+func (db PaymentStore) X402Verdict(ctx context.Context, t X402Terms) (X402Terms, error) {
 	err := db.reads.QueryRow(ctx, `
 		select ok, detail, checked_at from x402_terms
 		where chain_id = @chain and asset = @asset and name = @name and version = @version`, // primary key

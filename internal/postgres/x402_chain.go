@@ -49,7 +49,7 @@ type X402Filter struct {
 }
 
 // X402Payments lists x402 payments, newest first.
-func (db *DB) X402Payments(ctx context.Context, f X402Filter) ([]X402Payment, error) {
+func (db PaymentStore) X402Payments(ctx context.Context, f X402Filter) ([]X402Payment, error) {
 	rows, err := db.reads.Query(ctx, `
 		select `+x402Columns+` from x402_payments
 		where (@id = 0 or id = @id) and (@state = '' or state = @state) and created_at >= @since
@@ -80,7 +80,7 @@ type X402Change struct {
 }
 
 // X402Changes lists the changes of state of one payment, or of all payments if payment is 0, oldest first.
-func (db *DB) X402Changes(ctx context.Context, payment int64) ([]X402Change, error) {
+func (db PaymentStore) X402Changes(ctx context.Context, payment int64) ([]X402Change, error) {
 	rows, err := db.reads.Query(ctx, `
 		select id, payment_id, chain_id, asset, payer, pay_to, amount, resource, version, state, tx_hash, reason, at from x402_ledger
 		where @payment = 0 or payment_id = @payment
@@ -108,7 +108,7 @@ type X402Resolution struct {
 }
 
 // ResolveX402 records the result of a check of the chain. It returns ErrMoved if the payment has changed since.
-func (db *DB) ResolveX402(ctx context.Context, f task.Fence, r X402Resolution) error {
+func (db PaymentStore) ResolveX402(ctx context.Context, f task.Fence, r X402Resolution) error {
 	err := db.tx(ctx, func(tx pgx.Tx) error {
 		changed := int64(0)
 		if r.State != r.Of.State {
@@ -138,7 +138,7 @@ func (db *DB) ResolveX402(ctx context.Context, f task.Fence, r X402Resolution) e
 }
 
 // SawX402 records whether the chain contains a payment that the facilitator called settled, and schedules the next check; zero means none.
-func (db *DB) SawX402(ctx context.Context, f task.Fence, p X402Payment, paid bool, again time.Time) error {
+func (db PaymentStore) SawX402(ctx context.Context, f task.Fence, p X402Payment, paid bool, again time.Time) error {
 	err := db.tx(ctx, func(tx pgx.Tx) error {
 		verdict := "missing"
 		if paid {
@@ -165,7 +165,7 @@ func (db *DB) SawX402(ctx context.Context, f task.Fence, p X402Payment, paid boo
 }
 
 // X402Missing counts the payments that the facilitator called settled but the chain does not contain. It also returns the first of them.
-func (db *DB) X402Missing(ctx context.Context) (n int, first int64, err error) {
+func (db PaymentStore) X402Missing(ctx context.Context) (n int, first int64, err error) {
 	err = db.pool.QueryRow(ctx, `select count(*), coalesce(min(payment_id), 0) from x402_sightings where verdict = 'missing'`).Scan(&n, &first)
 	if err != nil {
 		return 0, 0, fmt.Errorf("count the payments that the chain does not show: %w", asUnavailable(err))
@@ -182,7 +182,7 @@ func checkX402(ctx context.Context, tx pgx.Tx, subject string, at time.Time) err
 const X402SubjectTerms = "terms"
 
 // RetryX402 schedules a run that checks a subject at an instant. The subject is a payment's number or X402SubjectTerms.
-func (db *DB) RetryX402(ctx context.Context, f task.Fence, subject string, at time.Time) error {
+func (db PaymentStore) RetryX402(ctx context.Context, f task.Fence, subject string, at time.Time) error {
 	err := db.tx(ctx, func(tx pgx.Tx) error {
 		if err := checkX402(ctx, tx, subject, at); err != nil {
 			return err
@@ -196,7 +196,7 @@ func (db *DB) RetryX402(ctx context.Context, f task.Fence, subject string, at ti
 }
 
 // CheckX402Terms schedules an immediate run that checks whether the settings match the token's domain.
-func (db *DB) CheckX402Terms(ctx context.Context) error {
+func (db PaymentStore) CheckX402Terms(ctx context.Context) error {
 	// Uses the database's clock: a run that was due long ago would look as if no worker had started it.
 	err := db.tx(ctx, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, `select x402_check(@subject, clock_timestamp())`, pgx.NamedArgs{"subject": X402SubjectTerms})
@@ -210,7 +210,7 @@ func (db *DB) CheckX402Terms(ctx context.Context) error {
 
 // SaveX402Terms records the check of the token's contract and schedules the next one. It also deletes reservations whose holders died
 // before they asked a facilitator to settle.
-func (db *DB) SaveX402Terms(ctx context.Context, f task.Fence, t X402Terms, again time.Time) error {
+func (db PaymentStore) SaveX402Terms(ctx context.Context, f task.Fence, t X402Terms, again time.Time) error {
 	err := db.tx(ctx, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, `
 			insert into x402_terms (chain_id, asset, name, version, ok, detail)

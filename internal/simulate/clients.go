@@ -97,7 +97,7 @@ func (c *clients) ask(ctx context.Context) error {
 		return nil
 	}
 	r, key := c.r, one(c.dice, c.keys)
-	charger := postgres.NewCharger(r.api)
+	charger := postgres.NewCharger(r.api.KeyStore)
 	for range 1 + c.dice.IntN(4) {
 		c.n++
 		q := postgres.Charge{

@@ -217,7 +217,7 @@ func TestABalanceMayOnlyFallBelowZeroByAReversal(t *testing.T) {
 	c.chain.Commit()
 	c.chain.Commit()
 	c.want("granted", us.claims(tx), 200, "")
-	charger := postgres.NewCharger(c.api)
+	charger := postgres.NewCharger(c.api.KeyStore)
 	spend := func(price accounts.Micros) string {
 		t.Helper()
 		out, err := charger.Charge(t.Context(), postgres.Charge{KeyID: us.id, Price: price, Endpoint: "/picks", RequestID: "r"})
