@@ -164,6 +164,7 @@ func New(o Options) *Server {
 	s.handleGet(public, "/api/signals/{id}/forecasts/{period}", s.forecastsOf)
 	s.handleGet(public, "/api/signals/{id}/scorecard", s.scorecard)
 	s.handleGet(public, "/api/calendar", s.calendar)
+	s.handleGet(public, "/api/compare", s.compare)
 	if o.Publications != nil {
 		s.handleGet(public, "/api/v1/info", s.info)
 	}

@@ -155,6 +155,7 @@ var guides = []link{
 	{"/economic-events", "Economic events", "macro figures with analysis"},
 	{"/digest", "Digest", "the week in one page"},
 	{"/calendar", "Calendar", "when the next figures are published; also /calendar.ics"},
+	{"/compare", "Compare", "two signals as z-scores, their correlation at a lag and its interval"},
 	{"/status", "Status", "freshness of every signal, state of the witnesses"},
 	{"/changelog", "Changelog", "what changed, newest first"},
 	{"/terms", "Terms", "terms of use, licences of the data"},

@@ -79,6 +79,7 @@ func (d *Discovery) links(b *strings.Builder, s site) {
 		{"/api/signals", "Signals", "the catalog of the live signals, no key"},
 		{"/api/v1/info", "Info", "prices, billing model, languages, state of the chain, no key"},
 		{"/api/calendar", "Calendar", "the next releases with their forecasts, no key; /calendar.ics for calendar programs"},
+		{"/api/compare?first=crack-spread-321&second=hormuz-transit", "Compare", "two signals as z-scores, their correlation at a lag and its interval, no key"},
 		{"/api/v1/verify/picks", "Hash chain", "every announced pick with its hash, recomputed, no key"},
 	}
 	if d.o.Sells {

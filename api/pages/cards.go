@@ -93,7 +93,7 @@ func (p *Pages) signalCardImage(s *view.Signal) (*view.Document, error) {
 
 // researchCard returns the image of a company.
 func (p *Pages) researchCard(r view.Research) (*view.Document, error) {
-	l := localizer{picks.English}
+	l := localizer{Lang: picks.English}
 	c := card.Card{Kicker: l.Sector(r.Sector) + ", " + l.Country(r.Country), Title: r.Name, Value: r.Ticker}
 	if r.Pick != nil {
 		if r.Pick.ReturnFromEntryPct != nil && r.Pick.EntryDate != nil {
@@ -109,7 +109,7 @@ func (p *Pages) researchCard(r view.Research) (*view.Document, error) {
 
 // pickCard returns the image of a pick as it was announced.
 func (p *Pages) pickCard(k view.Pick) (*view.Document, error) {
-	l := localizer{picks.English}
+	l := localizer{Lang: picks.English}
 	c := card.Card{
 		Kicker: "The pick of " + l.Date(k.Date), Title: k.Name, Value: k.Ticker, Unit: "at " + k.Price + " " + k.Currency,
 		Foot: "SHA-256 " + short(k.Hash),

@@ -46,7 +46,7 @@ func (p *Pages) events(_ context.Context, r request) (*view.Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	body := eventsBody{localizer: localizer{lang}}
+	body := eventsBody{localizer: localizer{Lang: lang}}
 	body.Tabs = eventTabs(body.localizer, r.path)
 	if !r.whole(pricedEvents) {
 		if body.Events, err = r.sampleEvent(lang, p.o.View.Now()); err != nil {
@@ -113,7 +113,7 @@ func (p *Pages) economy(_ context.Context, r request) (*view.Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	body := economyBody{localizer: localizer{lang}}
+	body := economyBody{localizer: localizer{Lang: lang}}
 	body.Tabs = eventTabs(body.localizer, r.path)
 	var next string
 	body.Events, next, err = list[view.EconomicEvent](r.published.EconomicEvents(view.ListQuery{Lang: lang, Limit: perPage, Cursor: r.text("cursor")}))
@@ -148,7 +148,7 @@ func (p *Pages) digest(_ context.Context, r request) (*view.Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	body := digestBody{localizer: localizer{lang}}
+	body := digestBody{localizer: localizer{Lang: lang}}
 	body.Tabs = eventTabs(body.localizer, r.path)
 	doc, err := r.published.LatestDigest(lang)
 	if body.Digest, _, err = data[view.Digest](doc, err); err != nil {

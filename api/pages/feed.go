@@ -64,7 +64,7 @@ func (p *Pages) feed(_ context.Context, r request) (*view.Document, error) {
 		Links: []atomLink{{"self", "application/atom+xml", home + "/picks.atom"}, {"alternate", "text/html", home + "/picks"}},
 	}
 	var newest time.Time
-	public := r.public(localizer{picks.English})
+	public := r.public(localizer{Lang: picks.English})
 	for _, k := range list {
 		if k.AnnouncedAt == nil {
 			continue

@@ -55,7 +55,7 @@ func (p *Pages) home(_ context.Context, r request) (*view.Document, error) {
 		return nil, nil
 	}
 	body := homeBody{
-		localizer: localizer{picks.English}, Published: r.published != nil, Verify: p.has("/verify"), Docs: p.has("/docs"), Dashboard: p.o.Dashboard, Record: r.record,
+		localizer: localizer{Lang: picks.English}, Published: r.published != nil, Verify: p.has("/verify"), Docs: p.has("/docs"), Dashboard: p.o.Dashboard, Record: r.record,
 	}
 	if r.published != nil {
 		var err error

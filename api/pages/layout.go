@@ -54,7 +54,7 @@ func (p *Pages) layout(s site, address string) layout { return p.layoutIn(picks.
 // layoutIn returns the layout in a language.
 func (p *Pages) layoutIn(lang picks.Lang, s site, address string) layout {
 	l := layout{
-		localizer: localizer{lang}, Canonical: p.o.PublicURL + address, Style: p.staticAddress("style.css"), Icon: p.staticAddress("icon.svg"),
+		localizer: localizer{Lang: lang}, Canonical: p.o.PublicURL + address, Style: p.staticAddress("style.css"), Icon: p.staticAddress("icon.svg"),
 	}
 	switch p.o.World {
 	case view.WorldSandbox:
@@ -99,7 +99,7 @@ func (p *Pages) navigate(l *layout, address string) {
 		l.Account = &n
 	}
 	for _, n := range []navigation{
-		link(true, "method", "/method"), link(true, "calendar", "/calendar"), link(true, "status", "/status"), link(true, "changelog", "/changelog"), link(true, "terms", "/terms"),
+		link(true, "method", "/method"), link(true, "compare", "/compare"), link(true, "calendar", "/calendar"), link(true, "status", "/status"), link(true, "changelog", "/changelog"), link(true, "terms", "/terms"),
 		link(published, "feed", "/picks.atom"), link(true, "catalog", "/api/signals"),
 	} {
 		if n.Name != "" && (p.has(n.Address) || strings.HasPrefix(n.Address, "/api/")) {
@@ -112,7 +112,7 @@ func (p *Pages) navigate(l *layout, address string) {
 }
 
 // translated are the pages that exist in every language.
-var translated = map[string]bool{"/picks": true, "/events": true, "/economic-events": true, "/digest": true}
+var translated = map[string]bool{"/picks": true, "/events": true, "/economic-events": true, "/digest": true, "/compare": true}
 
 // current reports how a page relates to the target of a link: "page" if it is the target, "true" if it is below the target.
 func current(link, address string) string {

@@ -34,7 +34,7 @@ func (p *Pages) portfolio(_ context.Context, r request) (*view.Document, error) 
 	if st == nil {
 		return nil, nil
 	}
-	body := portfolioBody{localizer: localizer{"en"}}
+	body := portfolioBody{localizer: localizer{Lang: "en"}}
 	l := p.layout(r.site, r.path)
 	l.Title = "Portfolio" + suffix
 	l.Description = "The model portfolio of all picks against its benchmark: return, drawdown, positions, sectors and regions. Percentages only."

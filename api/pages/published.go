@@ -98,7 +98,7 @@ func (p *Pages) picksPage(_ context.Context, r request) (*view.Document, error) 
 	if err != nil {
 		return nil, err
 	}
-	body := picksBody{localizer: localizer{lang}, Record: r.record}
+	body := picksBody{localizer: localizer{Lang: lang}, Record: r.record}
 	older := len(r.published.LatestPicks(view.PublicPicks+1, lang).Picks) > view.PublicPicks
 	limited := older && !r.whole(pricedPicks)
 	status := ""

@@ -60,14 +60,14 @@ func (p *Pages) research(ctx context.Context, r request) (*view.Document, error)
 		if own := "/research/" + research.Ticker + cardName; r.path != own || len(r.query) > 0 {
 			return nil, &view.Moved{To: own}
 		}
-		if !r.all && !r.public(localizer{lang})[research.Pick.Seq] {
+		if !r.all && !r.public(localizer{Lang: lang})[research.Pick.Seq] {
 			research.Pick.ReturnPct, research.Pick.ReturnFromEntryPct, research.Pick.EntryDate = nil, nil, nil
 		}
 		return p.researchCard(*research)
 	}
 	r.path = "/research/" + research.Ticker // for any of its tickers, in any letter case
 	r.seen.path = r.path
-	body := researchBody{localizer: localizer{lang}, Research: *research, Text: markdown(minus(research.FullResearch)), Numbers: r.whole(pricedResearch)}
+	body := researchBody{localizer: localizer{Lang: lang}, Research: *research, Text: markdown(minus(research.FullResearch)), Numbers: r.whole(pricedResearch)}
 	body.Dates = r.published.PickDatesOf(research.Ticker)
 	body.Return = body.Numbers || research.Pick != nil && r.public(body.localizer)[research.Pick.Seq]
 	if !body.Return {
@@ -141,7 +141,7 @@ func (p *Pages) pickPage(ctx context.Context, r request) (*view.Document, error)
 		}
 		return p.pickCard(announced.Pick)
 	}
-	body := researchBody{localizer: localizer{lang}, Announced: announced}
+	body := researchBody{localizer: localizer{Lang: lang}, Announced: announced}
 	if announced.Research != nil {
 		body.Research, body.Text = *announced.Research, markdown(minus(announced.Research.FullResearch))
 		body.Numbers = r.whole(pricedResearch)

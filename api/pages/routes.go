@@ -81,6 +81,7 @@ func (p *Pages) table() (whole, below map[string]page) {
 	whole = map[string]page{
 		"/": p.home, cardName: p.homeCard, "/docs": p.docs, "/status": p.status, "/terms": p.terms, "/changelog": p.changelog, "/changelog.json": p.changelogJSON,
 		"/method": p.methodPage, "/calendar": p.calendarPage, calendarName: p.calendarFile,
+		"/compare": p.compare,
 	}
 	below = map[string]page{"/signals/": p.signalPage, "/problems/": p.problem, "/embed/": p.embed, "/evidence/": p.evidence}
 	if p.o.Publications != nil {
@@ -122,7 +123,7 @@ type rendered struct {
 }
 
 // parameters are the query parameters that pages read. Other parameters, as in links from other sites, do not change the page.
-var parameters = []string{"as_of", "cursor", "from", "lang", "min_severity", "range", "status", "to"}
+var parameters = []string{"as_of", "cursor", "first", "from", "lag", "lang", "min_severity", "range", "second", "status", "to"}
 
 // maxRendered bounds the cached pages of a state. Beyond that, pages are rendered for each request.
 const maxRendered = 512

@@ -26,7 +26,7 @@ func TestEveryWordIsThereInEveryLanguage(t *testing.T) {
 		}
 	}
 	for lang, want := range map[picks.Lang]string{"es": "Selecciones", "en": "Picks", "pt": "Seleções", "hi": "चयन"} {
-		if got := (localizer{lang}).T("picks"); got != want {
+		if got := (localizer{Lang: lang}).T("picks"); got != want {
 			t.Errorf("%s: %q, want %q", lang, got, want)
 		}
 	}
@@ -43,7 +43,7 @@ func TestNumbersAreGroupedAsTheLanguageDoes(t *testing.T) {
 	for lang, want := range tests {
 		t.Run(string(lang), func(t *testing.T) {
 			t.Parallel()
-			l := localizer{lang}
+			l := localizer{Lang: lang}
 			if got := l.Num(new(1234567.89), 1); got != want.million {
 				t.Errorf("a million: %q, want %q", got, want.million)
 			}
@@ -58,7 +58,7 @@ func TestNumbersAreGroupedAsTheLanguageDoes(t *testing.T) {
 			}
 		})
 	}
-	l := localizer{picks.English}
+	l := localizer{Lang: picks.English}
 	for in, want := range map[string]string{"2026-11-20": "2026-11-20", "sector.Energy": "sector.Energy", "1.2.3": "1.2.3", "": "", "0.50": "0.50"} {
 		if got := l.Fact(in); got != want {
 			t.Errorf("the fact %q is %q, want %q", in, got, want)
@@ -77,17 +77,17 @@ func TestDatesAreWrittenOut(t *testing.T) {
 	for lang, want := range map[picks.Lang]string{
 		"es": "20 de noviembre de 2026", "en": "November 20, 2026", "pt": "20 de novembro de 2026", "hi": "20 नवंबर 2026",
 	} {
-		if got := (localizer{lang}).Date("2026-11-20"); got != want {
+		if got := (localizer{Lang: lang}).Date("2026-11-20"); got != want {
 			t.Errorf("%s: %q, want %q", lang, got, want)
 		}
-		if got := (localizer{lang}).Date(&at); got != want {
+		if got := (localizer{Lang: lang}).Date(&at); got != want {
 			t.Errorf("%s, an instant: %q, want %q", lang, got, want)
 		}
 	}
-	if got := (localizer{"hi"}).Country("US"); got != "संयुक्त राज्य" {
+	if got := (localizer{Lang: "hi"}).Country("US"); got != "संयुक्त राज्य" {
 		t.Errorf("a country in Hindi is %q", got)
 	}
-	if got := (localizer{"es"}).Sector("Technology"); got != "Tecnología" {
+	if got := (localizer{Lang: "es"}).Sector("Technology"); got != "Tecnología" {
 		t.Errorf("a sector in Spanish is %q", got)
 	}
 }

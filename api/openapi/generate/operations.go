@@ -226,6 +226,14 @@ func signalEndpoints() []route {
 			answers:     []answer{ok("The list.", cached, body[view.Calendar]("")), unchanged},
 			codes:       append([]string{view.CodeInvalidParameter, view.CodeRateLimited}, reads...),
 		},
+		{
+			id: "compareSignals", method: http.MethodGet, path: "/api/compare", tag: "Signals",
+			summary:     "Compare two signals",
+			description: "The z-scores of two signals by weeks, or by months if one of them is monthly, with their correlation at a lag. The interval allows for the persistence of both: neighbouring values repeat each other, so many pairs count as few independent ones.",
+			takes:       []string{"first", "second", "lag", "from_instant", "to_instant", "as_of", "lang"},
+			answers:     []answer{ok("The comparison.", cached, body[view.Comparison]("")), unchanged},
+			codes:       append([]string{view.CodeInvalidParameter, view.CodeInvalidLang, view.CodeRateLimited}, reads...),
+		},
 	}
 }
 

@@ -21,7 +21,7 @@ class Plot {
     this.panels = [...figure.querySelectorAll(":scope > svg[data-from]")].map((svg, i) => this.panel(svg, columns[i]));
     if (!this.panels.length) return;
     const decimals = Number(d.decimals);
-    const format = new Intl.NumberFormat("en", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
+    const format = new Intl.NumberFormat(document.documentElement.lang, { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
     this.shown = (cell) => {
       const v = number(cell) / Number(d.per || 1);
       if (Number.isNaN(v)) return "unknown";
@@ -66,7 +66,8 @@ class Plot {
     if (inside) return JSON.parse(inside.textContent);
     const answer = await fetch(this.figure.dataset.points);
     if (!answer.ok) throw new Error(answer.statusText);
-    return rows(await answer.text());
+    if (!/json/.test(answer.headers.get("Content-Type"))) return rows(await answer.text());
+    return (await answer.json()).data.map((pair) => ({ observed_at: pair.period, ...pair }));
   }
 
   load() {
@@ -231,8 +232,8 @@ class Plot {
     if (row.uncertainty_lo) rest.push(`interval ${this.shown(row.uncertainty_lo)} to ${this.shown(row.uncertainty_hi)}`);
     if (row.baseline_value) rest.push(`baseline ${this.shown(row.baseline_value)}`);
     if (row.z_score) rest.push(`z ${number(row.z_score).toFixed(2).replace("-", "−")}`);
-    for (const pair of d.also?.split(",") ?? []) {
-      const [name, column] = pair.split(":");
+    for (const pair of d.also?.split("|") ?? []) {
+      const [, name, column] = pair.match(/^(.*):(.*)$/);
       rest.push(`${name} ${this.shown(row[column])}${d.unit}`);
     }
     if (row.revised === "true") rest.push("revised");

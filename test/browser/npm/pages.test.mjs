@@ -170,6 +170,31 @@ test("a plot shows the next forecast as a fan, its grades, and what was first pu
   });
 });
 
+test("two signals are compared with a form, without a script and in another language, as the API does", async () => {
+  await visit("/compare", { javaScriptEnabled: false }, async (page) => {
+    await page.getByLabel("First signal").selectOption("hormuz-transit");
+    await page.getByLabel("Second signal", { exact: true }).selectOption("crack-spread-321");
+    await page.getByLabel("Second signal later by (weeks)").fill("2");
+    await page.getByRole("button", { name: "Show" }).click();
+    await page.waitForURL(/second=crack-spread-321/);
+    const { text: said } = await json("/api/compare?first=hormuz-transit&second=crack-spread-321&lag=2");
+    assert.equal((await page.locator("#result p").allInnerTexts()).join(" "), said);
+    assert.match(said, /as much as \d+ independent weeks/);
+    for (const plot of ["#plot-compare", "#plot-scatter", "#plot-lags"]) assert.equal(await page.locator(plot).count(), 1, plot);
+    await page.getByRole("link", { name: "Português" }).click();
+    await page.waitForURL(/lang=pt/);
+    assert.match(await text(page, "#result"), /semanas independentes/);
+    assert.equal(await page.locator("#lag").inputValue(), "2");
+  });
+  await visit("/compare?lang=es", { hasTouch: true, viewport: { width: 390, height: 844 } }, async (page) => {
+    await page.locator("#plot-compare").scrollIntoViewIfNeeded();
+    const box = await page.locator("#plot-compare").boundingBox();
+    await page.touchscreen.tap(box.x + box.width / 2, box.y + 80);
+    await page.locator(".tip b").waitFor();
+    assert.match(await text(page, ".tip"), /^\d{4}-\d\d-\d\d −?\d+,\d\d/);
+  });
+});
+
 test("the calendar lists what is expected, and is a file for calendar programs", async () => {
   await visit("/", { javaScriptEnabled: false }, async (page) => {
     await page.getByRole("link", { name: "Calendar", exact: true }).click();

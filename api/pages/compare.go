@@ -1,0 +1,233 @@
+package pages
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"html/template"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"tidemark/api/pages/plot"
+	"tidemark/api/view"
+	"tidemark/signals"
+)
+
+// compareBody is the content of the page that compares two signals.
+type compareBody struct {
+	localizer
+
+	Comparison *view.Comparison
+	Signals    []*view.Signal
+	// From, To and AsOf are the values of the form's fields. Today is the last day that can be selected.
+	From, To, AsOf, Today string
+	// Time has both z-scores over time, Scatter one against the other, and Lags the correlation by lag.
+	Time, Scatter, Lags template.HTML
+	// Newest are the newest pairs, newest first.
+	Newest []view.ComparedPair
+	// JSON is the URL of the same data.
+	JSON string
+}
+
+// Lagged reports how many lags are compared.
+func (compareBody) Lagged() string { return strconv.Itoa(2*signals.MaxLag + 1) }
+
+// Said fills the gaps of a text.
+func (compareBody) Said(format string, args ...any) string { return fmt.Sprintf(format, args...) }
+
+// Lagging writes a lag with its sign.
+func (compareBody) Lagging(lag int) string {
+	if lag < 0 {
+		return "−" + strconv.Itoa(-lag)
+	}
+	return strconv.Itoa(lag)
+}
+
+// Z writes a z-score.
+func (b compareBody) Z(v float64) string { return b.Num(&v, 2) }
+
+// Range writes an interval.
+func (b compareBody) Range(a view.ComparisonAtLag) string {
+	if a.Interval == nil {
+		return b.T("unknown")
+	}
+	return b.Said(b.T("compare.to range"), b.Z(a.Interval.Lo), b.Z(a.Interval.Hi))
+}
+
+// compare shows two signals beside each other. Without a choice it compares the first two that are not monthly.
+func (p *Pages) compare(ctx context.Context, r request) (*view.Document, error) {
+	if r.signals == nil || len(r.signals.Signals) < 2 {
+		return nil, nil
+	}
+	lang, err := r.lang()
+	if err != nil {
+		return nil, err
+	}
+	query, err := r.comparison()
+	if err != nil {
+		return nil, err
+	}
+	asOf, err := r.day("as_of", p.o.View.Now())
+	if err != nil {
+		return nil, err
+	}
+	query.Lang = lang
+	body := compareBody{
+		localizer: localizer{Lang: lang}, Signals: r.signals.Signals, From: dayOrNone(query.From), To: dayOrNone(query.To), AsOf: dayOrNone(asOf),
+		Today: p.o.View.Now().UTC().Format(time.DateOnly),
+	}
+	if !asOf.IsZero() {
+		query.AsOf = endOf(asOf)
+	}
+	if !query.To.IsZero() {
+		query.To = endOf(query.To)
+	}
+	if body.Comparison, err = p.o.View.Compare(ctx, query); err != nil {
+		return nil, err
+	}
+	body.draw()
+	body.JSON = fmt.Sprintf("/api/compare?first=%s&second=%s&lag=%d", body.Comparison.First.ID, body.Comparison.Second.ID, body.Comparison.Result.Lag)
+	for _, parameter := range [][2]string{{"from", body.From}, {"to", body.To}, {"as_of", body.AsOf}, {"lang", string(lang)}} {
+		if parameter[1] != "" {
+			body.JSON += "&" + parameter[0] + "=" + parameter[1]
+		}
+	}
+
+	l := p.layoutIn(lang, r.site, r.path)
+	l.Title = body.Comparison.First.Name + " · " + body.Comparison.Second.Name + suffix
+	l.Description = body.Comparison.Text
+	l.JSON = body.JSON
+	l.Scripts = []string{p.staticAddress("plot.js")}
+	l.Body = body
+	p.inLanguages(&l, r)
+	return p.document("compare", l, time.Time{}), nil
+}
+
+// months is 1 for a monthly signal, otherwise 0.
+func months(s *view.Signal) int {
+	if s.Definition.Frequency == "monthly" {
+		return 1
+	}
+	return 0
+}
+
+// comparison reads what is compared.
+func (r request) comparison() (out view.ComparisonRequest, err error) {
+	all := slices.Clone(r.signals.Signals)
+	slices.SortStableFunc(all, func(a, b *view.Signal) int { // two that have weeks to compare come first
+		return cmp.Compare(months(a), months(b))
+	})
+	named := func(name string, absent *view.Signal) (*view.Signal, error) {
+		id := r.text(name)
+		if id == "" {
+			return absent, nil
+		}
+		if s := r.signals.Signal(id); s != nil {
+			return s, nil
+		}
+		return nil, invalid("%s is not the id of a signal.", name)
+	}
+	if out.First, err = named("first", all[0]); err != nil {
+		return out, err
+	}
+	other := all[0]
+	if out.First == other {
+		other = all[1]
+	}
+	if out.Second, err = named("second", other); err != nil {
+		return out, err
+	}
+	if out.First == out.Second {
+		return out, invalid("first and second are the same signal.")
+	}
+	if text := r.text("lag"); text != "" {
+		if out.Lag, err = strconv.Atoi(text); err != nil || out.Lag < -signals.MaxLag || out.Lag > signals.MaxLag {
+			return out, invalid("lag is not a whole number from %d to %d.", -signals.MaxLag, signals.MaxLag)
+		}
+	}
+	if out.From, err = r.bound("from"); err != nil {
+		return out, err
+	}
+	if out.To, err = r.bound("to"); err != nil {
+		return out, err
+	}
+	if !out.From.IsZero() && !out.To.IsZero() && out.To.Before(out.From) {
+		return out, invalid("to lies before from.")
+	}
+	return out, nil
+}
+
+// draw draws the figures.
+func (b *compareBody) draw() {
+	data := b.Comparison.Data
+	n := len(data)
+	first, second := make([]float64, n), make([]float64, n)
+	for i, p := range data {
+		first[i], second[i] = p.First, p.Second
+	}
+	for i := n - 1; i >= 0 && len(b.Newest) < newest; i-- {
+		b.Newest = append(b.Newest, data[i])
+	}
+	if n > 0 {
+		x, one, two := comparedLines(b.Comparison)
+		b.Time = template.HTML(plot.Figure{
+			ID: "plot-compare", Title: b.Comparison.First.Name + " · " + b.Comparison.Second.Name, Description: b.Comparison.Text, Height: 260,
+			From: time.Unix(int64(x[0]), 0).UTC(), To: time.Unix(int64(x[len(x)-1]), 0).UTC(), Rules: []float64{0},
+			Marks: []plot.Mark{reducedLine("second", x, two), reducedLine("", x, one)},
+		}.SVG())
+		b.Scatter = template.HTML(plot.Plane{
+			ID: "plot-scatter", Title: b.T("compare.scatter"), Description: b.Comparison.Text, Height: 320, Points: true,
+			X: first, Y: second,
+		}.SVG())
+	}
+	lags := plot.Plane{ID: "plot-lags", Title: b.T("compare.by lag"), Description: b.Said(b.T("compare.by lag note"), b.Lagged()), Height: 220}
+	for _, a := range b.Comparison.ByLag {
+		if a.Correlation == nil {
+			continue
+		}
+		lo, hi := *a.Correlation, *a.Correlation
+		if a.Interval != nil {
+			lo, hi = a.Interval.Lo, a.Interval.Hi
+		}
+		lags.X, lags.Y, lags.Lo, lags.Hi = append(lags.X, float64(a.Lag)), append(lags.Y, *a.Correlation), append(lags.Lo, lo), append(lags.Hi, hi)
+		if a.Lag == b.Comparison.Result.Lag {
+			lags.Chosen = len(lags.X)
+		}
+	}
+	if len(lags.X) > 0 {
+		b.Lags = template.HTML(lags.SVG())
+	}
+}
+
+// comparedLines returns the columns of the plot over time. In the middle of a gap of more than two periods it adds a point without values,
+// which interrupts the lines.
+func comparedLines(c *view.Comparison) (x, first, second []float64) {
+	const day = 24 * 60 * 60
+	longest := 2.0 * 7 * day
+	if c.Period == "month" {
+		longest = 2 * 31 * day
+	}
+	for _, p := range c.Data {
+		at, err := time.Parse(time.DateOnly, p.Period)
+		if err != nil {
+			continue // the view writes valid dates only
+		}
+		now := float64(at.Unix())
+		if n := len(x); n > 0 && now-x[n-1] > longest {
+			x, first, second = append(x, (now+x[n-1])/2), append(first, math.NaN()), append(second, math.NaN())
+		}
+		x, first, second = append(x, now), append(first, p.First), append(second, p.Second)
+	}
+	return x, first, second
+}
+
+// reducedLine is a line of the points that are visible.
+func reducedLine(class string, x, y []float64) plot.Line {
+	line := plot.Line{Class: class}
+	for _, i := range plot.Reduce(x, y, stretches) {
+		line.X, line.Y = append(line.X, x[i]), append(line.Y, y[i])
+	}
+	return line
+}

@@ -1,0 +1,97 @@
+package api_test
+
+import (
+	"encoding/json"
+	"html"
+	"math"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"tidemark/signals"
+)
+
+// comparison is what the tests read of an answer.
+type comparison struct {
+	Text   string
+	Lang   string
+	Period string
+	Result struct {
+		Lag, N      int
+		EffectiveN  *float64 `json:"effective_n"`
+		Correlation *float64
+		Interval    *struct{ Level, Lo, Hi float64 }
+	}
+	ByLag []json.RawMessage `json:"by_lag"`
+	Data  []struct {
+		Period        string
+		First, Second float64
+	}
+}
+
+func TestTwoSignalsAreComparedInTheAPIAndOnAPageInEveryLanguage(t *testing.T) {
+	t.Parallel()
+	s := told(t)
+	const query = "?first=crack-spread-321&second=hormuz-transit&lag=1"
+	for _, lang := range []string{"en", "es", "pt", "hi"} {
+		answer := s.ask(http.MethodGet, "/api/compare"+query+"&lang="+lang)
+		var c comparison
+		if err := json.Unmarshal(answer.body, &c); err != nil || answer.StatusCode != http.StatusOK || answer.Header.Get("Content-Language") != lang {
+			t.Fatalf("%s: %s: %v", answer.Status, answer.body, err)
+		}
+		if c.Lang != lang || c.Text == "" || c.Period != "week" || c.Result.Lag != 1 || len(c.ByLag) != 2*signals.MaxLag+1 || c.Result.N != len(c.Data) {
+			t.Errorf("the comparison in %s is %+v", lang, c)
+		}
+		page := s.ask(http.MethodGet, "/compare"+query+"&lang="+lang, "Accept", browser)
+		if body := html.UnescapeString(string(page.body)); page.StatusCode != http.StatusOK || !strings.Contains(body, c.Text) || !strings.Contains(body, `<html lang="`+lang+`">`) {
+			t.Errorf("the page in %s, %s, does not say %q", lang, page.Status, c.Text)
+		}
+	}
+	if a := s.ask(http.MethodGet, "/compare", "Accept", browser); a.StatusCode != http.StatusOK {
+		t.Errorf("the page without a choice: %s", a.Status)
+	}
+	for _, wrong := range []string{
+		"", "?first=crack-spread-321", "?first=crack-spread-321&second=crack-spread-321", "?first=crack-spread-321&second=none",
+		query + "&lag=13", query + "&lag=x", query + "&from=2026-02-01&to=2026-01-01", query + "&as_of=2126-01-01",
+	} {
+		if strings.HasPrefix(wrong, query) {
+			wrong = strings.Replace(wrong, "&lag=1&", "&", 1)
+		}
+		if a := s.ask(http.MethodGet, "/api/compare"+wrong); a.StatusCode != http.StatusBadRequest {
+			t.Errorf("/api/compare%s: %s", wrong, a.Status)
+		}
+		if wrong == "" || wrong == "?first=crack-spread-321" {
+			continue // the page chooses
+		}
+		if a := s.ask(http.MethodGet, "/compare"+wrong, "Accept", browser); a.StatusCode != http.StatusBadRequest {
+			t.Errorf("/compare%s: %s", wrong, a.Status)
+		}
+	}
+}
+
+// The statistic can be recomputed from the pairs of the answer.
+func TestAComparisonIsRecomputedFromItsOwnPairs(t *testing.T) {
+	t.Parallel()
+	s := told(t)
+	var c comparison
+	answer := s.ask(http.MethodGet, "/api/compare?first=crack-spread-321&second=hormuz-transit")
+	if err := json.Unmarshal(answer.body, &c); err != nil {
+		t.Fatal(err)
+	}
+	var first, second []signals.Reading
+	for _, p := range c.Data {
+		at, err := time.Parse(time.DateOnly, p.Period)
+		if err != nil {
+			t.Fatal(err)
+		}
+		first, second = append(first, signals.Reading{At: at, Z: p.First}), append(second, signals.Reading{At: at, Z: p.Second})
+	}
+	want := signals.Compare(first, second, false, 0).Chosen
+	same := func(got *float64, want float64) bool {
+		return got == nil && math.IsNaN(want) || got != nil && math.Abs(*got-want) < 1e-6
+	}
+	if !same(c.Result.Correlation, want.R) || !same(c.Result.EffectiveN, want.Effective) || (c.Result.Interval == nil) != math.IsNaN(want.Lo) {
+		t.Errorf("the answer has %v of %v pairs, want %+v", c.Result.Correlation, c.Result.EffectiveN, want)
+	}
+}
