@@ -20,14 +20,15 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	key, sees := s.visitor(r)
-	page, err := s.o.Pages.Page(r.Context(), r.URL, sees)
+	visitor := view.Visitor{Lang: preferred(r.Header["Accept-Language"]), Sees: sees}
+	page, err := s.o.Pages.Page(r.Context(), r.URL, visitor)
 	if err == nil && page != nil && len(page.Paid) > 0 {
-		page, err = s.sellPage(w, r, *key, page)
+		page, err = s.sellPage(w, r, *key, page, visitor)
 	}
 	if refusal := (*view.Refusal)(nil); errors.As(err, &refusal) {
 		return &problemError{code: refusal.Code, detail: refusal.Detail}
 	}
-	if moved := (*view.Moved)(nil); errors.As(err, &moved) {
+	if moved := (*view.Moved)(nil); errors.As(err, &moved) { // the target does not depend on the language
 		w.Header().Set("Cache-Control", view.CachePublic)
 		w.Header().Set("Location", moved.To)
 		w.WriteHeader(http.StatusPermanentRedirect)
@@ -41,6 +42,9 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) error {
 			return err // it may exist once the signals are loaded
 		}
 		return s.notFound(w, r)
+	}
+	if page.Negotiated {
+		w.Header().Add("Vary", "Accept-Language")
 	}
 	if !page.Differs {
 		reply(w, r, page.Document)
@@ -111,7 +115,7 @@ func opened(h http.Header) bool {
 
 // sellPage charges for each part of a page, as the API does, and returns the page with the paid parts. The same key can load the same page
 // again for ten minutes without a new charge, even in two tabs at once.
-func (s *Server) sellPage(w http.ResponseWriter, r *http.Request, key postgres.Key, page *view.Page) (*view.Page, error) {
+func (s *Server) sellPage(w http.ResponseWriter, r *http.Request, key postgres.Key, page *view.Page, visitor view.Visitor) (*view.Page, error) {
 	if err := s.limited(w, r, "key", key.PublicID, s.billing.KeyRate); err != nil {
 		return nil, err
 	}
@@ -134,7 +138,8 @@ func (s *Server) sellPage(w http.ResponseWriter, r *http.Request, key postgres.K
 	if refusal == nil {
 		return page, nil
 	}
-	less, err := s.o.Pages.Page(r.Context(), r.URL, paid)
+	visitor.Sees = paid
+	less, err := s.o.Pages.Page(r.Context(), r.URL, visitor)
 	if less == nil || err != nil {
 		return nil, refusal // the page does not exist without the part
 	}

@@ -36,7 +36,7 @@ func TestPagesAboutPicks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		page, err := site.Page(t.Context(), u, nil)
+		page, err := site.Page(t.Context(), u, view.Visitor{})
 		if page == nil {
 			return nil, err
 		}

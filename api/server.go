@@ -23,9 +23,9 @@ import (
 
 // Pages serves the same views as HTML. Package pages implements it.
 type Pages interface {
-	// Page returns the page at an address for a visitor who may see the data of some endpoints (paths below /api/v1). It returns nil if the
-	// page does not exist. A *view.Refusal error is the client's fault. A *view.Moved error contains the page's canonical address.
-	Page(ctx context.Context, address *url.URL, sees []string) (*view.Page, error)
+	// Page returns the page at an address for a visitor. It returns nil if the page does not exist. A *view.Refusal error is the client's
+	// fault. A *view.Moved error contains the page's canonical address.
+	Page(ctx context.Context, address *url.URL, v view.Visitor) (*view.Page, error)
 	// Problem returns the HTML of a problem.
 	Problem(p view.Problem) []byte
 	// Dashboard returns the HTML of the page that manages a key.

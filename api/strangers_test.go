@@ -180,7 +180,7 @@ func TestACompanyHasOnePicture(t *testing.T) {
 	}
 	again := func() *view.Document {
 		u := &url.URL{Path: "/research/ACME/card.png"}
-		doc, err := site.Page(t.Context(), u, nil)
+		doc, err := site.Page(t.Context(), u, view.Visitor{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -20,7 +20,7 @@ import (
 // Pages are the HTML pages. Package pages implements it.
 type Pages interface {
 	// Page returns the page at an address for a visitor who may see the data of some endpoints, or nil if the page does not exist.
-	Page(ctx context.Context, address *url.URL, sees []string) (*view.Page, error)
+	Page(ctx context.Context, address *url.URL, v view.Visitor) (*view.Page, error)
 }
 
 // Options configure what the documents describe.
@@ -177,6 +177,6 @@ func (d *Discovery) has(path string) bool {
 	if d.o.Pages == nil {
 		return false
 	}
-	doc, err := d.o.Pages.Page(context.Background(), &url.URL{Path: path}, nil)
+	doc, err := d.o.Pages.Page(context.Background(), &url.URL{Path: path}, view.Visitor{})
 	return err == nil && doc != nil
 }

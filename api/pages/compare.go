@@ -75,7 +75,7 @@ func (p *Pages) compare(ctx context.Context, r request) (*view.Document, error) 
 	}
 	query.Lang = lang
 	body := compareBody{
-		localizer: localizer{Lang: lang}, Signals: r.signals.Signals, From: dayOrNone(query.From), To: dayOrNone(query.To), AsOf: dayOrNone(asOf),
+		localizer: r.local(lang), Signals: r.signals.Signals, From: dayOrNone(query.From), To: dayOrNone(query.To), AsOf: dayOrNone(asOf),
 		Today: p.o.View.Now().UTC().Format(time.DateOnly),
 	}
 	if !asOf.IsZero() {
@@ -95,7 +95,7 @@ func (p *Pages) compare(ctx context.Context, r request) (*view.Document, error) 
 		}
 	}
 
-	l := p.layoutIn(lang, r.site, r.path)
+	l := p.layoutIn(r.local(lang), r.site, r.path)
 	l.Title = body.Comparison.First.Name + " · " + body.Comparison.Second.Name + suffix
 	l.Description = body.Comparison.Text
 	l.JSON = body.JSON

@@ -12,10 +12,7 @@ import (
 
 // eventTabs link the pages about events to each other.
 func eventTabs(l localizer, path string) []choice {
-	var query string
-	if l.Lang != picks.English {
-		query = "?lang=" + string(l.Lang)
-	}
+	query := l.InLang()
 	tabs := []choice{
 		{Name: l.T("events"), Address: "/events" + query},
 		{Name: l.T("economy"), Address: "/economic-events" + query},
@@ -46,7 +43,7 @@ func (p *Pages) events(_ context.Context, r request) (*view.Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	body := eventsBody{localizer: localizer{Lang: lang}}
+	body := eventsBody{localizer: r.local(lang)}
 	body.Tabs = eventTabs(body.localizer, r.path)
 	if !r.whole(pricedEvents) {
 		if body.Events, err = r.sampleEvent(lang, p.o.View.Now()); err != nil {
@@ -113,7 +110,7 @@ func (p *Pages) economy(_ context.Context, r request) (*view.Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	body := economyBody{localizer: localizer{Lang: lang}}
+	body := economyBody{localizer: r.local(lang)}
 	body.Tabs = eventTabs(body.localizer, r.path)
 	var next string
 	body.Events, next, err = list[view.EconomicEvent](r.published.EconomicEvents(view.ListQuery{Lang: lang, Limit: perPage, Cursor: r.text("cursor")}))
@@ -122,7 +119,7 @@ func (p *Pages) economy(_ context.Context, r request) (*view.Document, error) {
 	}
 	if len(body.Events) > 0 && r.text("cursor") == "" {
 		body.Newest, body.Events = &body.Events[0], body.Events[1:]
-		body.Analysis = markdown(body.Newest.Analysis)
+		body.Analysis = markdown(minus(body.Newest.Analysis))
 	}
 	body.Older = r.olderURL(next)
 	return p.inLang("economy", "economy", "economy.lead", lang, r, body, "")
@@ -148,7 +145,7 @@ func (p *Pages) digest(_ context.Context, r request) (*view.Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	body := digestBody{localizer: localizer{Lang: lang}}
+	body := digestBody{localizer: r.local(lang)}
 	body.Tabs = eventTabs(body.localizer, r.path)
 	doc, err := r.published.LatestDigest(lang)
 	if body.Digest, _, err = data[view.Digest](doc, err); err != nil {
@@ -159,7 +156,7 @@ func (p *Pages) digest(_ context.Context, r request) (*view.Document, error) {
 			d := body.Digest
 			body.Digest = &view.Digest{Week: d.Week, Period: d.Period, Title: d.Week, EconomicEvents: d.EconomicEvents, Signals: d.Signals}
 		} else {
-			body.Text = markdown(body.Digest.Body)
+			body.Text = markdown(minus(body.Digest.Body))
 		}
 	}
 	return p.inLang("digest", "digest", "events.lead", lang, r, body, "note.digest", pricedDigest)
@@ -168,7 +165,7 @@ func (p *Pages) digest(_ context.Context, r request) (*view.Document, error) {
 // inLang renders a page in one language, with links to the other languages. limits is the id of a text: it says which part of a page about
 // endpoints is public.
 func (p *Pages) inLang(name, title, lead string, lang picks.Lang, r request, body any, limits string, endpoints ...string) (*view.Document, error) {
-	l := p.layoutIn(lang, r.site, r.path)
+	l := p.layoutIn(r.local(lang), r.site, r.path)
 	if len(endpoints) > 0 {
 		if err := p.annotate(&l, r, limits, endpoints...); err != nil {
 			return nil, err

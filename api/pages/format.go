@@ -49,6 +49,7 @@ var functions = template.FuncMap{
 	"words":         func(name string) string { return strings.ReplaceAll(name, "_", " ") },
 	"firstSentence": firstSentence,
 	"sentence":      sentence,
+	"minus":         minus,
 }
 
 const unknown = "unknown"

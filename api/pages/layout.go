@@ -48,13 +48,25 @@ type languageLink struct {
 	Chosen        bool
 }
 
+// Default is the URL that shows each visitor the preferred language. It is empty for a page in one language.
+func (l layout) Default() string {
+	for _, v := range l.Languages {
+		if v.Lang == picks.English {
+			return v.Full
+		}
+	}
+	return ""
+}
+
 // layout returns the English layout of a page without a specific subject.
-func (p *Pages) layout(s site, address string) layout { return p.layoutIn(picks.English, s, address) }
+func (p *Pages) layout(s site, address string) layout {
+	return p.layoutIn(localizer{Lang: picks.English}, s, address)
+}
 
 // layoutIn returns the layout in a language.
-func (p *Pages) layoutIn(lang picks.Lang, s site, address string) layout {
+func (p *Pages) layoutIn(local localizer, s site, address string) layout {
 	l := layout{
-		localizer: localizer{Lang: lang}, Canonical: p.o.PublicURL + address, Style: p.staticAddress("style.css"), Icon: p.staticAddress("icon.svg"),
+		localizer: local, Canonical: p.o.PublicURL + address, Style: p.staticAddress("style.css"), Icon: p.staticAddress("icon.svg"),
 	}
 	switch p.o.World {
 	case view.WorldSandbox:
@@ -63,7 +75,7 @@ func (p *Pages) layoutIn(lang picks.Lang, s site, address string) layout {
 		l.Banner = l.T("replayed")
 	}
 	l.Disclaimer = l.T("disclaim")
-	if s.signals != nil && lang == picks.English {
+	if s.signals != nil && local.Lang == picks.English {
 		l.Disclaimer = s.signals.Disclaimer
 	}
 	p.navigate(&l, address)
@@ -72,10 +84,7 @@ func (p *Pages) layoutIn(lang picks.Lang, s site, address string) layout {
 
 // navigate adds the links to the parts that exist.
 func (p *Pages) navigate(l *layout, address string) {
-	var query string
-	if l.Lang != picks.English {
-		query = "?lang=" + string(l.Lang)
-	}
+	query := l.InLang()
 	link := func(there bool, word, to string) navigation {
 		if !there {
 			return navigation{}
@@ -127,7 +136,8 @@ func current(link, address string) string {
 	return ""
 }
 
-// inLanguages adds a page's versions in the other languages. The English version has the URL without a language.
+// inLanguages adds a page's versions in all languages. For search engines the English version has the URL without a language. A visitor may
+// prefer another language, so the link to English names it.
 func (p *Pages) inLanguages(l *layout, r request) {
 	for _, lang := range picks.Langs() {
 		code := string(lang)
@@ -135,7 +145,7 @@ func (p *Pages) inLanguages(l *layout, r request) {
 			code = ""
 		}
 		address := r.with("lang", code)
-		l.Languages = append(l.Languages, languageLink{lang, languages.Or(lang).Name, p.o.PublicURL + address, address, lang == l.Lang})
+		l.Languages = append(l.Languages, languageLink{lang, languages.Or(lang).Name, p.o.PublicURL + address, r.with("lang", string(lang)), lang == l.Lang})
 		if lang == l.Lang {
 			l.Canonical = p.o.PublicURL + address
 		}

@@ -98,7 +98,7 @@ func (p *Pages) picksPage(_ context.Context, r request) (*view.Document, error) 
 	if err != nil {
 		return nil, err
 	}
-	body := picksBody{localizer: localizer{Lang: lang}, Record: r.record}
+	body := picksBody{localizer: r.local(lang), Record: r.record}
 	older := len(r.published.LatestPicks(view.PublicPicks+1, lang).Picks) > view.PublicPicks
 	limited := older && !r.whole(pricedPicks)
 	status := ""
@@ -132,7 +132,7 @@ func (p *Pages) picksPage(_ context.Context, r request) (*view.Document, error) 
 		}
 		body.Picks, body.Chain = body.Picks[:n], body.Picks[n:]
 	}
-	l := p.layoutIn(lang, r.site, r.path)
+	l := p.layoutIn(r.local(lang), r.site, r.path)
 	if err := p.annotate(&l, r, "note.picks", pricedPicks); err != nil {
 		return nil, err
 	}

@@ -51,11 +51,15 @@ func (r request) day(name string, now time.Time) (time.Time, error) {
 	return day, nil
 }
 
-// lang returns the language of the address. The default is English.
+// lang returns the language of the address, or without one the language that the visitor prefers.
 func (r request) lang() (picks.Lang, error) {
 	code := r.text("lang")
 	if code == "" {
-		return picks.English, nil
+		r.seen.negotiated = true
+		if r.prefers != picks.English {
+			r.seen.read.Set("lang", string(r.prefers)) // the same page as at the address with this language
+		}
+		return r.prefers, nil
 	}
 	lang, ok := picks.ParseLang(code)
 	if !ok {

@@ -34,11 +34,14 @@ func (p *Pages) research(ctx context.Context, r request) (*view.Document, error)
 	if r.published == nil {
 		return nil, nil
 	}
+	ticker, isCard := strings.CutSuffix(r.rest, cardName)
+	if isCard {
+		r.prefers = picks.English // there is one image
+	}
 	lang, err := r.lang()
 	if err != nil {
 		return nil, err
 	}
-	ticker, isCard := strings.CutSuffix(r.rest, cardName)
 	picked := r.published.Picked(ticker)
 	if !picked && (isCard && !r.all || !r.whole(pricedResearch)) {
 		// The same error for every company that was not picked, so that it does not reveal whether research exists.
@@ -60,14 +63,14 @@ func (p *Pages) research(ctx context.Context, r request) (*view.Document, error)
 		if own := "/research/" + research.Ticker + cardName; r.path != own || len(r.query) > 0 {
 			return nil, &view.Moved{To: own}
 		}
-		if !r.all && !r.public(localizer{Lang: lang})[research.Pick.Seq] {
+		if !r.all && !r.public(r.local(lang))[research.Pick.Seq] {
 			research.Pick.ReturnPct, research.Pick.ReturnFromEntryPct, research.Pick.EntryDate = nil, nil, nil
 		}
 		return p.researchCard(*research)
 	}
 	r.path = "/research/" + research.Ticker // for any of its tickers, in any letter case
 	r.seen.path = r.path
-	body := researchBody{localizer: localizer{Lang: lang}, Research: *research, Text: markdown(minus(research.FullResearch)), Numbers: r.whole(pricedResearch)}
+	body := researchBody{localizer: r.local(lang), Research: *research, Text: markdown(minus(research.FullResearch)), Numbers: r.whole(pricedResearch)}
 	body.Dates = r.published.PickDatesOf(research.Ticker)
 	body.Return = body.Numbers || research.Pick != nil && r.public(body.localizer)[research.Pick.Seq]
 	if !body.Return {
@@ -81,7 +84,7 @@ func (p *Pages) research(ctx context.Context, r request) (*view.Document, error)
 			body.Link = &link
 		}
 	}
-	l := p.layoutIn(lang, r.site, r.path)
+	l := p.layoutIn(r.local(lang), r.site, r.path)
 	if err := p.annotate(&l, r, "note.research", pricedResearch); err != nil {
 		return nil, err
 	}
@@ -120,11 +123,14 @@ func (p *Pages) pickPage(ctx context.Context, r request) (*view.Document, error)
 	if r.published == nil {
 		return nil, nil
 	}
+	date, isCard := strings.CutSuffix(r.rest, cardName)
+	if isCard {
+		r.prefers = picks.English // there is one image
+	}
 	lang, err := r.lang()
 	if err != nil {
 		return nil, err
 	}
-	date, isCard := strings.CutSuffix(r.rest, cardName)
 	if day, err := time.Parse(time.DateOnly, date); err != nil || day.Format(time.DateOnly) != date {
 		return nil, nil
 	}
@@ -141,7 +147,7 @@ func (p *Pages) pickPage(ctx context.Context, r request) (*view.Document, error)
 		}
 		return p.pickCard(announced.Pick)
 	}
-	body := researchBody{localizer: localizer{Lang: lang}, Announced: announced}
+	body := researchBody{localizer: r.local(lang), Announced: announced}
 	if announced.Research != nil {
 		body.Research, body.Text = *announced.Research, markdown(minus(announced.Research.FullResearch))
 		body.Numbers = r.whole(pricedResearch)
@@ -154,7 +160,7 @@ func (p *Pages) pickPage(ctx context.Context, r request) (*view.Document, error)
 			body.Link = &link
 		}
 	}
-	l := p.layoutIn(lang, r.site, r.path)
+	l := p.layoutIn(r.local(lang), r.site, r.path)
 	if err := p.annotate(&l, r, "note.research", pricedResearch); err != nil {
 		return nil, err
 	}

@@ -12,7 +12,9 @@ import (
 	"time"
 
 	"tidemark/api/view"
+	"tidemark/internal/locale/languages"
 	"tidemark/internal/nearest"
+	"tidemark/picks"
 )
 
 // site is the current data of the views. Data that are not loaded or not configured are nil.
@@ -43,10 +45,12 @@ type request struct {
 	path, rest string
 	// query contains the parameters that are present and not empty, each once.
 	query url.Values
-	// sees are the endpoints whose non-free data the visitor may see. all means that all visitors see everything.
-	sees []string
-	all  bool
-	seen *seen
+	// prefers is the visitor's language. sees are the endpoints whose non-free data the visitor may see. all means that all visitors see
+	// everything.
+	prefers picks.Lang
+	sees    []string
+	all     bool
+	seen    *seen
 }
 
 // seen records which data a page read and showed during rendering.
@@ -55,6 +59,8 @@ type seen struct {
 	read    url.Values
 	paid    []string
 	differs bool
+	// negotiated reports that the language that the visitor prefers was read.
+	negotiated bool
 }
 
 // whole reports whether the page may show the non-free data of an endpoint. A page calls it only if it has such data, because the call also
@@ -118,8 +124,28 @@ func (p *Pages) route(path string) (found page, rest string) {
 // rendered caches the pages of one state. Each page is rendered on its first request.
 type rendered struct {
 	site  site
-	pages sync.Map // path, query and the visitor's endpoints, to *view.Page
+	pages sync.Map // renderedKey to *view.Page
 	count atomic.Int32
+}
+
+// renderedKey identifies a rendered page: its path with its query, and what it depends on of the visitor. lang is empty if the page does not
+// depend on the visitor's language.
+type renderedKey struct {
+	address string
+	lang    picks.Lang
+	sees    string
+}
+
+// find returns a cached page for a visitor, or nil.
+func (r *rendered) find(address string, lang picks.Lang, sees string) *view.Page {
+	for _, key := range []renderedKey{{address, lang, sees}, {address, "", sees}, {address, lang, ""}, {address, "", ""}} {
+		if kept, ok := r.pages.Load(key); ok {
+			if page := kept.(*view.Page); key.sees == sees || !page.Differs { //nolint:forcetypeassert // the map holds nothing else
+				return page
+			}
+		}
+	}
+	return nil
 }
 
 // parameters are the query parameters that pages read. Other parameters, as in links from other sites, do not change the page.
@@ -128,10 +154,9 @@ var parameters = []string{"as_of", "cursor", "first", "from", "lag", "lang", "mi
 // maxRendered bounds the cached pages of a state. Beyond that, pages are rendered for each request.
 const maxRendered = 512
 
-// Page returns the page at an address, or nil if it does not exist. sees are the endpoints, by their paths below /api/v1, whose non-free
-// data the visitor may see. Before the first load only pages without data exist. A *view.Refusal error is the visitor's fault. A
+// Page returns the page at an address for a visitor, or nil if it does not exist. Before the first load only pages without data exist. A *view.Refusal error is the visitor's fault. A
 // *view.Moved error contains the canonical address. Any other error is internal.
-func (p *Pages) Page(ctx context.Context, address *url.URL, sees []string) (*view.Page, error) {
+func (p *Pages) Page(ctx context.Context, address *url.URL, v view.Visitor) (*view.Page, error) {
 	if doc, ok := p.static[address.Path]; ok {
 		return &view.Page{Document: doc, Subject: address.Path}, nil
 	}
@@ -162,24 +187,26 @@ func (p *Pages) Page(ctx context.Context, address *url.URL, sees []string) (*vie
 		}
 	}
 	if !p.o.Free {
-		sees = nil
+		v.Sees = nil
 	}
-	public := address.Path + "?" + query.Encode()
-	name := public + "\n" + strings.Join(sees, "\n")
-	if kept, ok := r.pages.Load(name); ok {
-		return kept.(*view.Page), nil
+	if languages.Find(v.Lang) == nil {
+		v.Lang = picks.English
 	}
-	if kept, ok := r.pages.Load(public + "\n"); ok && !kept.(*view.Page).Differs {
-		return kept.(*view.Page), nil
+	key := renderedKey{address.Path + "?" + query.Encode(), v.Lang, strings.Join(v.Sees, "\n")}
+	if kept := r.find(key.address, key.lang, key.sees); kept != nil {
+		return kept, nil
 	}
 	look := &seen{path: address.Path, read: url.Values{}}
-	doc, err := show(ctx, request{site: s, path: address.Path, rest: rest, query: query, sees: sees, all: !p.o.Free, seen: look})
+	doc, err := show(ctx, request{site: s, path: address.Path, rest: rest, query: query, prefers: v.Lang, sees: v.Sees, all: !p.o.Free, seen: look})
 	if doc == nil || err != nil {
 		return nil, err
 	}
-	page := &view.Page{Document: doc, Paid: look.paid, Subject: look.path + "?" + look.read.Encode(), Differs: look.differs}
+	page := &view.Page{Document: doc, Paid: look.paid, Subject: look.path + "?" + look.read.Encode(), Differs: look.differs, Negotiated: look.negotiated}
+	if !page.Negotiated {
+		key.lang = ""
+	}
 	if r.count.Add(1) <= maxRendered {
-		r.pages.Store(name, page)
+		r.pages.Store(key, page)
 	}
 	return page, nil
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"tidemark/api/view"
+	"tidemark/picks"
 	"tidemark/signals"
 	"tidemark/signals/forecast"
 )
@@ -65,6 +66,8 @@ type signalBody struct {
 	Plots                         signalPlots
 	Backtest                      *backtestBody
 	Citation                      string
+	// Lang is the language of the events. The rest of the page is in English.
+	Lang picks.Lang
 	// Forecast reports whether a figure of the signal is forecast.
 	Forecast bool
 	// Embed is the HTML line that shows the plot on another site.
@@ -123,7 +126,11 @@ func (p *Pages) signalView(ctx context.Context, r request, s *view.Signal) (body
 	if asOf, err = r.day("as_of", p.o.View.Now()); err != nil {
 		return body, asOf, err
 	}
-	body = signalBody{Signal: s, Snapshot: s.Snapshot, Today: p.o.View.Now().UTC().Format(time.DateOnly)}
+	lang, err := r.lang()
+	if err != nil {
+		return body, asOf, err
+	}
+	body = signalBody{Lang: lang, Signal: s, Snapshot: s.Snapshot, Today: p.o.View.Now().UTC().Format(time.DateOnly)}
 	if !asOf.IsZero() {
 		past, err := p.o.View.SnapshotAsOf(ctx, s, endOf(asOf))
 		if err != nil {

@@ -79,7 +79,7 @@ func (p *Pages) plotSignal(ctx context.Context, body signalBody, asOf time.Time)
 	if !asOf.IsZero() {
 		known = endOf(asOf)
 	}
-	over, err := p.overlayOf(ctx, s, points, known, to.IsZero(), "en")
+	over, err := p.overlayOf(ctx, s, points, known, to.IsZero(), string(body.Lang))
 	if err != nil {
 		return signalPlots{}, err
 	}

@@ -16,7 +16,22 @@ import (
 )
 
 // localizer formats text in one language: words, dates, and numbers with the digit grouping of the language, which in Hindi is 12,34,567.
-type localizer struct{ Lang picks.Lang }
+type localizer struct {
+	Lang picks.Lang
+	// Named reports that the address names the language, so that links must name it, too, if it is English.
+	Named bool
+}
+
+// local returns the localizer of a page in a language.
+func (r request) local(lang picks.Lang) localizer { return localizer{lang, r.query.Get("lang") != ""} }
+
+// InLang returns the query of a link to a page in the same language. It is empty for English that the address does not name.
+func (l localizer) InLang() string {
+	if l.Lang == picks.English && !l.Named {
+		return ""
+	}
+	return "?lang=" + string(l.Lang)
+}
 
 // language returns the data of the language.
 func (l localizer) language() *locale.Language { return languages.Or(l.Lang) }
@@ -52,15 +67,25 @@ func (l localizer) Pct(f *float64) string {
 	if f == nil {
 		return l.T("unknown")
 	}
-	s := l.Num(f, 2)
-	if *f > 0 && strings.Trim(s, "0.,") != "" {
-		s = "+" + s
-	}
-	return s + l.percent()
+	return l.Signed(f) + l.percent()
 }
 
-// Waits reports whether no session has closed since the pick, so that it has no return yet.
-func (l localizer) Waits(k *view.Pick) bool { return k.EntryDate == nil }
+// Waits reports whether no session has closed since the pick, so that nobody could have bought it yet.
+func (l localizer) Waits(k view.Pick) bool { return k.EntryDate == nil }
+
+// Bought reports whether the newest close is the one at which a reader could have bought the pick, so that it has no return yet.
+func (l localizer) Bought(k view.Pick) bool {
+	return k.EntryDate != nil && k.LastPriceAt != nil && k.LastPriceAt.UTC().Format(time.DateOnly) == *k.EntryDate
+}
+
+// Signed formats a number with its sign and two decimals.
+func (l localizer) Signed(f *float64) string {
+	s := l.Num(f, 2)
+	if f != nil && *f > 0 && strings.Trim(s, "0.,") != "" {
+		return "+" + s
+	}
+	return s
+}
 
 // Share formats a part of 100 with two decimals.
 func (l localizer) Share(v float64) string { return l.Num(&v, 2) + l.percent() }

@@ -1,7 +1,17 @@
 package view
 
+import "tidemark/picks"
+
 // PublicPicks is how many of the latest picks are public with their results, on the pages and through MCP.
 const PublicPicks = 5
+
+// Visitor is what a page depends on beside its address. The zero value is a visitor without a key who prefers English.
+type Visitor struct {
+	// Lang is the language that the visitor prefers. It counts if the address names none.
+	Lang picks.Lang
+	// Sees are the endpoints, by their paths below /api/v1, whose non-free data the visitor may see.
+	Sees []string
+}
 
 // Page is a page for one visitor.
 type Page struct {
@@ -13,6 +23,8 @@ type Page struct {
 	Subject string
 	// Differs reports whether the page at this address depends on the endpoints that a visitor may see.
 	Differs bool
+	// Negotiated reports whether the page at this address depends on the language that a visitor prefers.
+	Negotiated bool
 }
 
 // Picked reports whether the company with a ticker has an announced pick.

@@ -55,6 +55,7 @@ var words = map[string]string{
 	"in chain":      "Older picks, in the chain",
 
 	"after close": "known after the next close",
+	"at close":    "bought at the newest close",
 	"copy":        "Copy",
 	"copied":      "Copied",
 

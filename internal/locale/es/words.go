@@ -55,6 +55,7 @@ var words = map[string]string{
 	"in chain":      "Anteriores, en la cadena",
 
 	"after close": "se sabrá tras el próximo cierre",
+	"at close":    "comprada al último cierre",
 	"copy":        "Copiar",
 	"copied":      "Copiado",
 

@@ -55,6 +55,7 @@ var words = map[string]string{
 	"in chain":      "पुराने चयन, शृंखला में",
 
 	"after close": "अगले बंद भाव के बाद",
+	"at close":    "ताज़ा बंद भाव पर ख़रीदा",
 	"copy":        "कॉपी करें",
 	"copied":      "कॉपी हो गया",
 

@@ -55,6 +55,7 @@ var words = map[string]string{
 	"in chain":      "Anteriores, na cadeia",
 
 	"after close": "conhecido após o próximo fechamento",
+	"at close":    "comprada no último fechamento",
 	"copy":        "Copiar",
 	"copied":      "Copiado",
 
