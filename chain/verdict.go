@@ -43,52 +43,87 @@ type Recomputed struct {
 	At func(length int64) (Checkpoint, bool)
 }
 
+// Ahead is how far the clock of a witness may be ahead of the reader's. A later time is no time: it makes nothing fresh.
+const Ahead = 5 * time.Minute
+
 // Judgement is a verdict and what it rests on.
 type Judgement struct {
 	Verdict Verdict
 	// Against has for each witness the reason why it contradicts the chain; empty if it agrees. It has the order of the holdings.
 	Against []string
-	// Agreeing is the number of witnesses that hold the same.
-	Agreeing int
-	// Covered is the greatest length that an agreeing witness holds.
-	Covered int64
+	// Parties is the number of independent parties among the witnesses: an account that attests is one, however often it does. Agreeing
+	// is how many of them hold the same and are fresh.
+	Agreeing, Parties int
+	// Covered is the greatest length that a fresh agreeing witness holds, Held the greatest that any agreeing one holds.
+	Covered, Held int64
 	// Newest is the latest time of an agreeing witness, zero without one.
 	Newest time.Time
 }
 
 // Judge compares a recomputed chain with the holdings of witnesses. attester is the account that the reader expects; empty for any. A
-// chain is witnessed if no witness disagrees, the newest agreeing holding is at most FreshFor old, and every pick without a witness is
-// also at most FreshFor old.
+// chain is witnessed if no witness disagrees, and every pick that no fresh agreeing witness holds is at most FreshFor old.
 func Judge(chain Recomputed, holdings []Holding, attester string, now time.Time) Judgement {
 	j := Judgement{Verdict: SelfConsistent, Against: make([]string, len(holdings))}
+	type state struct{ fresh, against bool }
+	parties := map[string]state{}
 	for i, h := range holdings {
+		party := parties[h.party()]
 		is, ok := chain.At(h.Length)
 		if j.Against[i] = h.against(is, ok, chain.Length, attester); j.Against[i] != "" {
+			party.against = true
+			parties[h.party()] = party
 			continue
 		}
-		j.Agreeing++
-		j.Covered = max(j.Covered, h.Length)
 		at := h.At
 		if at.IsZero() {
-			at = endOf(is.Date)
+			at = lastOf(is.Date, now)
 		}
-		if at.After(j.Newest) {
+		j.Held = max(j.Held, h.Length)
+		if !at.After(now.Add(Ahead)) && at.After(j.Newest) {
 			j.Newest = at
 		}
-	}
-	oldest := now.Add(-FreshFor)
-	switch {
-	case chain.Faulty || j.Agreeing < len(holdings):
-		j.Verdict = Contradicted
-	case j.Covered == 0 || j.Newest.Before(oldest):
-	case j.Covered == chain.Length:
-		j.Verdict = Witnessed
-	default:
-		if next, ok := chain.At(j.Covered + 1); ok && !endOf(next.Date).Before(oldest) {
-			j.Verdict = Witnessed
+		if isFresh(at, now) {
+			party.fresh = true
+			j.Covered = max(j.Covered, h.Length)
 		}
+		parties[h.party()] = party
+	}
+	contradicted := chain.Faulty
+	for _, p := range parties {
+		j.Parties++
+		if p.fresh && !p.against {
+			j.Agreeing++
+		}
+		contradicted = contradicted || p.against
+	}
+	switch {
+	case contradicted:
+		j.Verdict = Contradicted
+	case j.Covered > 0 && chain.isRecent(j.Covered+1, now) && chain.isRecent(chain.Length, now):
+		j.Verdict = Witnessed
+	case j.Covered > 0 && j.Covered == chain.Length:
+		j.Verdict = Witnessed
 	}
 	return j
+}
+
+// isRecent reports whether the pick of a number exists and is not too old to be without a witness.
+func (r Recomputed) isRecent(seq int64, now time.Time) bool {
+	c, ok := r.At(seq)
+	return ok && isFresh(lastOf(c.Date, now), now)
+}
+
+// isFresh reports whether something of that time counts for the present.
+func isFresh(at, now time.Time) bool {
+	return !at.Before(now.Add(-FreshFor)) && !at.After(now.Add(Ahead))
+}
+
+// party is who stands behind a holding: the account that attested, or else the witness itself.
+func (h Holding) party() string {
+	if h.Attester != "" {
+		return strings.ToLower(h.Attester)
+	}
+	return h.Witness
 }
 
 // against says why a witness contradicts a chain whose recomputed checkpoint at that length is given.
@@ -106,11 +141,15 @@ func (h Holding) against(is Checkpoint, ok bool, length int64, attester string) 
 	return ""
 }
 
-// endOf is the last second of a day, YYYY-MM-DD, in UTC.
-func endOf(day string) time.Time {
-	t, err := time.Parse(time.DateOnly, day)
-	if err != nil {
+// lastOf is the last second of a day, YYYY-MM-DD, in UTC. While the day lasts, it is now.
+func lastOf(day string, now time.Time) time.Time {
+	begin, err := time.Parse(time.DateOnly, day)
+	end := begin.Add(24*time.Hour - time.Second)
+	switch {
+	case err != nil:
 		return time.Time{}
+	case end.After(now) && !begin.After(now):
+		return now
 	}
-	return t.Add(24*time.Hour - time.Second)
+	return end
 }

@@ -83,8 +83,14 @@ type Report struct {
 	Checks   []Check `json:"checks"`
 	// Verdict is the outcome in one word. It rests on the checks and on the witnesses whom the reader's options count.
 	Verdict chain.Verdict `json:"verdict"`
-	// Covered is the number of picks that agreeing witnesses hold, Newest the time of the newest of these witnesses, null without one.
+	// Parties is the number of independent parties among the witnesses: the account that attests is one. Agreeing is how many of them hold
+	// the same and are fresh.
+	Agreeing int `json:"agreeing"`
+	Parties  int `json:"parties"`
+	// Covered is the number of picks that fresh agreeing witnesses hold, Held the number that any agreeing witness holds, and Newest the
+	// time of the newest of these; null without one.
 	Covered   int64      `json:"covered"`
+	Held      int64      `json:"held"`
 	Newest    *time.Time `json:"newest"`
 	Witnesses []Witness  `json:"witnesses"`
 }
@@ -253,14 +259,17 @@ func (w *verification) answer(a *answer, environment string) Check {
 		}
 		return *s
 	}
-	headDate := head.Date
+	headDate, headHash := head.Date, named(a.Head)
 	if head.Length == 0 {
 		headDate = "null"
+		if a.Head == nil {
+			headHash = chain.Genesis
+		}
 	}
 	for _, claim := range []struct{ name, says, is string }{
 		{"valid", strconv.FormatBool(a.Valid), "true"},
 		{"chain_length", strconv.FormatInt(a.Length, 10), strconv.FormatInt(head.Length, 10)},
-		{"head_hash", named(a.Head), head.Head},
+		{"head_hash", headHash, head.Head},
 		{"head_date", named(a.HeadDate), headDate},
 		{"algorithm", a.Algorithm, "SHA-256"},
 		{"hash_rule", a.Rule, chain.Rule},

@@ -43,6 +43,9 @@ func (o Options) holdings(ledger *gitledger.Record, attested *attestations) []ch
 // judge adds the verdict to a report whose checks are complete. now is by the clock that Report.Clock names.
 func (r *Report) judge(w *verification, holdings []chain.Holding, attester string, now time.Time) {
 	recomputed := chain.Recomputed{Length: r.Length, Faulty: !r.Verified, At: func(length int64) (chain.Checkpoint, bool) {
+		if c := w.verifier.Checkpoint(); c.Length == length {
+			return c, length > 0
+		}
 		c := w.heads[length]
 		return c, c.Length > 0
 	}}
@@ -57,7 +60,8 @@ func (r *Report) judge(w *verification, holdings []chain.Holding, attester strin
 		holdings = known
 	}
 	j := chain.Judge(recomputed, holdings, attester, now)
-	r.Verdict, r.Covered, r.Witnesses = j.Verdict, j.Covered, make([]Witness, len(holdings))
+	r.Verdict, r.Covered, r.Held, r.Witnesses = j.Verdict, j.Covered, j.Held, make([]Witness, len(holdings))
+	r.Agreeing, r.Parties = j.Agreeing, j.Parties
 	r.Verified = r.Verified && j.Verdict != chain.Contradicted
 	if !j.Newest.IsZero() {
 		r.Newest = &j.Newest

@@ -99,27 +99,35 @@ func (c verifyCommand) print(out io.Writer, r *audit.Report) error {
 
 // conclusion returns the verdict in one line, and below it each witness that contradicts the chain.
 func conclusion(r *audit.Report) string {
-	agreeing := 0
 	var against []string
 	for _, w := range r.Witnesses {
-		if w.Against == "" {
-			agreeing++
-			continue
+		if w.Against != "" {
+			against = append(against, fmt.Sprintf("%s: %s", w.Name, w.Against))
 		}
-		against = append(against, fmt.Sprintf("%s: %s", w.Name, w.Against))
 	}
 	record := fmt.Sprintf("%d picks of %s (%s)", r.Length, r.URL, r.Environment)
+	newest := "of an unknown time"
+	if r.Newest != nil {
+		newest = "of " + r.Newest.UTC().Format("2006-01-02 15:04 UTC")
+	}
 	switch {
 	case r.Verdict == chain.Witnessed:
-		return fmt.Sprintf("Witnessed: %s. %d of %d witnesses hold the same up to pick %d, the newest of %s.",
-			record, agreeing, len(r.Witnesses), r.Covered, r.Newest.UTC().Format("2006-01-02 15:04 UTC"))
+		return fmt.Sprintf("Witnessed: %s. %d of %s hold the same up to pick %d, the newest %s.",
+			record, r.Agreeing, parties(r.Parties), r.Covered, newest)
 	case r.Verdict == chain.Contradicted:
 		return strings.Join(append([]string{"Contradicted: " + record + "."}, against...), "; ")
-	case agreeing == 0:
+	case r.Parties == 0:
 		return "Self-consistent: " + record + ". The chain agrees with itself, and no witness was asked."
 	}
-	return fmt.Sprintf("Self-consistent: %s. %d witnesses hold the same up to pick %d, the newest of %s: none is new enough to speak for today.",
-		record, agreeing, r.Covered, r.Newest.UTC().Format("2006-01-02 15:04 UTC"))
+	return fmt.Sprintf("Self-consistent: %s. %s asked, and the same is held up to pick %d, the newest %s: nobody is new enough to speak for today.",
+		record, parties(r.Parties), r.Held, newest)
+}
+
+func parties(n int) string {
+	if n == 1 {
+		return "1 party"
+	}
+	return fmt.Sprintf("%d parties", n)
 }
 
 // printable removes characters from a line that a terminal could interpret as commands: the audited server controls parts of the text.

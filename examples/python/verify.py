@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """An independent verifier of a chain of picks and of proofs of the transparency log. It shares no code with Tidemark and needs Python alone.
 
-    verify.py CASES                          every case of a file like chain/testdata/verdicts.json, as a list: verdict, fault, covered
+    verify.py CASES                          every case of a file like chain/testdata/verdicts.json, as a list: verdict, fault, covered, parties
     verify.py --url URL                      the chain of a server, recomputed; no witness is asked, so at best it is self-consistent
     verify.py --proof FILE --policy FILE     a .tlog-proof file (C2SP), by the keys of your policy; no network is used
 
@@ -17,7 +17,9 @@ import urllib.request
 from datetime import datetime, timedelta, timezone
 
 FRESH = timedelta(hours=120)
-TICKER = re.compile(r"[A-Z0-9]+([.-][A-Z0-9]+)*", re.ASCII)
+CLOCKS = timedelta(minutes=5)
+TICKER = re.compile(r"[A-Z0-9]([A-Z0-9.-]*[A-Z0-9])?", re.ASCII)
+DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
 PRICE = re.compile(r"(0|[1-9][0-9]{0,11})\.[0-9]{2,4}", re.ASCII)
 
 
@@ -25,17 +27,24 @@ def instant(text):
     return datetime.fromisoformat(text.replace("Z", "+00:00"))
 
 
-def end_of(day):
-    return datetime.strptime(day, "%Y-%m-%d").replace(tzinfo=timezone.utc) + timedelta(hours=23, minutes=59, seconds=59)
+def last_of(day, now):
+    """Returns the last second of a day in UTC, or now while the day lasts. What is no day was never."""
+    try:
+        begin = datetime.strptime(day, "%Y-%m-%d").replace(tzinfo=timezone.utc)
+    except ValueError:
+        return datetime.min.replace(tzinfo=timezone.utc)
+    return now if begin.date() == now.astimezone(timezone.utc).date() else begin + timedelta(hours=23, minutes=59, seconds=59)
 
 
 def is_well_formed(pick):
+    ticker, price, date = (pick[name] for name in ("ticker", "price", "date"))
+    if not all(isinstance(text, str) for text in (ticker, price, date)) or not DATE.fullmatch(date):
+        return False
     try:
-        end_of(pick["date"])
+        datetime.strptime(date, "%Y-%m-%d")
     except ValueError:
         return False
-    price_is_good = PRICE.fullmatch(pick["price"]) and pick["price"].strip("0.") != ""
-    return bool(TICKER.fullmatch(pick["ticker"]) and len(pick["ticker"]) <= 16 and price_is_good and len(pick["date"]) == 10)
+    return bool(TICKER.fullmatch(ticker) and len(ticker) <= 16 and PRICE.fullmatch(price) and price.strip("0.") != "")
 
 
 def recompute(picks):
@@ -44,7 +53,7 @@ def recompute(picks):
     for n, pick in enumerate(picks, start=1):
         before = hashes[-1] if hashes else "0" * 64
         text = f'{pick["ticker"]}|{pick["price"]}|{pick["date"]}|{before}'
-        hashes.append(hashlib.sha256(text.encode("utf-8")).hexdigest())
+        hashes.append(hashlib.sha256(text.encode("utf-8", "replace")).hexdigest())
         follows = pick["seq"] == n and (n == 1 or pick["date"] > picks[n - 2]["date"])
         linked = pick["previous_hash"] == before and pick["hash"] == hashes[-1]
         if fault is None and not (follows and linked and is_well_formed(pick)):
@@ -52,31 +61,52 @@ def recompute(picks):
     return hashes, fault
 
 
+def party_of(witness):
+    """Returns who stands behind a witness: an account that attests is one party, however often it does."""
+    return (witness.get("attester") or "").lower() or witness["witness"]
+
+
 def disagrees(witness, picks, hashes, expected):
     n = witness["length"]
     account = witness.get("attester")
     if expected and account and expected.lower() != account.lower():
         return True
-    if n > len(hashes) or hashes[n - 1] != witness["head"]:
+    if not 1 <= n <= len(hashes) or hashes[n - 1] != witness["head"]:
         return True
-    return witness.get("date", picks[n - 1]["date"]) != picks[n - 1]["date"]
+    return (witness.get("date") or picks[n - 1]["date"]) != picks[n - 1]["date"]
 
 
 def judge(answer, witnesses, policy):
-    picks = answer["picks"]
+    """Returns the verdict, the number of the first pick at fault, the length that fresh witnesses hold, and k and n of "k of n"."""
+    picks, now = answer["picks"], instant(policy["now"])
     hashes, fault = recompute(picks)
     head = hashes[-1] if hashes else "0" * 64
-    claims_hold = answer["chain_length"] == len(picks) and answer["head_hash"] == head
-    good = [w for w in witnesses if not disagrees(w, picks, hashes, policy.get("attester"))]
-    covered = max((w["length"] for w in good), default=0)
+    claims_hold = answer["chain_length"] == len(picks) and (answer["head_hash"] or "0" * 64) == head
     admitted = any(f["contradicts"] for f in (answer.get("seals") or {}).get("faults", []))
-    if fault or not claims_hold or admitted or len(good) < len(witnesses):
-        return "contradicted", fault, covered
-    oldest = instant(policy["now"]) - FRESH
-    times = [instant(w["at"]) if "at" in w else end_of(picks[w["length"] - 1]["date"]) for w in good]
-    is_fresh = bool(times) and max(times) >= oldest
-    rest_is_new = covered == len(picks) or end_of(picks[covered]["date"]) >= oldest
-    return ("witnessed" if covered and is_fresh and rest_is_new else "self_consistent"), fault, covered
+
+    def is_fresh(at):
+        return now - FRESH <= at <= now + CLOCKS
+
+    def is_recent(pick):
+        return is_fresh(last_of(pick["date"], now))
+
+    parties, against, fresh, covered = set(), set(), set(), 0
+    for witness in witnesses:
+        party = party_of(witness)
+        parties.add(party)
+        if disagrees(witness, picks, hashes, policy.get("attester")):
+            against.add(party)
+            continue
+        at = witness.get("at")
+        if is_fresh(instant(at) if at else last_of(picks[witness["length"] - 1]["date"], now)):
+            fresh.add(party)
+            covered = max(covered, witness["length"])
+    verdict = "self_consistent"
+    if fault or not claims_hold or admitted or against:
+        verdict = "contradicted"
+    elif covered and (covered == len(picks) or is_recent(picks[covered]) and is_recent(picks[-1])):
+        verdict = "witnessed"
+    return verdict, fault, covered, [len(fresh - against), len(parties)]
 
 
 # --- proofs of the log: RFC 6962's tree, signed notes, cosignature/v1, tlog-proof and tlog-policy of C2SP ---
@@ -316,12 +346,12 @@ def main(arguments):
     if arguments[:1] == ["--url"]:
         with urllib.request.urlopen(arguments[1].rstrip("/") + "/api/v1/verify/picks", timeout=60) as response:
             answer = json.load(response)
-        verdict, fault, _ = judge(answer, [], {"now": datetime.now(timezone.utc).isoformat()})
+        verdict, fault, *_ = judge(answer, [], {"now": datetime.now(timezone.utc).isoformat()})
         print(f"{verdict}: {len(answer['picks'])} picks" + (f", pick {fault} is at fault" if fault else ""))
         return 1 if verdict == "contradicted" else 0
     with open(arguments[0], encoding="utf-8") as file:
         cases = json.load(file)
-    print(json.dumps([dict(zip(("verdict", "fault", "covered"), judge(c["answer"], c["witnesses"], c["policy"]))) for c in cases]))
+    print(json.dumps([dict(zip(("verdict", "fault", "covered", "parties"), judge(c["answer"], c["witnesses"], c["policy"]))) for c in cases]))
     return 0
 
 

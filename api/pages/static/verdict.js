@@ -2,12 +2,13 @@
 // same vectors through this file, the Go verifier and an independent one. The rules are in docs/hash-chain.md, "Verdicts".
 export const genesis = "0".repeat(64);
 const forms = {
-  ticker: /^(?=.{1,16}$)[A-Z0-9]+([.-][A-Z0-9]+)*$/,
-  price: /^(?!0+\.0+$)(0|[1-9][0-9]*)\.[0-9]{2,4}$/,
-  date: /^\d{4}-\d{2}-\d{2}$/,
+  ticker: (text) => /^(?=.{1,16}$)[A-Z0-9]([A-Z0-9.-]*[A-Z0-9])?$/.test(text),
+  price: (text) => /^(?!0+\.0+$)(0|[1-9][0-9]{0,11})\.[0-9]{2,4}$/.test(text),
+  date: (text) => /^(?!0000)[0-9]{4}-[0-9]{2}-[0-9]{2}$/.test(text) && new Date(Date.parse(`${text}T00:00:00Z`) || 0).toISOString().startsWith(text),
 };
-// A witness is fresh for 120 hours: the longest time between two trading days, and a day of delay.
-const freshFor = 120 * 3600 * 1000;
+// A witness is fresh for 120 hours: the longest time between two trading days, and a day of delay. A time that is further ahead than five
+// minutes is no time.
+const freshFor = 120 * 3600 * 1000, ahead = 5 * 60 * 1000;
 const encoder = new TextEncoder();
 
 // linkHash returns the hash of a pick that follows a hash.
@@ -36,7 +37,7 @@ export async function recompute(picks, each = () => {}) {
   for (const [i, p] of picks.entries()) {
     const hash = await linkHash(p, previous);
     let fault = null;
-    const malformed = Object.keys(forms).find((member) => !forms[member].test(p[member]));
+    const malformed = Object.keys(forms).find((member) => typeof p[member] !== "string" || !forms[member](p[member]));
     if (first) fault = { kind: "after", seq: i + 1, why: `rests on pick ${first.seq}` };
     else if (p.seq !== i + 1 || !(p.date > date)) fault = { kind: "order", seq: i + 1, why: "its number or its date does not follow" };
     else if (malformed) fault = { kind: "form", seq: i + 1, why: `its ${malformed} is not in the canonical form` };
@@ -61,22 +62,42 @@ export function compareWitness(witness, picks, hashes, policy) {
   return null;
 }
 
-// judge returns the verdict on a recomputed chain: contradicted, witnessed or self_consistent. answer has picks, chain_length, head_hash
-// and, where picks are sealed, seals, whose faults with contradicts count against the chain: nobody accuses himself wrongly; a witness has a length of at least 1, a head, and where known date, attester and at (an instant), and a fault where it counts against the chain by itself; policy has attester, where
-// the reader expects one, and now. In the result, each witness stands with its reason to disagree, null where it agrees; covered is the
-// length up to which fresh witnesses agree.
+// party is who stands behind a witness: the account that attested, or else the witness itself.
+const party = (w) => w.attester?.toLowerCase() || w.witness;
+
+// lastOf is the last second of a day, in UTC. While the day lasts, it is now.
+function lastOf(day, now) {
+  const begin = Date.parse(`${day}T00:00:00Z`), end = begin + 86399000;
+  return end > now && begin <= now ? now : end;
+}
+
+// judge returns the verdict on a recomputed chain: contradicted, witnessed or self_consistent.
+// answer has picks, chain_length, head_hash and, where picks are sealed, seals, whose faults with contradicts count against the chain:
+// nobody accuses himself wrongly. A witness has its name, a length of at least 1, a head, and where known date, attester and at (an
+// instant), and a fault where it counts against the chain by itself. policy has attester, where the reader expects one, and now.
+// In the result, each witness stands with its reason to disagree, null where it agrees. parties is the number of independent parties among
+// them, agreeing how many of these hold the same and are fresh. covered is the length up to which fresh witnesses agree, held up to which any.
 export function judge(answer, { hashes, fault }, witnesses, policy) {
   const { picks } = answer, n = picks.length, now = Date.parse(policy.now);
+  const fresh = (time) => time >= now - freshFor && time <= now + ahead;
+  const recent = (i) => i < n && fresh(lastOf(picks[i].date, now));
   const head = n ? hashes[n - 1] : genesis;
   const claim = answer.chain_length === n && (answer.head_hash ?? genesis) === head;
-  const asked = witnesses.map((w) => ({ ...w, reason: compareWitness(w, picks, hashes, policy) }));
+  const asked = witnesses.map((w) => {
+    const reason = compareWitness(w, picks, hashes, policy);
+    if (reason !== null) return { ...w, reason };
+    const time = w.at ? Date.parse(w.at) : lastOf(picks[w.length - 1].date, now);
+    return { ...w, reason, time: time <= now + ahead ? time : NaN, fresh: fresh(time) };
+  });
   const agreeing = asked.filter((w) => w.reason === null);
-  const covered = Math.max(0, ...agreeing.map((w) => w.length));
-  const newest = Math.max(...agreeing.map((w) => Date.parse(w.at ?? `${picks[w.length - 1].date}T23:59:59Z`)));
-  const fresh = (time) => time >= now - freshFor;
+  const against = new Set(asked.filter((w) => w.reason !== null).map(party));
+  const good = new Set(agreeing.filter((w) => w.fresh && !against.has(party(w))).map(party));
+  const covered = Math.max(0, ...agreeing.filter((w) => w.fresh).map((w) => w.length));
+  const held = Math.max(0, ...agreeing.map((w) => w.length));
+  const newest = Math.max(...agreeing.map((w) => w.time).filter(Number.isFinite));
   const admitted = (answer.seals?.faults ?? []).some((f) => f.contradicts);
   let verdict = "self_consistent";
-  if (fault || !claim || admitted || agreeing.length < asked.length) verdict = "contradicted";
-  else if (covered > 0 && fresh(newest) && (covered === n || fresh(Date.parse(`${picks[covered].date}T23:59:59Z`)))) verdict = "witnessed";
-  return { verdict, fault, claim, head, asked, agreeing: agreeing.length, covered, newest };
+  if (fault || !claim || admitted || against.size) verdict = "contradicted";
+  else if (covered > 0 && (covered === n || (recent(covered) && recent(n - 1)))) verdict = "witnessed";
+  return { verdict, fault, claim, head, asked, agreeing: good.size, parties: new Set(asked.map(party)).size, covered, held, newest };
 }

@@ -33,7 +33,7 @@ function say(state, text) {
   $("verdict").textContent = text;
 }
 
-const minute = (time) => `${new Date(time).toISOString().slice(0, 16).replace("T", " ")} UTC`;
+const minute = (time) => !Number.isFinite(time) ? "an unknown time" : `${new Date(time).toISOString().slice(0, 16).replace("T", " ")} UTC`;
 const plural = (n, one, many = `${one}s`) => `${n} ${n === 1 ? one : many}`;
 const shorten = (hash) => `${hash.slice(0, 14)}…`;
 
@@ -94,14 +94,14 @@ function conclude() {
   const j = judge(chain, last, [...attested, ...kept], policy());
   const { fault } = j;
   const against = j.asked.filter((w) => w.reason !== null);
-  const alone = j.asked.length === 0;
+  const alone = j.parties === 0, parties = plural(j.parties, "party", "parties");
   const list = [
     item(!fault, fault ? `Pick ${fault.seq}: ${fault.why}. ${n > fault.seq ? `The ${plural(n - fault.seq, "pick")} after it rest on it.` : ""}`
       : `${n} hashes recomputed. Each pick names the hash before it, from 64 zeros on.`),
     item(j.claim, j.claim ? `The chain ends where the server says: ${plural(n, "pick")}.` : "The chain does not end where the server says."),
     alone ? item(undefined, "No witness was asked. A chain that was rewritten from its start looks the same.")
-      : item(against.length === 0, against.length ? `${against.length} of ${j.asked.length} hold something else.`
-        : `${j.agreeing} of ${j.asked.length} hold the same, up to pick ${j.covered}. The newest is of ${minute(j.newest)}.`),
+      : item(against.length === 0, against.length ? `${against.length} of ${plural(j.asked.length, "statement")} by ${parties} differ.`
+        : `${plural(j.asked.length, "statement")} by ${parties} hold the same, up to pick ${j.held}. The newest is of ${minute(j.newest)}.`),
   ];
   for (const f of chain.seals?.faults ?? []) list.push(item(false, f.text));
   if (chain.seals?.days && !chain.seals.faults.length) {
@@ -111,7 +111,7 @@ function conclude() {
   $("checks").replaceChildren(...list);
   const words = {
     contradicted: ["", "contradicted"],
-    witnessed: ["good", `witnessed by ${j.agreeing} of ${j.asked.length}`],
+    witnessed: ["good", `witnessed by ${j.agreeing} of ${j.parties}`],
     self_consistent: ["plain", "self-consistent"],
   }[j.verdict];
   say(...words);
@@ -125,7 +125,7 @@ function conclude() {
   $("conflict").hidden = !against.length;
   $("conflicts").replaceChildren(...against.slice(0, 5).map((w) => {
     const tr = element("tr");
-    tr.append(element("td", "", w.name), element("td", "down", w.reason), element("td", "num", w.length), element("td", "hash", w.head),
+    tr.append(element("td", "", w.witness), element("td", "down", w.reason), element("td", "num", w.length), element("td", "hash", w.head),
       element("td", "hash", last.hashes[w.length - 1] ?? "there is no such pick"));
     return tr;
   }));
@@ -155,7 +155,7 @@ async function attestation(url, a, uid) {
   if (!/^0x[0-9a-f]{1024,}$/i.test(got) || word(got, 1).toLowerCase() !== uid.toLowerCase()) return null;
   const day = String(number(word(got, 15)));
   return {
-    name: `attestation ${shorten(`0x${uid}`)}`, uid, refersTo: word(got, 6), schema: word(got, 2), lasts: [4, 5, 9].every((i) => isZero(word(got, i))),
+    witness: `attestation ${shorten(`0x${uid}`)}`, uid, refersTo: word(got, 6), schema: word(got, 2), lasts: [4, 5, 9].every((i) => isZero(word(got, i))),
     length: number(word(got, 13)), head: word(got, 12).toLowerCase(), date: `${day.slice(0, 4)}-${day.slice(4, 6)}-${day.slice(6)}`,
     attester: `0x${word(got, 8).slice(24).toLowerCase()}`, at: new Date(number(word(got, 3)) * 1000).toISOString(),
   };
@@ -182,7 +182,7 @@ async function ask() {
       const one = await attestation(url, a, uid);
       if (!one) {
         const missing = `the contract has no attestation ${shorten(`0x${uid}`)}`;
-        if (found.length || a.latest.status === "confirmed") attested = [{ name: "the contract", length: a.latest.seq, head: "", fault: missing }];
+        if (found.length || a.latest.status === "confirmed") attested = [{ witness: "the contract", length: a.latest.seq, head: "", fault: missing }];
         list.replaceChildren(item(false, `${missing[0].toUpperCase()}${missing.slice(1)}.`));
         return;
       }
@@ -245,7 +245,7 @@ function compare(event) {
     $("compared").replaceChildren(item(undefined, "A checkpoint is a length, a colon and 64 hex digits."));
     return;
   }
-  kept = [{ name: "your checkpoint", length: Number(length), head }];
+  kept = [{ witness: "your checkpoint", length: Number(length), head }];
   const same = last.hashes[length - 1] === head;
   $("compared").replaceChildren(item(same, same ? `The chain still has that hash at length ${length}.` : `The chain does not have that hash at length ${length}.`));
   conclude();
