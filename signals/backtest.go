@@ -8,10 +8,6 @@ import (
 	"tidemark/internal/series"
 )
 
-// decayAfter is for how long a lost edge may stay lost before a signal counts as decayed: two quarters. A shorter absence is within
-// what chance does to an interval.
-const decayAfter = 182 * 24 * time.Hour
-
 // Backtest declares the backtest of a signal: a target quantity that the signal should predict before it is known. Predictor and sign are
 // declared here and not fitted, so that no choice depends on the outcome.
 type Backtest struct {
@@ -23,8 +19,6 @@ type Backtest struct {
 	Inputs []series.ID
 	// HorizonDays is how far the outcome lies ahead, in calendar days, about.
 	HorizonDays int
-	// DecayAfter is as Decayed has it.
-	DecayAfter time.Duration
 	// Cases pairs each forecast with its outcome, in ascending Known. read holds, for each instant at which new data became known, the
 	// newest estimate of that instant.
 	Cases func(read Track, in series.Set) []Case
@@ -210,25 +204,4 @@ func (d Definition) LooksAhead(in series.Set, at time.Time) bool {
 		}
 	}
 	return false
-}
-
-// Decayed reports whether a signal has lost an edge that it had. history holds the results of its backtests in ascending At. An edge is
-// an out-of-sample interval above zero. It is lost when, for DecayAfter up to the newest result, all intervals include zero or lie below
-// it. Results without an interval are ignored. A signal that never had an edge cannot lose one.
-func (b Backtest) Decayed(history []BacktestResult) bool {
-	had := false
-	var since, newest time.Time // when intervals began to include zero again, and up to when they did
-	for _, r := range history {
-		e := r.OutOfSample
-		if math.IsNaN(e.Lo) || math.IsNaN(e.Hi) {
-			continue
-		}
-		newest = r.At
-		if e.Clear() {
-			had, since = true, time.Time{}
-		} else if since.IsZero() {
-			since = r.At
-		}
-	}
-	return had && !since.IsZero() && newest.Sub(since) >= b.DecayAfter
 }

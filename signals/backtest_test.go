@@ -306,38 +306,3 @@ func TestABacktestStatesItsSample(t *testing.T) {
 		t.Errorf("examples (-want +got):\n%s", diff)
 	}
 }
-
-func TestAnEdgeDecaysWhenItIsGoneForLong(t *testing.T) {
-	t.Parallel()
-	edge := func(day string, lo, hi float64) BacktestResult {
-		return BacktestResult{At: date(day), OutOfSample: Edge{Lo: lo, Hi: hi}}
-	}
-	unknown := func(day string) BacktestResult { return edge(day, math.NaN(), math.NaN()) }
-	b := Backtest{DecayAfter: 100 * 24 * time.Hour}
-	for _, c := range []struct {
-		name    string
-		history []BacktestResult
-		want    bool
-	}{
-		{"no result", nil, false},
-		{"never an edge", []BacktestResult{edge("2025-01-01", -0.1, 0.2), edge("2026-01-01", -0.2, 0.1)}, false},
-		{"an edge that holds", []BacktestResult{edge("2025-01-01", 0.1, 0.2), edge("2026-01-01", 0.05, 0.2)}, false},
-		{"lost, but not for long", []BacktestResult{edge("2025-01-01", 0.1, 0.2), edge("2025-06-01", -0.1, 0.2), edge("2025-09-08", -0.1, 0.2)}, false},
-		{"lost for the configured time", []BacktestResult{edge("2025-01-01", 0.1, 0.2), edge("2025-06-01", -0.1, 0.2), edge("2025-09-09", -0.1, 0.2)}, true},
-		{"lost, won back, lost again", []BacktestResult{
-			edge("2025-01-01", 0.1, 0.2), edge("2025-03-01", -0.1, 0.2), edge("2025-08-01", 0.01, 0.2), edge("2025-09-01", -0.1, 0.2),
-		}, false},
-		{"lost for long, then won back", []BacktestResult{edge("2025-01-01", 0.1, 0.2), edge("2025-03-01", -0.1, 0.2), edge("2025-12-01", 0.01, 0.2)}, false},
-		{"an edge of the wrong sign is none to lose", []BacktestResult{edge("2025-01-01", -0.3, -0.2), edge("2025-03-01", -0.1, 0.2), edge("2025-12-01", -0.1, 0.2)}, false},
-		{"an edge that turned round", []BacktestResult{edge("2025-01-01", 0.1, 0.2), edge("2025-03-01", -0.3, -0.2), edge("2025-12-01", -0.3, -0.2)}, true},
-		{"a bound at zero includes it", []BacktestResult{edge("2025-01-01", 0.1, 0.2), edge("2025-03-01", 0, 0.2), edge("2025-12-01", 0, 0.2)}, true},
-		{"unknown results tell nothing", []BacktestResult{
-			edge("2025-01-01", 0.1, 0.2), unknown("2025-02-01"), edge("2025-09-01", -0.1, 0.2), unknown("2026-09-01"),
-		}, false},
-		{"only unknown ones", []BacktestResult{unknown("2025-02-01"), unknown("2026-09-01")}, false},
-	} {
-		if got := b.Decayed(c.history); got != c.want {
-			t.Errorf("%s: decayed %v, want %v", c.name, got, c.want)
-		}
-	}
-}

@@ -88,7 +88,6 @@ func crackSpread321() Definition {
 			Predictor:   "minus the z-score: a wide spread is expected to narrow",
 			Naive:       "the last known change of the crack spread over 20 trading days",
 			HorizonDays: 28,
-			DecayAfter:  decayAfter,
 			Cases:       forwardChanges(crackPoints, 20, -1),
 		},
 		Brief: crackBrief,

@@ -92,7 +92,6 @@ func hormuzTransit() Definition {
 			Naive:       "the last known change of the WTI spot price over 20 trading days",
 			Inputs:      []series.ID{wtiCushing},
 			HorizonDays: 28,
-			DecayAfter:  decayAfter,
 			Cases:       forwardChanges(pointsOf(wtiCushing), 20, -1),
 		},
 		Brief: hormuzBrief,

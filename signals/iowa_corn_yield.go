@@ -87,7 +87,6 @@ func iowaCornYield() Definition {
 			Predictor:   "the z-score with the first forecast of the season: a blend above the trend foretells a final above it",
 			Naive:       "the final of the year before less its trend",
 			HorizonDays: 153,
-			DecayAfter:  2 * 365 * 24 * time.Hour, // there is one case a year
 			Cases:       cornCases,
 			Skill:       cornSkill,
 		},

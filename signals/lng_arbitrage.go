@@ -117,7 +117,6 @@ func lngArbitrage() Definition {
 			Predictor:   "minus the z-score: a wide margin is expected to draw cargoes to Europe and the price down",
 			Naive:       "the last known change of the European gas price over three months",
 			HorizonDays: 91,
-			DecayAfter:  decayAfter,
 			Cases:       forwardChanges(pointsOf(europeGas), 3, -1),
 		},
 		Brief: lngBrief,

@@ -102,7 +102,6 @@ func tropomiNO2Economic() Definition {
 			Predictor:   "the z-score: a month above its season is expected to be followed by such months",
 			Naive:       "the index of the same calendar month one year earlier, less 100",
 			HorizonDays: 31,
-			DecayAfter:  decayAfter,
 			Cases:       no2Cases,
 		},
 		Brief: no2Brief,

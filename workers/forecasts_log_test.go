@@ -71,7 +71,7 @@ func TestForecastsAndGradesAreLeavesOfTheLog(t *testing.T) {
 			if before {
 				w.logged(key)
 			}
-			if err := w.run(); err != nil {
+			if err := w.forecast(); err != nil {
 				t.Fatal(err)
 			}
 			if !before && w.recorded()[0].LogIndex != nil {
@@ -80,7 +80,7 @@ func TestForecastsAndGradesAreLeavesOfTheLog(t *testing.T) {
 			next := forecastFriday.AddDate(0, 0, 7)
 			w.store(next.AddDate(0, 0, 5).Add(15*time.Hour), upToDay(w.weeks, next))
 			w.at(next.AddDate(0, 0, 5).Add(22 * time.Hour))
-			if err := w.run(); err != nil {
+			if err := w.forecast(); err != nil {
 				t.Fatal(err)
 			}
 			leaves := w.logged(key)

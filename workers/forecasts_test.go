@@ -52,8 +52,8 @@ func upToDay(all []series.Reading, last time.Time) []series.Reading {
 // forecastWorld is a database in a world whose clock the test sets, with eight years of weeks up to a Friday.
 type forecastWorld struct {
 	*backfillFixture
-	job   workers.Forecasts
-	weeks []series.Reading
+	forecasts workers.Forecasts
+	weeks     []series.Reading
 }
 
 var forecastFriday = time.Date(2025, 5, 2, 0, 0, 0, 0, time.UTC)
@@ -61,7 +61,7 @@ var forecastFriday = time.Date(2025, 5, 2, 0, 0, 0, 0, time.UTC)
 func newForecastWorld(t *testing.T) forecastWorld {
 	t.Helper()
 	w := forecastWorld{backfillFixture: newBench(t), weeks: petroleumWeeks(forecastFriday.AddDate(0, 0, -7*416), 430)}
-	w.job = workers.Forecasts{DB: w.db, Log: slog.New(slog.DiscardHandler)}
+	w.forecasts = workers.Forecasts{DB: w.db, Log: slog.New(slog.DiscardHandler)}
 	at := forecastFriday.AddDate(0, 0, 5).Add(15 * time.Hour)
 	if _, err := w.db.EnsureWorld(t.Context(), "sandbox", &at); err != nil {
 		t.Fatal(err)
@@ -78,8 +78,8 @@ func (w forecastWorld) at(clock time.Time) {
 	}
 }
 
-func (w forecastWorld) run() error {
-	return w.job.Run(w.t.Context(), task.Task{Job: task.Forecast, Subject: "eia-weekly-petroleum"})
+func (w forecastWorld) forecast() error {
+	return w.forecasts.Run(w.t.Context(), task.Task{Job: task.Forecast, Subject: "eia-weekly-petroleum"})
 }
 
 func (w forecastWorld) recorded() []postgres.Forecast {
@@ -95,7 +95,7 @@ func TestAForecastIsRecordedBeforeItsPrintAndGradedOnceAfterIt(t *testing.T) {
 	t.Parallel()
 	w := newForecastWorld(t)
 	for range 2 {
-		if err := w.run(); err != nil {
+		if err := w.forecast(); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -119,7 +119,7 @@ func TestAForecastIsRecordedBeforeItsPrintAndGradedOnceAfterIt(t *testing.T) {
 	w.store(next.AddDate(0, 0, 5).Add(15*time.Hour), upToDay(w.weeks, next))
 	w.at(next.AddDate(0, 0, 5).Add(22 * time.Hour))
 	for range 2 {
-		if err := w.run(); err != nil {
+		if err := w.forecast(); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -154,7 +154,7 @@ func pinballs(quantiles string, y float64) float64 {
 func TestAForecastAfterItsPrintIsRefused(t *testing.T) {
 	t.Parallel()
 	w := newForecastWorld(t)
-	if err := w.run(); err != nil {
+	if err := w.forecast(); err != nil {
 		t.Fatal(err)
 	}
 	f := w.recorded()[0]
@@ -199,7 +199,7 @@ func TestTwoWorkersRecordAForecastOnce(t *testing.T) {
 	var all sync.WaitGroup
 	for range 4 {
 		all.Go(func() {
-			if err := w.run(); err != nil {
+			if err := w.forecast(); err != nil {
 				t.Error(err)
 			}
 		})
@@ -213,11 +213,11 @@ func TestTwoWorkersRecordAForecastOnce(t *testing.T) {
 func TestAPrintThatDoesNotComeIsVoid(t *testing.T) {
 	t.Parallel()
 	w := newForecastWorld(t)
-	if err := w.run(); err != nil {
+	if err := w.forecast(); err != nil {
 		t.Fatal(err)
 	}
 	w.at(forecastFriday.AddDate(0, 0, 60))
-	if err := w.run(); err != nil {
+	if err := w.forecast(); err != nil {
 		t.Fatal(err)
 	}
 	for _, f := range w.recorded() {

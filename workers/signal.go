@@ -12,6 +12,7 @@ import (
 	"tidemark/internal/task"
 	"tidemark/internal/telemetry"
 	"tidemark/signals"
+	"tidemark/signals/forecast"
 )
 
 // Signals is the job that computes a signal as of its slot.
@@ -218,30 +219,26 @@ func (s Signals) status(ctx context.Context, def signals.Definition, snap postgr
 	if def.Status(*snap.ObservedAt, snap.At) != signals.StatusLive {
 		return signals.StatusDecayed, fmt.Sprintf("stale: the newest observation is of %s, more than %s ago", newest, period(def.Staleness)), nil
 	}
-	if snap.Backtest != nil {
-		lost, err := s.lostItsEdge(ctx, def, snap)
-		if err != nil {
-			return "", "", err
-		}
-		if lost {
-			return signals.StatusDecayed, "skill gone: the backtest had an edge out of sample and has had none for " +
-				period(def.Backtest.DecayAfter), nil
-		}
+	gone, err := s.skillGone(ctx, def.ID, snap.At)
+	if gone != "" || err != nil {
+		return signals.StatusDecayed, gone, err
 	}
 	return signals.StatusLive, "fresh: the newest observation is of " + newest, nil
 }
 
-// lostItsEdge applies the rule of the definition to the backtests up to this one.
-func (s Signals) lostItsEdge(ctx context.Context, def signals.Definition, snap postgres.Snapshot) (bool, error) {
-	now := snap.Backtest.Edge(snap.At)
-	if now == nil || now.OutOfSample.Clear() {
-		return false, nil
+// skillGone returns the cause if the live record of the signal's own figure shows that its forecasts have decayed, or else "". The record
+// counts as of midnight (UTC) before the slot, so that a grade in the making does not decide.
+func (s Signals) skillGone(ctx context.Context, signal string, slot time.Time) (string, error) {
+	own := forecast.Of(signal)
+	if len(own) == 0 {
+		return "", nil
 	}
-	before, err := s.DB.Edges(ctx, def.ID, snap.At)
-	if err != nil {
-		return false, err
+	t := own[0]
+	live, err := s.DB.ForecastScores(ctx, signal, t.Figure, slot.Truncate(24*time.Hour))
+	if err != nil || !forecast.Decayed(live, t.GradesNeeded, t.Monthly) {
+		return "", err
 	}
-	return def.Backtest.Decayed(append(before, *now)), nil
+	return fmt.Sprintf("skill gone: the last %d graded forecasts of %s are worse than a naive one's", t.GradesNeeded, t.Figure), nil
 }
 
 // period writes a time of days or hours.

@@ -50,6 +50,12 @@ func newBench(t *testing.T, defs ...signals.Definition) *backfillFixture {
 // store records that a complete answer with these readings was fetched at an instant.
 func (b *backfillFixture) store(at time.Time, readings []series.Reading) {
 	b.t.Helper()
+	b.storeSince(at, time.Time{}, readings)
+}
+
+// storeSince is store for an answer that is complete from a day on.
+func (b *backfillFixture) storeSince(at, since time.Time, readings []series.Reading) {
+	b.t.Helper()
 	b.load++
 	id, err := b.db.RecordFetch(b.t.Context(), series.Fetch{
 		Source: "test", URL: "https://upstream.example/all", Status: 200, FetchedAt: at,
@@ -66,7 +72,7 @@ func (b *backfillFixture) store(at time.Time, readings []series.Reading) {
 	for _, r := range readings {
 		if !seen[r.Series] {
 			seen[r.Series] = true
-			l.Covers = append(l.Covers, series.Coverage{Series: r.Series})
+			l.Covers = append(l.Covers, series.Coverage{Series: r.Series, Window: series.Window{From: since}})
 		}
 	}
 	if _, err := b.db.StoreLoads(b.t.Context(), task.Fence{}, []postgres.Load{l}, nil); err != nil {
@@ -279,7 +285,7 @@ func edgy(ran *int) signals.Definition {
 	d := definition()
 	d.Staleness = 10 * 24 * time.Hour
 	d.Backtest = signals.Backtest{
-		Symbol: "test.a", Description: "a test", HorizonDays: 1, DecayAfter: 3 * 24 * time.Hour,
+		Symbol: "test.a", Description: "a test", HorizonDays: 1,
 		Cases: func(_ signals.Track, in series.Set) []signals.Case {
 			*ran++
 			points := in["test.a"]
@@ -324,7 +330,7 @@ func TestStatesAndTheirCauses(t *testing.T) {
 	publish(14, -1)        // fresh, and the edge is lost
 	b.run(def.ID, day(14))
 	b.run(def.ID, day(16))
-	b.run(def.ID, day(17)) // gone for three days
+	b.run(def.ID, day(17)) // gone for three days: a backtest decides nothing
 	publish(18, 1)
 	b.run(def.ID, day(18))
 	operator(19, signals.StatusDeprecated, "the source is abandoned")
@@ -349,8 +355,6 @@ func TestStatesAndTheirCauses(t *testing.T) {
 		"2 live, fresh: the newest observation is of 2026-03-02 (by hand)",
 		"13 decayed, stale: the newest observation is of 2026-03-02, more than 10 days ago (by hand)",
 		"14 live, fresh: the newest observation is of 2026-03-14 (by hand)",
-		"17 decayed, skill gone: the backtest had an edge out of sample and has had none for 3 days (by hand)",
-		"18 live, fresh: the newest observation is of 2026-03-18 (by hand)",
 		"19 deprecated, the source is abandoned (ann)",
 		"21 live, restored: it is back (ann)",
 	}
@@ -358,7 +362,7 @@ func TestStatesAndTheirCauses(t *testing.T) {
 		t.Errorf("states (-want +got):\n%s", d)
 	}
 	for n, want := range map[int]string{
-		1: "decayed", 2: "live", 3: "live", 5: "live", 13: "decayed", 14: "live", 16: "live", 17: "decayed", 18: "live", 19: "deprecated",
+		1: "decayed", 2: "live", 3: "live", 5: "live", 13: "decayed", 14: "live", 16: "live", 17: "live", 18: "live", 19: "deprecated",
 		20: "deprecated", 21: "live",
 	} {
 		if s := b.snapshot(def.ID, day(n)); s.Status != want || s.Cause == "" {

@@ -38,7 +38,7 @@ type backfillRange struct {
 	AsOf        time.Time `format:"2006-01-02T15:04:05Z07:00" help:"Compute the whole range from the data known at this instant (RFC 3339), and keep it next to the served snapshots. Default: each slot from the data known at the slot."`
 	FromArchive bool      `help:"Ask no source: read its archived answers again."`
 	Existing    string    `help:"Which slots to do in addition to slots that never ran: skip (no others, the default), failed (slots whose run failed) or all. Stored snapshots are never overwritten."`
-	Parallelism int       `default:"1" help:"How many runs of the backfill may be under way at once. 1 keeps the order of time, which a state that looks back on earlier slots (skill gone) needs; more is faster."`
+	Parallelism int       `default:"1" help:"How many runs of the backfill may be under way at once. The results are the same; more is faster."`
 	Diff        bool      `help:"Compute and show old and new value of every slot, not only of the first."`
 }
 

@@ -1,12 +1,8 @@
 package postgres
 
 import (
-	"context"
-	"fmt"
 	"math"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 
 	"tidemark/signals"
 )
@@ -198,47 +194,4 @@ func bounds(e signals.Edge) *[2]float64 {
 		return nil
 	}
 	return &[2]float64{e.Lo, e.Hi}
-}
-
-// Edge returns the out-of-sample interval of the backtest in a snapshot for the instant at, for the rule that detects decay. It returns nil
-// if there is no interval.
-func (b *Backtest) Edge(at time.Time) *signals.BacktestResult {
-	if b == nil || b.OutOfSample.RankICBounds == nil {
-		return nil
-	}
-	in := b.OutOfSample.RankICBounds
-	return &signals.BacktestResult{At: at, OutOfSample: signals.Edge{Lo: in[0], Hi: in[1]}}
-}
-
-// hasEdge returns the stored form of Edge.
-func (b *Backtest) hasEdge() *bool {
-	e := b.Edge(time.Time{})
-	if e == nil {
-		return nil
-	}
-	return new(e.OutOfSample.Clear())
-}
-
-const edgesSQL = `
-	with e as (select at, edge from snapshots where signal = @signal and at < @at and edge is not null),
-	had as (select max(at) as at from e where edge)
-	select had.at, (select min(e.at) from e where e.at > had.at) from had` // index snapshots_edge
-
-// Edges returns the backtests of a signal before an instant that decide whether its edge was lost. The first is the newest with an edge,
-// the second the first one after it without. The list is empty if the signal never had an edge. Only At and the out-of-sample interval are
-// set.
-func (db SnapshotStore) Edges(ctx context.Context, signal string, before time.Time) ([]signals.BacktestResult, error) {
-	var had, since *time.Time
-	err := db.reads.QueryRow(ctx, edgesSQL, pgx.NamedArgs{"signal": signal, "at": before}).Scan(&had, &since)
-	if err != nil {
-		return nil, fmt.Errorf("read the edges of %s: %w", signal, err)
-	}
-	var out []signals.BacktestResult
-	if had != nil {
-		out = append(out, signals.BacktestResult{At: *had, OutOfSample: signals.Edge{Lo: 1, Hi: 1}})
-	}
-	if since != nil {
-		out = append(out, signals.BacktestResult{At: *since, OutOfSample: signals.Edge{Lo: -1, Hi: 1}})
-	}
-	return out, nil
 }

@@ -221,6 +221,25 @@ func (db ForecastStore) Forecasts(ctx context.Context, signal string, asOf time.
 	return list, nil
 }
 
+// ForecastScores returns the graded forecasts of a figure as known at an instant, oldest first, with nothing set but the scores. Void ones
+// are left out.
+func (db ForecastStore) ForecastScores(ctx context.Context, signal, figure string, asOf time.Time) ([]forecast.Graded, error) {
+	rows, err := db.reads.Query(ctx, `
+		select g.score, g.score1, g.score2 from forecasts f join forecast_grades g on g.id = f.id
+		where f.signal = @signal and f.figure = @figure and g.graded_at <= @as_of and g.outcome <> ''
+		order by f.seq`, pgx.NamedArgs{"signal": signal, "figure": figure, "as_of": asOf}) // index forecasts_of; unique (id)
+	type scores struct{ Score, Score1, Score2 forecast.Decimal }
+	list, err := collect[scores](rows, err)
+	if err != nil {
+		return nil, fmt.Errorf("read the scores of %s/%s: %w", signal, figure, asUnavailable(err))
+	}
+	out := make([]forecast.Graded, len(list))
+	for i, s := range list {
+		out[i] = forecast.Graded{Score: s.Score.Float(), Score1: s.Score1.Float(), Score2: s.Score2.Float()}
+	}
+	return out, nil
+}
+
 func scanForecast(row pgx.CollectableRow) (f Forecast, err error) {
 	var published, graded *time.Time
 	var outcome, score, score1, score2, flags, previous, hash *string

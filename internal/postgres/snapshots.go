@@ -78,14 +78,14 @@ type Input struct {
 
 const saveSnapshotSQL = `
 	insert into snapshots as s (signal, at, status, cause, covers_from, observed_at, known_at, first_ingested_at, value, lo, hi, baseline, scale, z_score, delta_pct, n,
-		components, inputs, backtest, uncertainty, edge, synthetic, code_version, run_id, served_at, loads_seen)
+		components, inputs, backtest, uncertainty, synthetic, code_version, run_id, served_at, loads_seen)
 	values (@signal, @at, @status, @cause, @covers_from, @observed_at, @known_at, @first_ingested_at, @value, @lo, @hi, @baseline, @scale, @z_score, @delta_pct, @n,
-		@components, @inputs, @backtest, @uncertainty, @edge, @synthetic, @code_version, nullif(@run_id, 0), world_now(), @loads_seen)
+		@components, @inputs, @backtest, @uncertainty, @synthetic, @code_version, nullif(@run_id, 0), world_now(), @loads_seen)
 	on conflict (signal, at) do update
 	set status = excluded.status, cause = excluded.cause, covers_from = excluded.covers_from,
 		observed_at = excluded.observed_at, known_at = excluded.known_at, first_ingested_at = excluded.first_ingested_at, value = excluded.value, lo = excluded.lo, hi = excluded.hi, baseline = excluded.baseline, scale = excluded.scale,
 		z_score = excluded.z_score, delta_pct = excluded.delta_pct, n = excluded.n, components = excluded.components,
-		inputs = excluded.inputs, backtest = excluded.backtest, uncertainty = excluded.uncertainty, edge = excluded.edge, synthetic = excluded.synthetic,
+		inputs = excluded.inputs, backtest = excluded.backtest, uncertainty = excluded.uncertainty, synthetic = excluded.synthetic,
 		code_version = excluded.code_version, run_id = excluded.run_id, computed_at = clock_timestamp(),
 		loads_seen = excluded.loads_seen,
 		served_at = case
@@ -155,7 +155,7 @@ func snapshotArgs(f task.Fence, s Snapshot) (pgx.NamedArgs, error) {
 	return pgx.NamedArgs{
 		"signal": s.Signal, "at": s.At, "status": s.Status, "cause": s.Cause, "covers_from": s.CoversFrom, "observed_at": s.ObservedAt, "known_at": s.KnownAt, "first_ingested_at": s.FirstIngestedAt,
 		"value": s.Value, "lo": s.Lo, "hi": s.Hi, "baseline": s.Baseline, "scale": s.Scale, "z_score": s.Z,
-		"delta_pct": s.DeltaPct, "n": s.N, "components": components, "inputs": inputs, "backtest": backtest, "uncertainty": uncertainty, "edge": s.Backtest.hasEdge(),
+		"delta_pct": s.DeltaPct, "n": s.N, "components": components, "inputs": inputs, "backtest": backtest, "uncertainty": uncertainty,
 		"synthetic": s.Synthetic, "code_version": s.CodeVersion, "run_id": f.RunID, "loads_seen": s.LoadsSeen,
 	}, nil
 }

@@ -54,14 +54,7 @@ type Coverage struct {
 
 // NewScorecard judges the forecasts.
 func NewScorecard(all []Graded) Scorecard {
-	s := Scorecard{N: len(all), CRPS: math.NaN(), PITP: math.NaN()}
-	scores := scoresOf(all, func(g Graded) float64 { return g.Score })
-	for i, naive := range [][]float64{
-		scoresOf(all, func(g Graded) float64 { return g.Score1 }),
-		scoresOf(all, func(g Graded) float64 { return g.Score2 }),
-	} {
-		s.Against[i] = compare(scores, naive)
-	}
+	s := Scorecard{N: len(all), CRPS: math.NaN(), Against: against(all), PITP: math.NaN()}
 	for i, percent := range []int{50, 80, 90} {
 		c := Coverage{Percent: percent}
 		c.Lo, c.Hi = band(len(all), float64(percent)/100)
@@ -78,10 +71,19 @@ func NewScorecard(all []Graded) Scorecard {
 		s.PIT[min(max(int(g.Quantiles.PIT(g.Outcome)*10), 0), len(s.PIT)-1)]++
 	}
 	if len(all) > 0 {
-		s.CRPS = mean(scores)
+		s.CRPS = mean(scoresOf(all, func(g Graded) float64 { return g.Score }))
 		s.PITP = evenness(s.PIT[:])
 	}
 	return s
+}
+
+// against compares the scores with those of the two naive forecasts.
+func against(all []Graded) [2]Comparison {
+	scores := scoresOf(all, func(g Graded) float64 { return g.Score })
+	return [2]Comparison{
+		compare(scores, scoresOf(all, func(g Graded) float64 { return g.Score1 })),
+		compare(scores, scoresOf(all, func(g Graded) float64 { return g.Score2 })),
+	}
 }
 
 func scoresOf(all []Graded, of func(Graded) float64) []float64 {
@@ -217,14 +219,9 @@ func (s Scorecard) beatsBoth() bool {
 	return !slices.ContainsFunc(s.Against[:], func(c Comparison) bool { return !(c.Lo > 0) })
 }
 
-// losesToOne reports whether the upper bound of a skill is below zero.
-func (s Scorecard) losesToOne() bool {
-	return slices.ContainsFunc(s.Against[:], func(c Comparison) bool { return c.Hi < 0 })
-}
-
 // Decayed reports whether the live record of a figure, oldest first, shows that its forecasts have become worse than a naive one. That is
 // so if the upper bound of a skill over the last minGrades grades was below zero at several consecutive checks. Weekly figures are checked
-// at every fourth grade, six times; monthly ones at every grade, three times.
+// at every fourth grade, six times; monthly ones at every grade, three times. It reads only the scores.
 func Decayed(live []Graded, minGrades int, monthly bool) bool {
 	checks, every := 6, 4
 	if monthly {
@@ -232,7 +229,12 @@ func Decayed(live []Graded, minGrades int, monthly bool) bool {
 	}
 	for c := range checks {
 		end := len(live) - len(live)%every - c*every
-		if end < minGrades || !NewScorecard(live[end-minGrades:end]).losesToOne() {
+		if end < minGrades {
+			return false
+		}
+		// It loses to a naive forecast if the upper bound of the skill is below zero.
+		both := against(live[end-minGrades : end])
+		if !slices.ContainsFunc(both[:], func(c Comparison) bool { return c.Hi < 0 }) {
 			return false
 		}
 	}
