@@ -27,13 +27,7 @@ func (r Ranking) Sensitivity(past []PastPick, rules Rules) []Variation {
 	if r.Pick == nil {
 		return nil
 	}
-	object := r.objection(past, rules)
-	var free []*Score
-	for i := range r.Scores {
-		if object(&r.Scores[i]) == "" {
-			free = append(free, &r.Scores[i])
-		}
-	}
+	free := r.Free(past, rules)
 	var list []Variation
 	for _, g := range scoreGroups {
 		for _, factor := range weightChanges {
@@ -51,6 +45,18 @@ func (r Ranking) Sensitivity(past []PastPick, rules Rules) []Variation {
 		}
 	}
 	return list
+}
+
+// Free returns the companies scored that the earlier picks, given in any order, do not object to, in the order of the scores.
+func (r Ranking) Free(past []PastPick, rules Rules) []*Score {
+	object := r.objection(past, rules)
+	var free []*Score
+	for i := range r.Scores {
+		if object(&r.Scores[i]) == "" {
+			free = append(free, &r.Scores[i])
+		}
+	}
+	return free
 }
 
 // String is one line, for example "quality -20 %: AAPL".

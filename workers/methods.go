@@ -5,6 +5,7 @@ import (
 
 	"tidemark/internal/postgres"
 	"tidemark/picks"
+	"tidemark/picks/backtest"
 	"tidemark/signals"
 	"tidemark/signals/forecast"
 )
@@ -43,6 +44,30 @@ func RecordTrial(ctx context.Context, db *postgres.DB) error {
 // RecordPicksTrial is RecordTrial for the stock picks.
 func RecordPicksTrial(ctx context.Context, db *postgres.DB) error {
 	return try(ctx, db, picksMethod())
+}
+
+// RecordPicksBacktest records that this program's versions of the picks and of their backtest run on history, before the results are shown. It
+// returns how many versions of the picks ran on history so far, this one included.
+func RecordPicksBacktest(ctx context.Context, db *postgres.DB) (trials int, err error) {
+	for _, m := range []postgres.Method{
+		picksMethod(),
+		method("picks-backtest", backtest.SourceHash(), "how the method of the picks is judged on history: the code of package picks/backtest"),
+	} {
+		if err := try(ctx, db, m); err != nil {
+			return 0, err
+		}
+	}
+	all, err := db.Methods(ctx)
+	if err != nil {
+		return 0, err
+	}
+	seen := map[string]bool{}
+	for _, m := range all {
+		if m.Name == picksMethod().Name {
+			seen[m.SHA256] = true
+		}
+	}
+	return len(seen), nil
 }
 
 func try(ctx context.Context, db *postgres.DB, m postgres.Method) error {

@@ -108,7 +108,7 @@ func (p *program) newSandbox(ctx context.Context, db *postgres.DB) (*worldRuntim
 	}
 	r.now = r.stepped.Now
 	r.transport = world.Troubled(world.TroubledOptions{
-		World: synth.World{Seed: p.settings.SandboxSeed, Now: r.now}, Latency: p.settings.SandboxDelay, Path: p.troublesFile(),
+		World: synth.World{Seed: p.settings.SandboxSeed, Prices: synth.Prices(p.settings.SandboxPrices), Now: r.now}, Latency: p.settings.SandboxDelay, Path: p.troublesFile(),
 		Handler: func(w synth.World) http.Handler { return sources.Sandbox(w, calendar.IsTradingDay) },
 	})
 	return r, nil

@@ -50,6 +50,7 @@ var table = []row{
 	{"picks", "internal/series, internal/codehash, internal/equity, internal/concepts, internal/calendar, internal/locale, internal/locale/languages, signals, chain", "net/http, pgx"},
 	{"picks/writer", "picks", "pgx"},
 	{"picks/evaluation", "picks, internal/equity, internal/sharpe", "net/http, pgx"},
+	{"picks/backtest", "picks, internal/equity, internal/calendar, internal/codehash, internal/sharpe", "net/http, pgx"},
 	{"chain/tlog", nothing, "net/http, database drivers, os/exec"},
 	{"chain/witness", "chain/tlog", "pgx"},
 	{"chain/monitor", "chain, chain/tlog, chain/witness", "pgx, api"},
@@ -68,7 +69,7 @@ var table = []row{
 	{"backfill", "internal/nearest, internal/series, signals, ingest, internal/task, internal/postgres", "api"},
 	{
 		"workers",
-		"internal/nearest, internal/plain, internal/task, internal/series, internal/equity, internal/calendar, internal/columns, signals, signals/forecast, ingest, ingest/archive, ingest/quality, picks, picks/writer, chain, " +
+		"internal/nearest, internal/plain, internal/task, internal/series, internal/equity, internal/calendar, internal/columns, signals, signals/forecast, ingest, ingest/archive, ingest/quality, picks, picks/backtest, picks/writer, chain, " +
 			"chain/tlog, chain/witness, chain/gitledger, chain/base, accounts, accounts/x402, accounts/stripe, backfill, internal/pushes, internal/postgres, internal/redisurl, internal/telemetry",
 		"api",
 	},

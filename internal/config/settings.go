@@ -177,6 +177,7 @@ type Worlds struct {
 	ReplayArchive string        `env:"REPLAY_ARCHIVE" name:"archive" help:"The archive folder that the replay world answers from."`
 	ReplayAt      time.Time     `env:"REPLAY_AT" name:"at" format:"2006-01-02T15:04:05Z07:00" help:"The replay world's time (RFC 3339). Default: the archive's last fetch."`
 	SandboxSeed   uint64        `env:"SANDBOX_SEED" default:"1" help:"Seed of the sandbox's numbers."`
+	SandboxPrices string        `env:"SANDBOX_PRICES" enum:"drawn,fair,planted" default:"drawn" help:"What the sandbox's share prices follow. drawn: slowly back to a level. fair: nothing can be foretold. planted: as fair, but better margins than a business usually has gain more. For \"tidemark picks backtest\"."`
 	SandboxDays   int           `env:"SANDBOX_DAYS" default:"120" help:"How many days of history a new sandbox simulates, at high speed, before it follows the wall clock."`
 	SandboxDelay  time.Duration `env:"SANDBOX_DELAY" default:"0s" help:"How long a sandbox upstream takes to answer."`
 }

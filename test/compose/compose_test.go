@@ -137,7 +137,7 @@ func TestTheSettingsOfTheOperatorsFileReachTheRoles(t *testing.T) {
 	}
 	// A setting that no service names would not reach any service.
 	compose := read("docker-compose.yml")
-	left := []string{"COMMAND_TIMEOUT", "STATE_DIR", "REPLAY_ARCHIVE", "REPLAY_AT", "SANDBOX_SEED", "SANDBOX_DAYS", "SANDBOX_DELAY"}
+	left := []string{"COMMAND_TIMEOUT", "STATE_DIR", "REPLAY_ARCHIVE", "REPLAY_AT", "SANDBOX_SEED", "SANDBOX_PRICES", "SANDBOX_DAYS", "SANDBOX_DELAY"}
 	for _, m := range regexp.MustCompile(`env:"([A-Z0-9_]+)"`).FindAllStringSubmatch(settings, -1) {
 		if !slices.Contains(left, m[1]) && !regexp.MustCompile(`\b`+m[1]+`\b`).MatchString(compose) {
 			t.Errorf("no service has the setting %s", m[1])

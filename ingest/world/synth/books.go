@@ -37,6 +37,11 @@ type books struct {
 	quarters []Quarter
 }
 
+// marginTilt is by how many standard deviations the logarithm of a company's net margin differs from that of its business.
+func marginTilt(w World, c *Company) float64 { return w.Noise(tiltName(c)).Normal(FirstDay) }
+
+func tiltName(c *Company) string { return "books " + c.tickers[0] + " tilt" }
+
 func newLedger(w World, c *Company, price float64) *books {
 	name := "books " + c.tickers[0]
 	// The fiscal year ends with its month: the first quarter begins a day later.
@@ -47,13 +52,17 @@ func newLedger(w World, c *Company, price float64) *books {
 			Decimals: -1, Mean: 1, Reversion: reversion, Volatility: volatility, Log: true,
 		})
 	}
-	tilt := w.Noise(name + " tilt")
+	tilt := w.Noise(tiltName(c))
 	spread := func(n int, size float64) float64 { return math.Exp(size * tilt.Normal(FirstDay.AddDate(0, 0, n))) }
 	b := c.business
-	b.net *= spread(0, 0.25)
+	b.net *= spread(0, 0.25) // see marginTilt
 	b.operating *= spread(1, 0.1)
 	b.gross *= min(spread(2, 0.1), 1.2)
 	b.debt *= spread(3, 0.3)
+	if w.Prices == Planted {
+		b.gross = c.business.gross * min(math.Exp(0.2*marginTilt(w, c)), 1.2)
+		b.growth += plantedGrowth * marginTilt(w, c) // else the price would run away from the books
+	}
 	b.growth += 0.02 * tilt.Normal(FirstDay.AddDate(0, 0, 4))
 	return &books{
 		company: c, first: first, base: b.sales * price * c.shares * spread(5, 0.2), standing: b, issues: w.Noise(name + " issues"),

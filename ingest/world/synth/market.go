@@ -19,6 +19,26 @@ const (
 	Unreported Books = "unreported"
 )
 
+// Prices is what the prices of the market's shares follow.
+type Prices string
+
+// The kinds of prices.
+const (
+	// Drawn prices return slowly to a level that grows with the company's business, so the past tells something about the future.
+	Drawn Prices = "drawn"
+	// Fair prices are walks without memory: every share is expected to gain as much, and no figure says which gains more.
+	Fair Prices = "fair"
+	// Planted prices are fair but for one effect: a company whose margin is above that of its business gains more and grows faster, for good.
+	Planted Prices = "planted"
+)
+
+const (
+	// fairGrowth is the expected growth of fair prices in a year.
+	fairGrowth = 0.05
+	// plantedGrowth is what a margin that is one standard deviation above its business adds to it, and to the growth of the sales.
+	plantedGrowth = 0.20
+)
+
 // Market is a stock market of invented companies. Everything follows from the world's seed; it is drawn as far as it is asked for.
 // Methods may be called from any number of goroutines.
 type Market struct {

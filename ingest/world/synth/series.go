@@ -52,7 +52,7 @@ type Process struct {
 	// Mean is the level that the walk returns to. With Log it is the median.
 	Mean float64
 	// Reversion is the share of the distance to the mean that is given back at each step, in (0, 1]. The memory of a shock
-	// halves in about 0.69/Reversion steps.
+	// halves in about 0.69/Reversion steps. A walk of reversion zero begins at the mean and has no level that it returns to.
 	Reversion float64
 	// Volatility is the standard deviation of one step's shock: in units of the value, or relative (0.02 is 2 %) with Log.
 	Volatility float64
@@ -93,7 +93,7 @@ func (w World) Series(p Process) *Series {
 	return &Series{shown: func(points []Point) []Point { return w.applyFaults(points, p.Decimals) }, grow: func(points []Point, t time.Time) []Point {
 		for ; !next.After(t); next = p.Calendar.Next(next) {
 			shock := p.Volatility * noise.Normal(next)
-			if len(points) == 0 {
+			if len(points) == 0 && keep < 1 {
 				walk = shock / math.Sqrt(1-keep*keep)
 			} else {
 				walk = keep*walk + shock

@@ -54,8 +54,16 @@ type history struct {
 // newHistory draws the shares of a company: its own walk in addition to the common tide, and the company's growth.
 func newHistory(w World, c *Company, tide *Series, price float64) *history {
 	name := "shares " + c.tickers[0]
+	reversion, growth := 0.003, c.business.growth
+	if fair := w.Prices == Fair || w.Prices == Planted; fair && c.tickers[0] != "" {
+		const weekdays = 261 // in a year
+		reversion, growth = 0, fairGrowth-c.business.volatility*c.business.volatility/2*weekdays
+		if w.Prices == Planted {
+			growth += plantedGrowth * marginTilt(w, c)
+		}
+	}
 	own := w.Series(Process{
-		Name: name, Calendar: Weekdays(FirstDay), Decimals: -1, Mean: price, Reversion: 0.003, Volatility: c.business.volatility, Log: true,
+		Name: name, Calendar: Weekdays(FirstDay), Decimals: -1, Mean: price, Reversion: reversion, Volatility: c.business.volatility, Log: true,
 	})
 	h := &history{company: c, factor: 1}
 	if c.business.yield > 0 {
@@ -66,7 +74,7 @@ func newHistory(w World, c *Company, tide *Series, price float64) *history {
 		pull = 1
 	}
 	h.price = Combine(func(day time.Time, v []float64) float64 {
-		return v[0] * math.Pow(v[1], pull) * trend(c.business.growth, day)
+		return v[0] * math.Pow(v[1], pull) * trend(growth, day)
 	}, own, tide)
 	for i, part := range []string{" open", " range", " volume", " payer"} {
 		h.noises[i] = w.Noise(name + part)

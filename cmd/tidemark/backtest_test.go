@@ -1,0 +1,59 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"tidemark/internal/postgres"
+	"tidemark/picks"
+	"tidemark/picks/backtest"
+)
+
+func TestABacktestOfThePicksOnTheCommandLine(t *testing.T) {
+	t.Parallel()
+	e := newEditorClaimService(t, "2026-03-02")
+	out := e.says(0, []string{
+		"12 to 12 companies a day", "1 trial of the method so far", "RANK CORRELATION WITH THE RETURN OF", "month 1, momentum alone", "50 random portfolios",
+		"no  at least 24 months that do not overlap", "Nothing shows that the scores say anything", "companies that failed are missing",
+	}, "picks", "backtest", "--random=50")
+	if strings.Contains(out, "NaN") {
+		t.Errorf("an unknown number is printed:\n%s", out)
+	}
+	// Both versions were in the registry before anything was printed; a second run adds none.
+	again := e.says(0, nil, "picks", "backtest", "--random=50")
+	if again != out {
+		t.Errorf("a second run says something else:\n%s\n%s", out, again)
+	}
+	tried := func(m postgres.Method) bool {
+		return m.Status == postgres.MethodTried && (m.Name == "picks" && m.SHA256 == picks.SourceHash() || m.Name == "picks-backtest" && m.SHA256 == backtest.SourceHash())
+	}
+	if list, err := e.db.Methods(t.Context()); err != nil || len(list) != 2 || !tried(list[0]) || !tried(list[1]) {
+		t.Errorf("the registry has %+v (%v)", list, err)
+	}
+
+	var r struct {
+		From, To, Digest string
+		Days             int
+		RankIC           []struct {
+			Month, N int
+			Mean     *float64
+		} `json:"rank_ic"`
+		Tests       []struct{ Name string }
+		ScoresFound *bool `json:"scores_found"`
+	}
+	text := e.says(0, nil, "picks", "backtest", "--random=50", "--json", "--to=2026-02-27")
+	if err := json.Unmarshal([]byte(text), &r); err != nil {
+		t.Fatalf("%v:\n%s", err, text)
+	}
+	if r.To != "2026-02-27" || r.Days < 8 || len(r.Digest) != 64 || len(r.RankIC) != 5 || r.RankIC[0].N < 1 || len(r.Tests) != 5 || r.ScoresFound == nil {
+		t.Errorf("as JSON: %+v\n%s", r, text)
+	}
+	if last := r.RankIC[len(r.RankIC)-1]; last.Month != 12 || last.Mean != nil {
+		t.Errorf("the twelfth month after is not over and has a figure:\n%s", text)
+	}
+
+	e.says(2, []string{"--every"}, "picks", "backtest", "--every=0")
+	e.says(2, []string{"--random"}, "picks", "backtest", "--random=-1")
+	e.says(1, []string{"at least ten companies can be scored"}, "picks", "backtest", "--from=2026-03-02", "--to=2026-01-05")
+}
