@@ -226,7 +226,7 @@ type helpCommand struct {
 // Run prints the help of the program, of a command, or every setting with its meaning and its present value.
 func (c helpCommand) Run(ctx context.Context, k *kong.Context, p *program) error {
 	if len(c.Topic) == 0 || c.Topic[0] != "settings" {
-		return command(ctx, append(c.Topic, "--help"), p.stdout, io.Discard)
+		return command(ctx, append(c.Topic, "--help"), p.stdout, io.Discard, new(func(string)))
 	}
 	all, err := everySetting()
 	if err != nil {

@@ -97,6 +97,8 @@ type program struct {
 	cancel context.CancelCauseFunc
 	// answers is COMMAND_TIMEOUT; 0 for roles, which do not read it.
 	answers time.Duration
+	// urgent is the second signal. It may be nil.
+	urgent *urgency
 }
 
 // usageError is a mistake in the command line or the settings. Its exit status is 2.
@@ -106,24 +108,53 @@ func (e usageError) Unwrap() error { return e.error }
 
 // run parses args, runs one command until it is done or ctx ends, and returns the exit status.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	err := command(ctx, args, stdout, stderr)
-	switch ue := (usageError{}); {
-	case err == nil:
+	say := lastLine(stderr, "")
+	err := command(ctx, args, stdout, stderr, &say)
+	if err == nil {
 		return 0
+	}
+	say(plain.Error(err))
+	switch ue := (usageError{}); {
 	case errors.As(err, &ue):
-		_, _ = fmt.Fprintf(stderr, "tidemark: %s\n", printableLines(plain.Error(err)))
 		return 2
 	case errors.Is(err, errNotWitnessed):
-		_, _ = fmt.Fprintf(stderr, "tidemark: %s\n", plain.Error(err))
 		return 3
 	default:
-		_, _ = fmt.Fprintf(stderr, "tidemark: %s\n", printableLines(plain.Error(err)))
 		return 1
 	}
 }
 
-func command(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+// lastLine returns the function that writes the error with which a command ends: as a line of the log if its format is JSON, otherwise as
+// text.
+func lastLine(stderr io.Writer, format string) func(text string) {
+	if format == telemetry.FormatJSON {
+		return func(text string) { telemetry.Logger(stderr, format, "").Error("tidemark has ended", "err", text) }
+	}
+	return func(text string) { _, _ = fmt.Fprintf(stderr, "tidemark: %s\n", printableLines(text)) }
+}
+
+// wantedFormat returns the log format of a command line or environment that may have errors.
+func wantedFormat(args []string) (format string) {
+	const variable, flag = "LOG_FORMAT=", "--log-format"
+	for _, v := range config.Environ() {
+		if value, ok := strings.CutPrefix(v, variable); ok {
+			format = value
+		}
+	}
+	for i, a := range args {
+		if value, ok := strings.CutPrefix(a, flag+"="); ok {
+			format = value
+		} else if a == flag && i+1 < len(args) {
+			format = args[i+1]
+		}
+	}
+	return format
+}
+
+// command runs one command. It sets say to the function that writes the command's error.
+func command(ctx context.Context, args []string, stdout, stderr io.Writer, say *func(text string)) error {
 	file, err := config.LoadEnvFile(".env")
+	*say = lastLine(stderr, wantedFormat(args))
 	if err != nil {
 		return usageError{err}
 	}
@@ -158,6 +189,8 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) error
 	if err != nil {
 		return usageError{err}
 	}
+	*say = lastLine(stderr, settings.LogFormat)
+	urgencyOf(ctx).sayWith(*say)
 	p := &program{
 		settings: settings,
 		stdout:   stdout,
@@ -165,6 +198,7 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) error
 		now:      time.Now,
 		cancel:   cancel,
 		answers:  settings.CommandTimeout,
+		urgent:   urgencyOf(ctx),
 		metrics:  telemetry.NewMetrics(version, commit(), time.Now),
 	}
 	if t := telemetry.NewTerminal(stderr); t != nil && settings.LogFormat == telemetry.FormatAuto {

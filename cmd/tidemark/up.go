@@ -42,11 +42,13 @@ func (upCommand) Run(ctx context.Context, p *program) (err error) {
 	}
 	stack, err := devstack.Start(ctx, devstack.Options{
 		StateDir: p.worldDir(), DatabaseURL: p.settings.DatabaseURL, RedisURL: p.settings.RedisURL, Log: p.log,
+		Unsynced: p.settings.World == "sandbox", // until its past is over: that is made up, and can be made again
 	})
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, stack.Stop(context.WithoutCancel(ctx))) }()
+	defer func() { err = errors.Join(err, stack.Stop(p.urgent.context())) }()
+	p.urgent.before(func() { _ = stack.Stop(p.urgent.context()) })
 	p.settings.DatabaseURL, p.settings.RedisURL = stack.DatabaseURL, stack.RedisURL
 	c := connections{DatabaseURL: stack.DatabaseURL, RedisURL: stack.RedisURL}
 	if p.settings.World == "sandbox" && p.settings.BaseRPCURL == "" {
@@ -76,7 +78,7 @@ func (upCommand) Run(ctx context.Context, p *program) (err error) {
 		}
 		g.Go(func() error { return facilitate(ctx) })
 		g.Go(func() error { return witnesses(ctx) })
-		return p.runRoles(ctx, listeners)
+		return p.runRoles(ctx, listeners, stack)
 	})
 	return g.Wait()
 }
@@ -99,7 +101,7 @@ func (p *program) prepare(ctx context.Context, stack *devstack.Stack) error {
 	return p.insist(ctx, part)
 }
 
-func (p *program) runRoles(ctx context.Context, on listeners) error {
+func (p *program) runRoles(ctx context.Context, on listeners, stack *devstack.Stack) error {
 	p.tasks = workers.Places(p.settings.Concurrency, p.settings.TimelyConcurrency)
 	var db, apiDB *postgres.DB
 	var w *worldRuntime
@@ -189,10 +191,26 @@ func (p *program) runRoles(ctx context.Context, on listeners) error {
 			})
 	})
 	g.Go(func() error {
-		defer collectSeldom()()
-		return p.liveThrough(ctx, db, s, w, beside, person)
+		if err := p.liveThroughPast(ctx, db, s, w, beside, person); err != nil || ctx.Err() != nil {
+			return err
+		}
+		p.keepSynced(ctx, stack)
+		return nil
 	})
 	return g.Wait()
+}
+
+// liveThroughPast is liveThrough in a process that does nothing else meanwhile.
+func (p *program) liveThroughPast(ctx context.Context, db *postgres.DB, s *scheduler.Scheduler, w *worldRuntime, beside together, person *welcome) error {
+	defer collectSeldom()()
+	return p.liveThrough(ctx, db, s, w, beside, person)
+}
+
+// keepSynced makes the private Postgres of a sandbox sync its commits from now on. If that fails, the next start tries again.
+func (p *program) keepSynced(ctx context.Context, stack *devstack.Stack) {
+	if err := p.insist(ctx, func() error { return stack.Sync(ctx) }); err != nil && ctx.Err() == nil {
+		p.log.ErrorContext(ctx, "the private Postgres leaves it to the system when writes reach the disk", "err", err)
+	}
 }
 
 // pastMemory is up to how many bytes the garbage collector leaves alone while a sandbox lives through its past.

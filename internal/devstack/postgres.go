@@ -30,6 +30,8 @@ type PostgresOptions struct {
 	Port int
 	// Throwaway gives up durability against a crash of the machine (not of the server) for speed, for tests.
 	Throwaway bool
+	// Unsynced is as in Options.
+	Unsynced bool
 	// Settings are further settings of the server by name. They override ours.
 	Settings map[string]string
 	// Follows is the URL of the server that this one is a replica of. A new folder begins with a copy of that server. The server must let
@@ -107,6 +109,9 @@ func (o PostgresOptions) start(ctx context.Context, h *stateDir) (*Server, error
 	if err != nil {
 		return nil, unusable(h.dir, err)
 	}
+	if err := h.checkSynced(); err != nil {
+		return nil, err
+	}
 	bin, err := o.binaries(ctx, h, want)
 	if err != nil {
 		return nil, err
@@ -132,10 +137,15 @@ func (o PostgresOptions) start(ctx context.Context, h *stateDir) (*Server, error
 	case o.Follows != "":
 		err = s.copy(ctx, filepath.Join(bin.dir, "pg_basebackup"), o.Follows)
 	default:
-		err = s.initialise(ctx, filepath.Join(bin.dir, "initdb"), o.Throwaway)
+		err = s.initialise(ctx, filepath.Join(bin.dir, "initdb"), o)
 	}
 	if err != nil {
 		return nil, err
+	}
+	if h.unsynced() {
+		if err := h.mark(bootID()); err != nil {
+			return nil, err
+		}
 	}
 	if err := s.start(ctx, o.Port); err != nil {
 		return nil, err
@@ -199,7 +209,7 @@ func dataVersion(data string) (int, error) {
 
 // initialise makes the data folder completely or not at all. initdb works in a folder with another name, which an interrupted run leaves
 // behind.
-func (s *Server) initialise(ctx context.Context, initdb string, throwaway bool) error {
+func (s *Server) initialise(ctx context.Context, initdb string, o PostgresOptions) error {
 	h := s.home
 	fresh := h.data() + ".new"
 	if err := stopStale(fresh, s.program, 0); err != nil {
@@ -223,11 +233,17 @@ func (s *Server) initialise(ctx context.Context, initdb string, throwaway bool) 
 		"-D", fresh, "-U", postgresUser, "--pwfile=" + password, "--auth=scram-sha-256",
 		"--encoding=UTF8", "--no-locale", "--no-instructions",
 	}
-	if throwaway {
+	unsynced := o.Unsynced && bootID() != ""
+	if o.Throwaway || unsynced {
 		args = append(args, "--no-sync")
 	}
 	if err := s.initdb(ctx, initdb, args); err != nil {
 		return err
+	}
+	if unsynced {
+		if err := disableSync(fresh); err != nil {
+			return unusable(h.dir, err)
+		}
 	}
 	if err := os.Rename(fresh, h.data()); err != nil {
 		return unusable(h.dir, err)

@@ -14,6 +14,15 @@ func signalWhenOrphaned(attr *syscall.SysProcAttr, sig syscall.Signal) { attr.Pd
 // seesWorkingFolders reports that processesIn finds every process, including children whose main process has ended.
 const seesWorkingFolders = true
 
+// bootID returns a name of this start of the machine, which no other start has.
+func bootID() string {
+	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(id))
+}
+
 // processesIn returns the running processes named program whose working folder is dir. Servers use their data folder as working folder, so
 // these are the processes that use it, for any parent. A dead process that was not waited for has no folder.
 func processesIn(dir, program string) []int {

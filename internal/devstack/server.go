@@ -91,11 +91,12 @@ func (s *Server) PIDs() []int {
 }
 
 // Stop shuts the server down in order, within five seconds: acknowledged writes are on disk. If ctx ends first, Stop uses harsher means at
-// once. Stopping a server that is down does nothing. It also releases the server's folder.
+// once. Stopping a server that is down does nothing. Data of a server without sync are written to the disk. Stop also releases the server's folder.
 func (s *Server) Stop(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	err := s.halt(ctx)
+	s.leaveSynced(ctx)
 	s.home.unlock()
 	return err
 }

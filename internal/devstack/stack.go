@@ -28,6 +28,10 @@ type Options struct {
 	OnlyBinDirs bool
 	// CacheDir holds a downloaded Postgres, for machines without one. Empty means the folder cache below StateDir.
 	CacheDir string
+	// Unsynced makes a new Postgres leave it to the system when writes reach the disk, until Stack.Sync. A killed server loses nothing. A
+	// crash of the machine may damage the data; the next Start then returns an error. It has no effect on existing data, or if the system
+	// does not name its starts.
+	Unsynced bool
 	// Log receives one line for each start. It may be nil.
 	Log *slog.Logger
 
@@ -82,6 +86,7 @@ func (s *Stack) startPostgres(ctx context.Context, o Options) error {
 		OnlyBinDirs: o.OnlyBinDirs,
 		CacheDir:    cache,
 		Throwaway:   o.throwaway,
+		Unsynced:    o.Unsynced,
 		Log:         o.Log,
 		died:        s.died,
 		mayMove:     true,
@@ -117,6 +122,15 @@ func (s *Stack) startRedis(ctx context.Context, o Options) error {
 	}
 	s.Redis, s.RedisURL = r, r.URL()
 	return nil
+}
+
+// Sync ends what Options.Unsynced began: the private Postgres writes all of its data to the disk, and syncs each commit from now on. It does
+// nothing for other servers. It may be repeated after an error.
+func (s *Stack) Sync(ctx context.Context) error {
+	if s.Postgres == nil {
+		return nil
+	}
+	return s.Postgres.enableSync(ctx)
 }
 
 // Died returns a channel that receives an error when a started server has ended unexpectedly. The error names the server and quotes the end

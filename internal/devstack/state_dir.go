@@ -35,6 +35,8 @@ type stateDir struct {
 type savedState struct {
 	Port     int    `json:"port"`
 	Password string `json:"password"`
+	// Unsynced is the start of the machine since which writes may not be on the disk, empty if all are. See unsynced.go.
+	Unsynced string `json:"unsynced,omitempty"`
 }
 
 // openHome makes or finds the folder, takes its lock, and reads or makes its password. mayMove is passed to place.

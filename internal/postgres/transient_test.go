@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +17,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"tidemark/accounts"
 	"tidemark/internal/pgtest"
 	"tidemark/internal/postgres"
 	"tidemark/internal/series"
@@ -237,13 +239,15 @@ func TestNobodyWaitsForALockWithoutAnEnd(t *testing.T) {
 	t.Parallel()
 	url := pgtest.New(t)
 	db, _ := counted(t, url)
+	api := as(t, url, postgres.RoleAPI)
 	err := exec(t, url, "", `
 		create function limits() returns trigger language plpgsql as $$
 			begin
 				raise exception '% % %', current_setting('statement_timeout'), current_setting('lock_timeout'),
 					current_setting('idle_in_transaction_session_timeout');
 			end $$;
-		create trigger limits before insert on runs for each row execute function limits()`)
+		create trigger limits before insert on runs for each row execute function limits();
+		create trigger limits before insert on keys for each row execute function limits()`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -251,6 +255,41 @@ func TestNobodyWaitsForALockWithoutAnEnd(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "10min 30s 5s") {
 		t.Errorf("a worker's limits: %v", err)
 	}
+	if err := register(t, api); err == nil || !strings.Contains(err.Error(), "2min 3s 5s") {
+		t.Errorf("the API's limits: %v", err)
+	}
+	// Another session has the table, and does not give it back. A client of the API gets an error, whether it writes or reads.
+	c, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close(context.Background()) }()
+	if _, err := c.Exec(t.Context(), `begin; lock table keys`); err != nil {
+		t.Fatal(err)
+	}
+	var clients sync.WaitGroup
+	for what, call := range map[string]func() error{
+		"registers": func() error { return register(t, api) },
+		"reads":     func() error { _, err := api.KeyByHash(t.Context(), accounts.KeyHash{}); return err },
+	} {
+		clients.Go(func() {
+			if err := call(); postgres.Transient(err) != postgres.ClassLock {
+				t.Errorf("a client %s while the table is locked: %v", what, err)
+			}
+		})
+	}
+	clients.Wait()
+}
+
+// register makes a key.
+func register(t *testing.T, db *postgres.DB) error {
+	text, err := accounts.NewKey(rand.Reader)
+	if err != nil {
+		return err
+	}
+	r := postgres.Registration{Key: text, PublicID: fmt.Sprintf("key_%026d", keyCount.Add(1)), Name: "test"}
+	_, err = db.Register(t.Context(), r, nil, func(postgres.Registered) ([]byte, error) { return nil, nil })
+	return err
 }
 
 func TestAWorkerWhosePoolIsUsedUpIsAlive(t *testing.T) {

@@ -52,6 +52,14 @@ func (s *servers) number(sql string) (n int) {
 // killPostgres kills the main process of Postgres and all its children.
 func (s *servers) killPostgres() {
 	s.t.Helper()
+	for _, pid := range s.postgres() {
+		_ = syscall.Kill(pid, syscall.SIGKILL)
+	}
+}
+
+// postgres returns the main process of Postgres and all its children.
+func (s *servers) postgres() []int {
+	s.t.Helper()
 	text, err := os.ReadFile(filepath.Join(s.state, "postgres", "data", "postmaster.pid"))
 	if err != nil {
 		s.t.Fatal(err)
@@ -78,9 +86,7 @@ func (s *servers) killPostgres() {
 			all = append(all, pid)
 		}
 	}
-	for _, pid := range all {
-		_ = syscall.Kill(pid, syscall.SIGKILL)
-	}
+	return all
 }
 
 // killBackend kills the process of one connection: Postgres then ends all others, and recovers on its own.

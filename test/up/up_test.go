@@ -310,6 +310,11 @@ func TestUpSaysWhatIsWrong(t *testing.T) {
 			if strings.Contains(out, "hunter2") {
 				t.Errorf("it shows a password: %q", out)
 			}
+			for line := range strings.Lines(out) {
+				if !json.Valid([]byte(line)) {
+					t.Errorf("a line of LOG_FORMAT=json is %q", line)
+				}
+			}
 			if lines := strings.Count(strings.TrimSpace(out), "\n"); lines > 2 {
 				t.Errorf("%d lines, want one clear one:\n%s", lines+1, out)
 			}
