@@ -77,14 +77,14 @@ func (l *Limiter) Close() error {
 // limitResult is the limiter's decision about one request.
 type limitResult struct {
 	ok bool
-	// left is how many requests may follow at once. reset is the time until the full allowance is restored. retry is the time until the
-	// next request is allowed, after a rejection.
+	// The fields: how many requests may follow at once; the time until the full allowance is restored; after a rejection, the time until
+	// the next request is allowed.
 	left         int
 	reset, retry time.Duration
 }
 
-// gcra implements the algorithm. full is the instant at which the full allowance is or was restored. after is that instant once one more
-// request is counted, if it is allowed. All values are microseconds.
+// gcra implements the algorithm. The allowance is or was full again at the instant full. If one more request is allowed, it is full at
+// after instead. All values are microseconds.
 func gcra(full, now, interval, per int64) (after int64, ok bool) {
 	full = max(full, now)
 	if full+interval-now > per {

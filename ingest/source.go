@@ -30,9 +30,9 @@ type Source struct {
 	Series []series.Info
 	// Request builds the first requests for observations of a window (zero: the whole history). It does no I/O.
 	Request func(w series.Window) ([]Request, error)
-	// Window narrows the request of a scheduled run, after each of the source's series has been loaded. slot is the instant of the run,
-	// newest the time of the newest observation of any of the series. The zero window is the whole history. A source should return it now
-	// and then, because publishers revise old values. If Window is nil, every run requests the whole history. Window is pure.
+	// Window narrows the request of a scheduled run, after each of the source's series has been loaded. It takes the instant of the run and
+	// the time of the newest observation of any of the series. The zero window is the whole history. A source should return it now and
+	// then, because publishers revise old values. If Window is nil, every run requests the whole history. Window is pure.
 	Window func(slot, newest time.Time) series.Window
 	// Reestimates reports whether a release may estimate the whole history again, so that all known values can differ from one day to the
 	// next. The readings of one run are then one release, which is stored whole or not at all. If it is false, a response that changes a
@@ -46,8 +46,8 @@ type Source struct {
 	// parser is therefore repaired by parsing the archive again. If a body does not match the publisher's format, Parse returns an error
 	// that names the page and the expected content, never an empty batch.
 	Parse func(Response) (Batch, error)
-	// Locate finds the place where a response that Parse can read states the value of a series about a time. found is false if it does not
-	// state it, or if the source does not know where. It does no I/O. It may be nil.
+	// Locate finds the place where a response states the value of a series about a time. Parse must be able to read the response. If the
+	// response does not state the value, or the source does not know where, Locate reports false. It does no I/O. It may be nil.
 	Locate func(r Response, id series.ID, observedAt time.Time) (p Place, found bool)
 }
 

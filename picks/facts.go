@@ -99,9 +99,9 @@ func (b *Financials) AsOf() time.Time { return b.asOf }
 // ends where a year is missing.
 func (b *Financials) Years() []Period { return slices.Clone(b.years) }
 
-// fiscalYears finds the years by net income, and by operating cash flow where no stated net income covers any day of a year: Mastercard's
-// annual reports from 2015 on state net income under a tag that some copies of its facts lack. Twelve-month figures in quarterly reports
-// (utilities state them) are not fiscal years.
+// fiscalYears finds the years by net income. If no stated net income covers any day of a year, it finds the year by operating cash flow.
+// Mastercard's annual reports from 2015 on need this: some copies of its facts lack the tag of their net income. Twelve-month figures in
+// quarterly reports (utilities state them) are not fiscal years.
 func (b *Financials) fiscalYears() []Period {
 	var all []Period
 	for _, c := range []concept{netIncome, operatingCash} {

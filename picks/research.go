@@ -30,8 +30,8 @@ type Writer interface {
 }
 
 // Compose lets a writer write the texts and checks every number in them. WriteResearch writes the texts if no writer is given, if the
-// writer fails, or if it names a number that is not a fact. refused then holds the reason for rejecting the writer's texts (nil without a
-// writer).
+// writer fails, or if it names a number that is not a fact. The second result then says why the writer's texts were rejected. It is nil
+// without a writer.
 func Compose(ctx context.Context, w Writer, b Brief, lang Lang) (t Texts, refused, err error) {
 	if w != nil {
 		t, refused = w.Write(ctx, b, lang)

@@ -144,9 +144,9 @@ func (p Prices) Path(cik equity.CIK, price equity.Price, date, to time.Time) []L
 	return path
 }
 
-// Entry returns the bar at whose close a reader of a pick could have bought the shares first: the first after the day whose close the pick
-// was announced after. The result is false before that close, if no session up to the one at which the rules leave a pick out has a price,
-// or if the shares ended before.
+// Entry returns the bar at whose close a reader of a pick could first buy the shares. That is the first bar after the day whose close the
+// announcement followed. The result is false before that close, and if the shares ended before it. It is also false if they have no price
+// up to the session at which the rules leave a pick out.
 func (p Prices) Entry(cik equity.CIK, after time.Time, rules PortfolioRules) (equity.Bar, bool) {
 	h := p[cik]
 	bar, ok := h.first(after.AddDate(0, 0, 1), calendar.Add(after, 1+rules.SilentDays))

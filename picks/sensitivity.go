@@ -20,9 +20,9 @@ type Variation struct {
 // weightChanges are the factors by which Sensitivity changes each weight.
 var weightChanges = []float64{0.8, 1.2}
 
-// Sensitivity returns what the pick of the day would be if the weight of one group were a fifth smaller or larger: two variations for each
-// group, in the order of the groups. The objections of earlier picks stay the same. past are the earlier picks in any order. It is nil if
-// the ranking has no pick.
+// Sensitivity returns the pick of the day for a weight of one group that is a fifth smaller or larger. Each group has two variations, in
+// the order of the groups. The objections of earlier picks stay the same. past are the earlier picks in any order. It is nil if the ranking
+// has no pick.
 func (r Ranking) Sensitivity(past []PastPick, rules Rules) []Variation {
 	if r.Pick == nil {
 		return nil

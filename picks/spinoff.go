@@ -22,9 +22,9 @@ const (
 )
 
 // ReadSplits returns the actions of one company, with each false split under its own kind. A ratio of small whole terms is a split. Another
-// ratio is a spin-off if the company reported a completed disposal (8-K item 2.01) near its date, or if a registration of shares to be
-// given away (form 10) came before. Without such a filing, a ratio of whole or half percents is a dividend in shares, which is a split, and
-// any other is unexplained. Filings are of the same company, in any order. ReadSplits does not modify actions.
+// ratio is a spin-off if the company reported a completed disposal (8-K item 2.01) near its date. It is one too if a registration of shares
+// to be given away (form 10) came before. Without such a filing, a ratio of whole or half percents is a dividend in shares, which is a
+// split, and any other is unexplained. Filings are of the same company, in any order. ReadSplits does not modify actions.
 func ReadSplits(actions []equity.Action, filings []equity.Filing) []equity.Action {
 	var read []equity.Action
 	for i, a := range actions {

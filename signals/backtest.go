@@ -134,8 +134,8 @@ func (d Definition) BacktestInputs() []series.ID {
 
 // RunBacktest tests the signal against its target as of an instant. in holds BacktestInputs, and ideally the first vintage of each
 // observation, because readers had that one. A value is used only from its vintage on. Newer vintages are therefore safe too, but leave
-// fewer cases. assumed is the vintage of the newest value of Revised whose arrival was not observed; it is the zero time if all arrivals
-// were observed. RunBacktest is pure, and costs O(n log n).
+// fewer cases. The arrival of some values of Revised may not have been observed: the newest of these has the vintage assumed. The zero time
+// means that all arrivals were observed. RunBacktest is pure, and costs O(n log n).
 func (d Definition) RunBacktest(in series.Set, at, assumed time.Time) BacktestResult {
 	arrived := series.Set{}
 	for _, id := range d.BacktestInputs() {
@@ -180,9 +180,8 @@ func (d Definition) RunBacktest(in series.Set, at, assumed time.Time) BacktestRe
 	return r
 }
 
-// LooksAhead reports whether an estimate changes with data that became known only after it. It computes the signal again at three instants
-// of its past, from the data known by then: at a quarter, half and three quarters of its history. in and at are the arguments of
-// RunBacktest.
+// LooksAhead reports whether an estimate changes with data that became known only after it. It computes the signal again at a quarter, half
+// and three quarters of its history, from the data known by then. It takes the arguments of RunBacktest.
 func (d Definition) LooksAhead(in series.Set, at time.Time) bool {
 	arrived := series.Set{}
 	for _, id := range d.Inputs {

@@ -67,9 +67,9 @@ type IntervalRecord struct {
 	Last2Years Coverage
 }
 
-// MeasureInterval compares the signal's intervals with their outcomes by an instant. first are the first vintages of the inputs, as
-// RunBacktest takes them. vintages are all values of the Reestimated series. It is pure. If there are too few outcomes to measure, the
-// basis is BasisAssumed and the record nil.
+// MeasureInterval compares the signal's intervals with their outcomes by an instant. It takes the first vintages of the inputs, as
+// RunBacktest does, and all vintages of the Reestimated series. It is pure. If there are too few outcomes to measure, the basis is
+// BasisAssumed and the record nil.
 func (d Definition) MeasureInterval(first series.Set, vintages map[series.ID][]series.Observation, at time.Time) (basis string, record *IntervalRecord) {
 	if d.Interval.Trials == nil {
 		return BasisAssumed, nil

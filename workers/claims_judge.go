@@ -54,8 +54,8 @@ func (in claimsCase) may(c candidate, x base.Transfer) (ok, reserved bool) {
 	return true, false
 }
 
-// decide decides the claims. The right to a transfer belongs to the first of these keys: the key that held its amount; the key named in its
-// sender's signature, until seven days after it was granted to another; the key that claimed its transaction first.
+// decide decides the claims. The right to a transfer belongs to the key that held its amount. Next comes the key named in its sender's
+// signature, until seven days after a grant to another key. Last comes the key that claimed its transaction first.
 func (in claimsCase) decide() postgres.ClaimsDecision {
 	var d postgres.ClaimsDecision
 	held, lost := in.review(&d)

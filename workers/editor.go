@@ -39,8 +39,8 @@ func (p Picks) Basis(ctx context.Context, day time.Time) (time.Time, time.Time, 
 	return day, asOf, err
 }
 
-// CheckChoice returns an error if an editor's choice is currently not allowed. It must be for today, a trading day without a pick so far,
-// and for a company that the rules allow. checked reports whether the check is complete, which needs the closes of the day.
+// CheckChoice returns an error if an editor's choice is currently not allowed. The choice must be for today, a trading day without a pick
+// so far, and for a company that the rules allow. Without the closes of the day the check is not complete, and CheckChoice reports false.
 func (p Picks) CheckChoice(ctx context.Context, choice postgres.EditorChoice) (checked bool, err error) {
 	now, err := p.DB.Now(ctx)
 	if err != nil {
@@ -74,7 +74,7 @@ func (p Picks) CheckChoice(ctx context.Context, choice postgres.EditorChoice) (c
 	if err != nil {
 		return false, err
 	}
-	if closing, _ := calendar.Close(today); now.Before(closing) || !there.in() {
+	if closing, _ := calendar.Close(today); now.Before(closing) || !there.Enough() {
 		for _, c := range companies {
 			if c.Ticker(today) == choice.Ticker {
 				return false, nil

@@ -150,8 +150,8 @@ func (p Picks) pick(ctx context.Context, t task.Task, day, asOf time.Time, made 
 	if err != nil {
 		return pick, nil, err
 	}
-	if !there.in() {
-		return pick, &missing{reason: there.says(companies)}, nil
+	if !there.Enough() {
+		return pick, &missing{reason: there.Describe(companies)}, nil
 	}
 	market, err := p.Market(ctx, day, asOf, made)
 	if err != nil {
@@ -163,7 +163,7 @@ func (p Picks) pick(ctx context.Context, t task.Task, day, asOf time.Time, made 
 		return pick, nil, err
 	}
 	if ranking.Pick == nil {
-		return pick, &missing{reason: ranking.NoPick, forGood: there.have == there.expected}, nil
+		return pick, &missing{reason: ranking.NoPick, forGood: there.Have == there.Expected}, nil
 	}
 	card, err := p.Cards.Write(ctx, ranking, *ranking.Pick, asOf)
 	if err != nil {
@@ -193,21 +193,27 @@ func (p Picks) pick(ctx context.Context, t task.Task, day, asOf time.Time, made 
 	return pick, nil, nil
 }
 
+// settling is the max time between a fetch and its storing. A read as of this long ago is complete, so it can be repeated.
+const settling = 2 * time.Minute
+
+// settled is the newest instant whose data are all stored.
+func settled(now time.Time) time.Time { return now.Add(-settling) }
+
 // closes counts the closes of a day of all known companies. It runs every few minutes on a day on which the publisher is late, and so
 // reads the closes of two sessions, and not the whole Market.
-func (p Picks) closes(ctx context.Context, day, asOf time.Time) (closes, map[equity.CIK]equity.Company, error) {
+func (p Picks) closes(ctx context.Context, day, asOf time.Time) (picks.Closes, map[equity.CIK]equity.Company, error) {
 	companies, err := p.DB.Companies(ctx, asOf)
 	if err != nil {
-		return closes{}, nil, err
+		return picks.Closes{}, nil, err
 	}
 	if len(companies) == 0 {
-		return closes{}, nil, Skip("no company is known: is there a source of companies, and one of prices (`tidemark help settings`)?")
+		return picks.Closes{}, nil, Skip("no company is known: is there a source of companies, and one of prices (`tidemark help settings`)?")
 	}
 	prices, err := p.DB.HistoriesFrom(ctx, slices.Sorted(maps.Keys(companies)), calendar.Previous(day), day, asOf)
 	if err != nil {
-		return closes{}, nil, err
+		return picks.Closes{}, nil, err
 	}
-	return closesOf(prices, day), companies, nil
+	return picks.ClosesOf(prices, day), companies, nil
 }
 
 // Market returns the input for the pick of a day, as known at an instant. made are the recorded picks, as far back as the rules look.

@@ -218,12 +218,12 @@ func (b portfolioInput) closed(day time.Time) (to time.Time, late string) {
 		awaited[q.CIK] = b.prices[q.CIK]
 	}
 	for to = day; !to.Before(b.picks[0].Date); to = calendar.Previous(to) {
-		c := closesOf(awaited, to)
-		if _, traded := b.benchmark.BarOn(to); c.in() && (traded || len(b.benchmark.Bars) == 0) {
+		c := picks.ClosesOf(awaited, to)
+		if _, traded := b.benchmark.BarOn(to); c.Enough() && (traded || len(b.benchmark.Bars) == 0) {
 			return to, late
 		}
 		if late == "" {
-			if late = c.says(b.companies); c.in() {
+			if late = c.Describe(b.companies); c.Enough() {
 				late = fmt.Sprintf("the benchmark has no close of %s yet", to.Format(time.DateOnly))
 			}
 		}

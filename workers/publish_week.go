@@ -80,8 +80,8 @@ func (p Publications) research(ctx context.Context, t task.Task, now time.Time) 
 	if err != nil {
 		return err
 	}
-	if !there.in() {
-		return Skip(there.says(companies))
+	if !there.Enough() {
+		return Skip(there.Describe(companies))
 	}
 	market, err := p.Picks.Market(ctx, day, asOf, made)
 	if err != nil {

@@ -162,7 +162,7 @@ func (p *Pages) digest(_ context.Context, r request) (*view.Document, error) {
 	return p.inLang("digest", "digest", "events.lead", lang, r, body, "note.digest", pricedDigest)
 }
 
-// inLang renders a page in one language, with links to the other languages. limits is the id of a text: it says which part of a page about
+// inLang renders a page in one language, with links to the other languages. The text with the id in limits says which part of a page about
 // endpoints is public.
 func (p *Pages) inLang(name, title, lead string, lang picks.Lang, r request, body any, limits string, endpoints ...string) (*view.Document, error) {
 	l := p.layoutIn(r.local(lang), r.site, r.path)

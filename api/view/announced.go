@@ -47,9 +47,9 @@ func (st *PublicationsState) AnnouncedOn(ctx context.Context, date string, lang 
 	return out, nil
 }
 
-// PublicResearch returns the research about a picked company that is free: the newest if the company is among the newest PublicPicks, otherwise
-// the research that was announced with its pick, without a return. Newer research states the newest close, and with it the return. It
-// returns nil if the company was never picked, or nothing was announced with its pick.
+// PublicResearch returns the free research about a picked company. This is the newest research if the company is among the newest
+// PublicPicks. Otherwise it is the research that was announced with its pick, without a return. Newer research states the newest close, and
+// with it the return. It returns nil if the company was never picked, or nothing was announced with its pick.
 func (st *PublicationsState) PublicResearch(ctx context.Context, ticker string, lang picks.Lang) (*Research, error) {
 	cik, _ := st.Company(ticker)
 	p := st.byCIK[cik]

@@ -329,8 +329,8 @@ func (v *View) Scorecard(ctx context.Context, s *Signal) (*Document, error) {
 	return NewDocument(TypeJSON, CachePublic, body, time.Time{}), nil
 }
 
-// NewScorecards builds the scorecards of a signal from its published lines, in the order of the chain. records and graded are these lines,
-// parsed by forecast.Check. labels are the labels at the time of issue, by forecast id.
+// NewScorecards builds the scorecards of a signal from its published lines, in the order of the chain. The caller parses these lines into
+// records and graded with forecast.Check. The labels at the time of issue are by forecast id.
 func NewScorecards(id string, records []forecast.Record, graded map[string]forecast.Graded, lines []forecast.Published, labels map[string]string) Scorecards {
 	ended := map[string]bool{}
 	for _, l := range lines {

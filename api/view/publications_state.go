@@ -116,9 +116,9 @@ func closeOf(date string) time.Time {
 	return day
 }
 
-// price computes the results of a pick up to the newest known close, including splits and dividends: from its price at the close of its
-// day, which nobody outside could have paid, and from the first close after its announcement. The benchmark's returns are between the same
-// closes.
+// price computes the results of a pick up to the newest known close, including splits and dividends. One result starts at the close of its
+// day, a price that no reader could pay. The other starts at the first close after its announcement. The benchmark's returns are between
+// the same closes.
 func (st *PublicationsState) price(p postgres.Pick) pricedPick {
 	out := pricedPick{Pick: p}
 	day, err := time.Parse(time.DateOnly, p.Date)

@@ -45,7 +45,7 @@ type saidFault struct {
 var errNotThere = errors.New("it is not there")
 
 // file reads a small file of the server.
-func (s *server) file(ctx context.Context, path string, most int) ([]byte, error) {
+func (s *server) file(ctx context.Context, path string, limit int) ([]byte, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.timeout, fmt.Errorf("%s has not come after %s", path, s.timeout))
 	defer cancel()
 	address := *s.base
@@ -68,12 +68,12 @@ func (s *server) file(ctx context.Context, path string, most int) ([]byte, error
 	case resp.StatusCode != http.StatusOK:
 		return nil, fmt.Errorf("the server answers %s to %s", resp.Status, path)
 	}
-	body, err := io.ReadAll(io.LimitReader(resp.Body, int64(most)+1))
+	body, err := io.ReadAll(io.LimitReader(resp.Body, int64(limit)+1))
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", address.Redacted(), err)
 	}
-	if len(body) > most {
-		return nil, fmt.Errorf("%s is longer than %d bytes", path, most)
+	if len(body) > limit {
+		return nil, fmt.Errorf("%s is longer than %d bytes", path, limit)
 	}
 	return body, nil
 }

@@ -81,7 +81,7 @@ type Options struct {
 	// Server is the address of the server whose picks and forecasts the log must have, empty for none.
 	Server string
 	// Audit compares the server's record, its ledger and its attestations with the end of the log's picks, and returns the contradictions.
-	// environment is the log's own, from its first leaf: live or demo. Audit may be nil.
+	// The environment, live or demo, comes from the first leaf of the log. Audit may be nil.
 	Audit func(ctx context.Context, picks chain.Checkpoint, environment string) ([]string, error)
 	// AuditEvery is the pause between audits. Zero: 15 minutes.
 	AuditEvery time.Duration

@@ -24,8 +24,8 @@ const (
 	// terminal.
 	followPoll = 500 * time.Millisecond
 	followLine = 5 * time.Second
-	// stallTimeout is the time without progress after which the follower checks whether any worker is running.
-	stallTimeout = 10 * time.Second
+	// noProgressTimeout is the time without progress before the follower checks whether any worker is running.
+	noProgressTimeout = 10 * time.Second
 )
 
 // follow shows the progress of a backfill until the backfill is over or ctx ends. The backfill continues after the end of ctx. If slots
@@ -34,7 +34,7 @@ func (p *program) follow(ctx context.Context, db *postgres.DB, id int64) error {
 	show := p.meter()
 	tick := time.NewTicker(followPoll)
 	defer tick.Stop()
-	idle := stallDetector{since: p.now()}
+	idle := progressWatch{since: p.now()}
 	for {
 		progress, err := backfill.ProgressOf(ctx, db, id)
 		switch {
@@ -52,7 +52,7 @@ func (p *program) follow(ctx context.Context, db *postgres.DB, id int64) error {
 			return p.ended(ctx, db, progress)
 		}
 		if idle.tooLong(progress, p.now()) {
-			show.line("Nothing has happened for " + stallTimeout.String() + ": is a scheduler running, and a worker? (`tidemark up`, or " +
+			show.line("Nothing has happened for " + noProgressTimeout.String() + ": is a scheduler running, and a worker? (`tidemark up`, or " +
 				"`tidemark scheduler` and `tidemark worker`.) The backfill waits for them.")
 		}
 		select {
@@ -89,18 +89,18 @@ func (p *program) ended(ctx context.Context, db *postgres.DB, progress backfill.
 	return fmt.Errorf("%d slots of backfill %d have failed (`tidemark backfill retry-failed %d` tries them again)", progress.Failed, id, id)
 }
 
-// stallDetector detects that no worker makes progress.
-type stallDetector struct {
+// progressWatch detects that no worker makes progress.
+type progressWatch struct {
 	since time.Time
 	seen  int64
 	told  bool
 }
 
-func (i *stallDetector) tooLong(p backfill.Progress, now time.Time) bool {
+func (i *progressWatch) tooLong(p backfill.Progress, now time.Time) bool {
 	if state := p.Finished() + p.Running; state != i.seen || p.Running+p.Asking > 0 {
 		i.seen, i.since = state, now
 	}
-	if i.told || now.Sub(i.since) < stallTimeout {
+	if i.told || now.Sub(i.since) < noProgressTimeout {
 		return false
 	}
 	i.told = true

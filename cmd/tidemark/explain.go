@@ -46,7 +46,7 @@ type explanation struct {
 }
 
 // Run prints the chain from a served number to the archived bytes, and computes the number again. It fails if bytes are missing or changed,
-// or if the number differs. With a URL it does so with what a server publishes.
+// or if the number differs. With a URL it does so with the data that a server publishes.
 func (c explainCommand) Run(ctx context.Context, p *program) error {
 	def, err := p.definition(c.ID)
 	if err != nil {

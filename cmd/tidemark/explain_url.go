@@ -65,7 +65,7 @@ var (
 )
 
 // fromOutside downloads the evidence of a number and its bytes from a server, hashes and parses them, and computes the number again. It
-// trusts nothing that the server says beside the bytes.
+// trusts nothing that the server says except the bytes.
 func (c explainCommand) fromOutside(ctx context.Context, p *program, def signals.Definition) error {
 	reader, err := audit.NewReader(c.URL, maxEvidenceBytes)
 	if err != nil {
@@ -299,8 +299,8 @@ func (o *outside) cells(of string, stated []view.EvidenceCell) {
 	}
 }
 
-// shortened reports whether a stated value is that of the bytes with fewer decimals, and no further from it than what counts as no revision. An
-// older program may have kept fewer.
+// shortened reports whether a stated value equals the value in the bytes with fewer decimals, and no further from it than what counts as no
+// revision. An older program may have kept fewer.
 func (o *outside) shortened(c view.EvidenceCell, bytes float64) bool {
 	_, fraction, _ := strings.Cut(c.Figure(), ".")
 	scale := math.Pow10(len(fraction))
@@ -319,9 +319,9 @@ func nearly(a, b float64) bool {
 	return math.Abs(a-b) <= servedDigits*max(1, math.Abs(a), math.Abs(b)) || math.IsNaN(a) && math.IsNaN(b)
 }
 
-// inputs is the data that the cells make: the values of the bytes, and the server's where they are kept back. Observations that the bytes
-// state and that the server does not name are in it, too: they would be cells if the server left some out. Those that the publisher took back
-// are not.
+// inputs is the data that the cells make: the values of the bytes, and the server's values for bytes that it does not publish. Observations
+// that the bytes state and that the server does not name are in it, too: they would be cells if the server left some out. Those that the
+// publisher took back are not.
 func (o *outside) inputs() series.Set {
 	values := map[observation]series.Point{}
 	bodies := slices.SortedStableFunc(slices.Values(o.stated.Bodies), func(a, b view.EvidenceBody) int { return a.RetrievedAt.Compare(b.RetrievedAt) })
@@ -456,7 +456,7 @@ func (o *outside) lists(ctx context.Context, path string) error {
 	return nil
 }
 
-// Limits of what a server may send: a body, any other answer, and all together. Evidence of years has some hundred bodies.
+// Limits of a server's responses: a body, any other response, and all together. Evidence of years has some hundred bodies.
 const (
 	maxRawBody        = 64 << 20
 	maxEvidenceAnswer = 16 << 20

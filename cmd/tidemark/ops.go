@@ -194,7 +194,7 @@ func (p *program) redisOfDatabase() string {
 	return c.RedisURL
 }
 
-// joinRedis sets REDIS_URL for a role that begins beside an `up`, or returns an error that says where `up` keeps the URL.
+// joinRedis sets REDIS_URL for a role that begins next to an `up`, or returns an error that says where `up` keeps the URL.
 func (p *program) joinRedis() error {
 	if p.settings.RedisURL = p.redisOfDatabase(); p.settings.RedisURL == "" {
 		return usageError{fmt.Errorf("%w. If `tidemark up` runs on this database, set REDIS_URL to redis_url in the file %s of the STATE_DIR of `up`",

@@ -22,11 +22,11 @@ type publishCommand struct {
 	Date string `help:"The day of the set, YYYY-MM-DD. Default: the newest."`
 }
 
-// Run writes a daily data set to a folder or bucket, in the layout of /data/: the files of the day first, then its manifest, and last the
-// manifest of the newest set. So a reader of a manifest finds every file that it names. A set that is there already is left as it is.
+// Run writes a daily data set to a folder or bucket, in the layout of /data/. It writes the files of the day, then its manifest, and last
+// the manifest of the newest set. So a reader of a manifest finds every file that it names. Run does not change an existing set.
 func (c publishCommand) Run(ctx context.Context, p *program) error {
 	if _, err := time.Parse(time.DateOnly, c.Date); c.Date != "" && err != nil {
-		return usageError{fmt.Errorf("--date: %q is no day as 2026-11-20", c.Date)}
+		return usageError{fmt.Errorf("--date: %q is not a day such as 2026-11-20", c.Date)}
 	}
 	return p.withDB(ctx, func(db *postgres.DB) error {
 		set, err := db.DatasetOf(ctx, c.Date)

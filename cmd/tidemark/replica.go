@@ -10,8 +10,8 @@ import (
 	"tidemark/internal/postgres"
 )
 
-// historyStore returns the store from which the API reads signals: db, or db with the replica of the settings. The returned function closes
-// the connections to the replica.
+// historyStore returns the API's store of signals: db, or db with the replica of the settings. The returned function closes the connections
+// to the replica.
 func (p *program) historyStore(ctx context.Context, db *postgres.DB, log *slog.Logger) (view.Store, func(), error) {
 	if p.settings.ReplicaURL == "" {
 		return db, func() {}, nil

@@ -229,7 +229,7 @@ func (p *program) named(err error) error {
 }
 
 // meant returns the end of a message about a word that is not a command: the closest command. The library compares it with the commands of
-// the program only, and not with those of a command such as schedule.
+// the program only, and not with the subcommands of a command such as schedule.
 func meant(err error, args []string) string {
 	fault, ok := errors.AsType[*kong.ParseError](err)
 	if !ok || strings.Contains(err.Error(), "did you mean") {

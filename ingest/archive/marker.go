@@ -11,8 +11,8 @@ import (
 	"gocloud.dev/gcerrors"
 )
 
-// The files in the root of an archive that distinguish it from an empty place at a start. coldMarker is in the root of an archive that has
-// a colder one; then the colder one has a marker in its own root.
+// At a start, these files in its root distinguish an archive from an empty place. An archive with a colder one has coldMarker in its root,
+// and the colder one has Marker in its own.
 const (
 	Marker     = "tidemark-archive.json"
 	coldMarker = "tidemark-archive-cold.json"

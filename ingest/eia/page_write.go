@@ -31,8 +31,8 @@ func (p Page) URL() (string, error) {
 	return g.pageURL(h), nil
 }
 
-// HTML writes the page. It fails if the page cannot represent its input exactly: readings of another series, out of order, on a day without
-// a cell in the layout, or with more decimals than EIA prints.
+// HTML writes the page. It fails if the page cannot represent its input exactly. Such readings are of another series, out of order, on a
+// day without a cell, or have more decimals than EIA prints.
 func (p Page) HTML() ([]byte, error) {
 	g, h, err := find(p.Series)
 	if err == nil {

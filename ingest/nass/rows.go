@@ -116,7 +116,7 @@ var (
 	sign        = regexp.MustCompile(`^\([A-Z]{1,3}\)$`)
 )
 
-// readAmount reads a number with or without commas, or one of the signs (D) withheld, (NA) not available, (S) too few reports, (X) not
+// readAmount reads a number with or without commas, or a sign. The signs are (D) withheld, (NA) not available, (S) too few reports, (X) not
 // applicable, (Z) less than half a unit. Blanks may surround either.
 func readAmount(s string) (amount, error) {
 	s = strings.TrimSpace(s)

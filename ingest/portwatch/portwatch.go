@@ -57,8 +57,8 @@ func (m measure) series() series.ID { return series.ID("portwatch." + chokepoint
 //
 // A release may estimate the whole history again, so the whole layer is read each time. It comes on Tuesday and holds the days to the
 // Sunday before. While it is being loaded, the service may have no days at all for hours, so it is requested again in the evening and on
-// Wednesday. The next release replaces it, and nobody else keeps it: it is requested on Friday and Monday, too, in case that it was late or that
-// the service did not answer for days.
+// Wednesday. The next release replaces it, and no other archive keeps it. So it is requested on Friday and Monday, too, in case that it was
+// late or that the service did not answer for days.
 func Source() ingest.Source {
 	s := ingest.Source{
 		ID:          "portwatch-hormuz",

@@ -8,9 +8,9 @@ import (
 	"tidemark/internal/equity"
 )
 
-// SplitBetween finds the split that explains why a source now states other closes than before. kept are the bars of a share as stored from
-// day to day, now the bars of a newer response of the same source, both ascending. There was a split before
-// the opening of a day if the closes of all common dates before it differ by one factor, and all others are equal. It applies only to a source that restates its
+// SplitBetween finds the split that explains why a source now states other closes than before. It compares a share's bars as kept from day
+// to day with its bars in a newer response of the same source. Both are ascending. There was a split before the opening of a day if the
+// closes of all common dates before it differ by one factor, and all others are equal. It applies only to a source that restates its
 // history for the shares of today without stating the split. It does not find a split of less than a tenth. The terms are the smallest that
 // the rounding of the prices allows: the factor of a spin-off is not made a split of small terms.
 //

@@ -24,7 +24,7 @@ const (
 	maxLag = 2
 	// decimals is the number of decimals to which values are rounded. It is that of the database behind the workbook.
 	//
-	// Programs that save such a workbook write a number with 15, 16 or 17 significant digits (0.14000000000000001); rounding gives all
+	// Programs that save such a workbook write a number with 15, 16 or 17 significant digits (0.14000000000000001). Rounding gives all
 	// these copies of one vintage the same values to the bit. Rounding everything to two decimals would lose digits that the publisher
 	// states.
 	decimals = 11

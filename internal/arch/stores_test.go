@@ -16,9 +16,9 @@ import (
 // stores lists which stores of internal/postgres a package uses: it may change the data of the first ones, and only read with the others. A
 // package without a row uses none. The program, the benchmarks and the test suites may use all.
 //
-// Each store's comment lists the tables that it reads and writes. A package uses a store if it calls one of its methods, demands the method
-// in an interface that a DB has, or calls a function of internal/postgres that takes the store. What the program passes to a package as a
-// function is the program's use.
+// Each store's comment lists the tables that it reads and writes. A package uses a store if it calls a method of it, or demands the method
+// in an interface that a DB has. It also does if it calls a function of internal/postgres that takes the store. A function that the program
+// passes to a package counts for the program.
 var stores = []struct{ room, change, read string }{
 	{"api", "KeyStore, PaymentStore, PushStore", "DatasetStore, FetchStore, LogStore, RecordStore"},
 	{

@@ -131,8 +131,8 @@ func Doubtful(environ, file, reads []string) (doubts []Doubt) {
 // shared are first words of settings that many other programs use, too.
 var shared = []string{"BASE", "LOG", "STRIPE"}
 
-// maxWordDifference and minWordStart say which ends of two names with the same first word are close: they differ in so many letters at most,
-// and begin with so many equal ones.
+// The ends of two names with the same first word are close if they differ in at most maxWordDifference letters and begin with minWordStart
+// equal ones.
 const (
 	maxWordDifference = 4
 	minWordStart      = 2

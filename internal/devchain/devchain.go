@@ -4,8 +4,8 @@
 //
 // # Parts
 //
-// The chain uses go-ethereum's EVM and its in-memory state. Around them are a transaction pool (pool.go), the rules for a transaction's
-// changes of the state (execute.go), a file of blocks (journal.go) and the JSON-RPC methods that wallets use (methods.go, server.go). There
+// The chain uses go-ethereum's EVM and its in-memory state. Around them are a transaction pool (pool.go) and the rules for a transaction's
+// changes of the state (execute.go). A file keeps the blocks (journal.go). Wallets use the JSON-RPC methods (methods.go, server.go). There
 // is no node: no peers, no database. The genesis enables no fork after Osaka. Transactions of the types 0 to 2 are accepted.
 //
 // # State

@@ -14,7 +14,7 @@ import (
 
 // SilentError means that a server accepts connections, and does not answer: it is frozen, or its machine is.
 type SilentError struct {
-	// Setting names the server, and Address is where it is.
+	// Setting names the server. Address is its host and port.
 	Setting, Address string
 	For              time.Duration
 }
@@ -45,8 +45,9 @@ func Watch(url, setting string, d time.Duration, lost func(error)) (stop func())
 	return watch(cfg, setting, d, lost)
 }
 
-// watch asks a server on a connection of its own: those of the caller may be busy. A third of the time passes between two questions, so that
-// a short command asks none, and the rest is for the answer. Other errors than silence are for those whose statements meet them.
+// watch asks a server on a separate connection, because the caller's connections may be busy. A third of the time passes between two
+// questions, so that a short command asks none, and the rest is for the answer. Other errors than silence are for those whose statements
+// meet them.
 func watch(cfg *pgx.ConnConfig, setting string, d time.Duration, lost func(error)) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var asking sync.WaitGroup

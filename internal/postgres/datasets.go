@@ -124,7 +124,7 @@ func (db DatasetStore) DatasetOf(ctx context.Context, day string) (Dataset, erro
 	return d, nil
 }
 
-// DatasetIsRecent reports whether a set was published within a time of the wall clock. A sandbox lives through many days in a minute.
+// DatasetIsRecent reports whether a set was published within a time of the wall clock. Many days of a sandbox pass in a minute.
 func (db DatasetStore) DatasetIsRecent(ctx context.Context, within time.Duration) (recent bool, err error) {
 	err = db.reads.QueryRow(ctx, `select exists (select from datasets where created_at > clock_timestamp() - @within::interval)`,
 		pgx.NamedArgs{"within": within}).Scan(&recent)

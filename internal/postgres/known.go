@@ -131,7 +131,7 @@ func (db ObservationStore) Unchanged(ctx context.Context, loads []Load) (map[int
 	var ids []int64
 	var names []string
 	for _, l := range loads {
-		for id := range l.speaks() {
+		for id := range l.mentioned() {
 			ids, names = append(ids, l.FetchID), append(names, string(id))
 		}
 	}

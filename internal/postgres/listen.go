@@ -43,7 +43,7 @@ func (db *DB) Listen(ctx context.Context, l Listener) error {
 	pause, away := first, false
 	defer func() {
 		if away {
-			db.away.Add(-1)
+			db.disconnected.Add(-1)
 		}
 	}()
 	for {
@@ -51,7 +51,7 @@ func (db *DB) Listen(ctx context.Context, l Listener) error {
 			pause = first
 			if away {
 				away = false
-				if db.away.Add(-1) == 0 {
+				if db.disconnected.Add(-1) == 0 {
 					l.Log.Log(ctx, telemetry.LevelNotice, "the notifications are back")
 				}
 			}
@@ -64,9 +64,10 @@ func (db *DB) Listen(ctx context.Context, l Listener) error {
 			l.Lost(err)
 		}
 		in := pause/2 + rand.N(pause/2)
-		// All listeners are lost together when the server is away: that is one event, however many there are and however often they try.
+		// All listeners are lost together when the server is unavailable: that is one event, however many there are and however often they
+		// try.
 		level := slog.LevelDebug
-		if !away && db.away.Add(1) == 1 {
+		if !away && db.disconnected.Add(1) == 1 {
 			level = slog.LevelWarn
 		}
 		away = true

@@ -250,7 +250,7 @@ func (a *earlyCopy) commit(ctx context.Context, f task.Fence, loads []Load, depe
 	var ids []int64
 	place := map[series.ID]int{}
 	for _, l := range loads {
-		for id := range l.speaks() {
+		for id := range l.mentioned() {
 			i, ok := place[id]
 			if !ok {
 				place[id] = len(names)

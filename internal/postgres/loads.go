@@ -148,8 +148,8 @@ func (l Load) rounding(id series.ID) float64 {
 	return l.Rounding(id)
 }
 
-// speaks returns the series that a load contains or covers.
-func (l Load) speaks() map[series.ID]bool {
+// mentioned returns the series that a load contains or covers.
+func (l Load) mentioned() map[series.ID]bool {
 	ids := map[series.ID]bool{}
 	for _, r := range l.Readings {
 		ids[r.Series] = true
@@ -194,7 +194,7 @@ func confirmSame(ctx context.Context, c *pgxpool.Conn, f task.Fence, again int64
 		if l.again() {
 			return false, nil
 		}
-		for id := range l.speaks() {
+		for id := range l.mentioned() {
 			if i, ok := newest[id]; ok {
 				last[i] = false
 			}

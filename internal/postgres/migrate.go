@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/stdlib" // goose speaks database/sql
+	"github.com/jackc/pgx/v5/stdlib" // goose uses database/sql
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
 
@@ -38,8 +38,8 @@ func Migrate(ctx context.Context, url string, log *slog.Logger) (err error) {
 	return up(ctx, p, log)
 }
 
-// CheckWorld returns an error if the database at url belongs to another world. It works before the first migration and before those that
-// are pending. A database without a schema or without a world is valid.
+// CheckWorld returns an error if the database at url belongs to another world. It works before the first migration and before pending ones.
+// A database without a schema or without a world is valid.
 func CheckWorld(ctx context.Context, url, name string) (err error) {
 	defer func() { err = mark(err) }()
 	db, err := connectOwner(ctx, url, 0)
@@ -123,7 +123,7 @@ func up(ctx context.Context, p *goose.Provider, log *slog.Logger) error {
 	}
 }
 
-// interruption is classify for an error of database/sql, which hides a broken connection behind errors of its own.
+// interruption is classify for an error of database/sql, which hides a broken connection behind its own errors.
 func interruption(err error) (class string) {
 	if class = classify(err); class == "" && (errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone)) {
 		return ClassConnection

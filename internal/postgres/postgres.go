@@ -65,7 +65,7 @@ type DB struct {
 	OperatorStore
 }
 
-// connections are what the stores of a DB share.
+// connections holds the connections that the stores of a DB share.
 type connections struct {
 	pool *pool
 	// reads is the same pool for statements that change nothing: these can always be retried.
@@ -74,8 +74,8 @@ type connections struct {
 	// the others replace it while a hanging one is closed.
 	beats *pgxpool.Pool
 	known knownSeries
-	// away is how many listeners have lost their connection.
-	away atomic.Int32
+	// disconnected counts the listeners that have lost their connection.
+	disconnected atomic.Int32
 	// setting is the name of the setting with the URL.
 	setting string
 	// unwatch ends the watch of WithAnswerTimeout; nil if there is none. gone is set once the server was found silent.

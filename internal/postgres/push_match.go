@@ -114,7 +114,7 @@ func storeMatch(ctx context.Context, tx pgx.Tx, rules []MatchingRule, sends []Ne
 	return checkWebhooks(ctx, tx, of)
 }
 
-// checkWebhooks makes the webhooks of rules due. One that fails is tried when its pause is over.
+// checkWebhooks makes the webhooks of rules due. After a failure, a webhook is tried when its pause is over.
 func checkWebhooks(ctx context.Context, tx pgx.Tx, rules []int64) error {
 	_, err := tx.Exec(ctx, `
 		select webhook_check(r.public_id, greatest(clock_timestamp(), r.next_try_at))
@@ -122,7 +122,7 @@ func checkWebhooks(ctx context.Context, tx pgx.Tx, rules []int64) error {
 	return err
 }
 
-// RecheckWebhooks makes webhooks due that have something to send and no run, whatever became of the run that they had.
+// RecheckWebhooks makes webhooks due that have something to send and no run. The outcome of their last run does not matter.
 func (db PushStore) RecheckWebhooks(ctx context.Context) error {
 	_, err := db.pool.Exec(ctx, `
 		select webhook_check(r.public_id, greatest(clock_timestamp(), r.next_try_at))

@@ -39,7 +39,7 @@ type PushRule struct {
 	Topic    string
 	Rule     json.RawMessage
 	URL      string
-	// After is the cursor after which the rule counts.
+	// After is a cursor. The rule applies to later changes.
 	After     int64
 	CreatedAt time.Time
 	// Failures counts the failed attempts since the last success. FailingSince and NextTryAt are nil without one.
@@ -62,7 +62,7 @@ type PushDelivery struct {
 	// State is "pending", "delivered", "failed" (a test), or "given_up" after three days.
 	State    string
 	Attempts int
-	// Status and Fault are those of the last attempt: one of them is nil, both before the first.
+	// Status and Fault describe the last attempt: one of them is nil, both before the first.
 	Status    *int
 	Fault     *string
 	CreatedAt time.Time
@@ -124,7 +124,7 @@ func (db PushStore) PushRuleOf(ctx context.Context, key int64, id string, delive
 	return r, list, nil
 }
 
-// DeletePushRule deletes a rule of a key, with what it had to send. The error is ErrNotFound if the key has no such rule.
+// DeletePushRule deletes a rule of a key, with its open deliveries. The error is ErrNotFound if the key has no such rule.
 func (db PushStore) DeletePushRule(ctx context.Context, key int64, id string) error {
 	var found bool
 	err := db.pool.QueryRow(ctx, `select delete_push_rule(@key, @id)`, pgx.NamedArgs{"key": key, "id": id}).Scan(&found)

@@ -27,7 +27,7 @@ type Push struct {
 
 const pushColumns = `id, topic, kind, subject, data, at`
 
-// ofTopicsSQL selects the topics of a reader: all if the list is empty. "signal" stands for all signals.
+// ofTopicsSQL selects the topics of a reader: all if the list is empty. "signal" means all signals.
 const ofTopicsSQL = `(cardinality(@topics::text[]) = 0 or topic = any(@topics::text[]) or 'signal' = any(@topics::text[]) and topic like 'signal:%')`
 
 // Pushes returns rows after a cursor, in ascending order, at most limit. topics restricts them; empty means all topics.

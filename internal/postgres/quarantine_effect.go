@@ -47,7 +47,7 @@ func (db QuarantineStore) EffectOf(ctx context.Context, id int64, at time.Time, 
 	loads = acceptedAt(at, loads)
 	speaks := map[series.ID]bool{}
 	for _, l := range loads {
-		for id := range l.speaks() {
+		for id := range l.mentioned() {
 			speaks[id] = true
 		}
 	}

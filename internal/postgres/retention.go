@@ -23,7 +23,7 @@ type Retention struct {
 	Quotes time.Duration
 	// Alerts is for resolved alerts.
 	Alerts time.Duration
-	// Pushes is for the outbox and the messages to webhooks: a client that was away for longer cannot continue where it was.
+	// Pushes is for the outbox and the messages to webhooks: a client that was disconnected for longer cannot continue at its cursor.
 	Pushes time.Duration
 }
 

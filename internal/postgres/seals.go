@@ -62,7 +62,7 @@ func (db RecordStore) HeldBack(ctx context.Context, at time.Time) (held bool, er
 type Method struct {
 	// Name is the method's, such as picks or crack-spread-321. Status is tried, adopted or dropped.
 	Name, Version, Status string
-	// SHA256 is of what makes the version: its code and its parameters.
+	// SHA256 is the hash of the version's code and parameters.
 	SHA256 string
 	// Note is a line that says what it is.
 	Note string

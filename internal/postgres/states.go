@@ -69,7 +69,7 @@ func (db SnapshotStore) AddState(ctx context.Context, s State) error {
 	return nil
 }
 
-// operatorStates yields the states that operators gave to signals, as steps. Every other state follows from what was computed. It reports
+// operatorStates yields the states that operators gave to signals, as steps. Every other state follows from computed values. It reports
 // whether the caller wants more.
 func (db SnapshotStore) operatorStates(ctx context.Context, yield func(series.Step, error) bool) (bool, error) {
 	rows, err := db.reads.Query(ctx, `

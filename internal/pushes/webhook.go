@@ -68,8 +68,8 @@ type Message struct {
 // ErrTarget says that an address cannot be a webhook.
 var ErrTarget = errors.New("not an address for a webhook")
 
-// CheckTarget reports whether a webhook can be at an address: https, port 443, 8443 or 1024 and above, a public host, no user. private allows
-// http, any port and any host; it is for sandboxes.
+// CheckTarget returns an error if a webhook cannot be at an address. The address must have https, port 443, 8443 or 1024 and above, a
+// public host, and no user. For sandboxes, private allows http, any port and any host.
 func CheckTarget(address string, private bool) error {
 	u, err := url.Parse(address)
 	switch {

@@ -111,8 +111,8 @@ type Skill struct {
 	T float64
 	// Probability is the probabilistic Sharpe ratio: the probability that the true ratio is above zero.
 	Probability float64
-	// TrackRecordYears is the minimum track record length: how long a record with this ratio, skew and kurtosis must be to show with a
-	// confidence of 95 % that the true ratio is above zero. It is +Inf if the ratio is zero or less.
+	// TrackRecordYears is the minimum track record length. A record of this length, ratio, skew and kurtosis shows with a confidence of 95
+	// % that the true ratio is above zero. It is +Inf if the ratio is zero or less.
 	TrackRecordYears float64
 }
 

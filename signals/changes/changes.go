@@ -79,8 +79,8 @@ const (
 	maxComputations = 48
 )
 
-// Explain divides the difference between two snapshots of a signal. known holds the signal's inputs at the first snapshot, as series.Set
-// and series.Before define them. news holds the observations that became known after it, until the second.
+// Explain divides the difference between two snapshots of a signal. The set known has the signal's inputs at the first snapshot, as
+// series.Set and series.Before define them. The observations in news became known after it, until the second.
 //
 // The order of the steps is fixed, and each part is the change of its step:
 //

@@ -152,8 +152,8 @@ const (
 	breakPoints = 56
 )
 
-// Breaks reports whether a release moved the mean of the newest values before its period by over 5 percent. before holds all data known
-// just before the release. after includes the release.
+// Breaks reports whether a release moved the mean of the newest values before its period by over 5 percent. All data known just before the
+// release are in before; after includes the release.
 func (t Target) Breaks(before, after series.Set, r Release) bool {
 	for _, id := range t.Inputs {
 		var was, is float64
