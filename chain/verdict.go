@@ -33,6 +33,40 @@ type Holding struct {
 	At time.Time
 }
 
+// QuorumFresh is how long the cosignatures of a log count for the present: without news a size is cosigned again once a day.
+const QuorumFresh = 26 * time.Hour
+
+// Log is what the witnesses of a transparency log hold: the picks among the leaves of one checkpoint.
+type Log struct {
+	// Hashes are those of the picks among the leaves, in their order.
+	Hashes []string
+	// Fault is what is wrong with the picks among the leaves by themselves, empty for nothing.
+	Fault string
+	// Cosigners are all witnesses of the reader's policy.
+	Cosigners []Cosigner
+	// Enough reports whether witnesses, by their names, are a quorum of the policy. Nil: nobody is.
+	Enough func(names []string) bool
+	// Required reports whether the reader's own policy asks for the quorum: without it, nothing is witnessed.
+	Required bool
+}
+
+// Cosigner is a witness of a log, by its name in the reader's policy.
+type Cosigner struct {
+	Name string
+	// At is when it cosigned the checkpoint by its clock, zero if it did not.
+	At time.Time
+}
+
+// Reader is a reader's policy: whom they expect, what they know of the log, and when "fresh" is.
+type Reader struct {
+	// Attester is the account that must have attested; empty for any.
+	Attester string
+	// Now is the record's time. Clock is the reader's own, by which cosignatures are fresh; zero: Now.
+	Now, Clock time.Time
+	// Log is nil if no log was read.
+	Log *Log
+}
+
 // Recomputed is a verifier's own recomputation of a chain.
 type Recomputed struct {
 	// Length is the number of picks that are shown.
@@ -51,8 +85,10 @@ type Judgement struct {
 	Verdict Verdict
 	// Against has for each witness the reason why it contradicts the chain; empty if it agrees. It has the order of the holdings.
 	Against []string
-	// Parties is the number of independent parties among the witnesses: an account that attests is one, however often it does. Agreeing
-	// is how many of them hold the same and are fresh.
+	// LogAgainst is the reason why the log contradicts the chain; empty if it does not.
+	LogAgainst string
+	// Parties is the number of independent parties among the witnesses: an account that attests is one, however often it does, and so
+	// is each witness of the log. Agreeing is how many of them hold the same and are fresh.
 	Agreeing, Parties int
 	// Covered is the greatest length that a fresh agreeing witness holds, Held the greatest that any agreeing one holds.
 	Covered, Held int64
@@ -60,35 +96,32 @@ type Judgement struct {
 	Newest time.Time
 }
 
-// Judge compares a recomputed chain with the holdings of witnesses. attester is the account that the reader expects; empty for any. A
-// chain is witnessed if no witness disagrees, and every pick that no fresh agreeing witness holds is at most FreshFor old.
-func Judge(chain Recomputed, holdings []Holding, attester string, now time.Time) Judgement {
+// Judge compares a recomputed chain with the holdings of witnesses and with a log. A chain is witnessed if nobody disagrees, and every pick
+// that no fresh agreeing witness holds is at most FreshFor old. The log counts as such a witness where a fresh quorum cosigned it.
+func Judge(chain Recomputed, holdings []Holding, r Reader) Judgement {
 	j := Judgement{Verdict: SelfConsistent, Against: make([]string, len(holdings))}
-	type state struct{ fresh, against bool }
-	parties := map[string]state{}
+	parties := map[string]party{}
 	for i, h := range holdings {
-		party := parties[h.party()]
+		p := parties[h.party()]
 		is, ok := chain.At(h.Length)
-		if j.Against[i] = h.against(is, ok, chain.Length, attester); j.Against[i] != "" {
-			party.against = true
-			parties[h.party()] = party
+		if j.Against[i] = h.against(is, ok, chain.Length, r.Attester); j.Against[i] != "" {
+			p.against = true
+			parties[h.party()] = p
 			continue
 		}
 		at := h.At
 		if at.IsZero() {
-			at = lastOf(is.Date, now)
+			at = lastOf(is.Date, r.Now)
 		}
-		j.Held = max(j.Held, h.Length)
-		if !at.After(now.Add(Ahead)) && at.After(j.Newest) {
-			j.Newest = at
-		}
-		if isFresh(at, now) {
-			party.fresh = true
+		j.hold(h.Length, at, r.Now)
+		if isFresh(at, r.Now) {
+			p.fresh = true
 			j.Covered = max(j.Covered, h.Length)
 		}
-		parties[h.party()] = party
+		parties[h.party()] = p
 	}
-	contradicted := chain.Faulty
+	quorum := j.readLog(chain, r, parties)
+	contradicted := chain.Faulty || j.LogAgainst != ""
 	for _, p := range parties {
 		j.Parties++
 		if p.fresh && !p.against {
@@ -99,12 +132,73 @@ func Judge(chain Recomputed, holdings []Holding, attester string, now time.Time)
 	switch {
 	case contradicted:
 		j.Verdict = Contradicted
-	case j.Covered > 0 && chain.isRecent(j.Covered+1, now) && chain.isRecent(chain.Length, now):
-		j.Verdict = Witnessed
-	case j.Covered > 0 && j.Covered == chain.Length:
+	case j.Covered == 0 || r.Log != nil && r.Log.Required && !quorum:
+	case j.Covered == chain.Length, chain.isRecent(j.Covered+1, r.Now) && chain.isRecent(chain.Length, r.Now):
 		j.Verdict = Witnessed
 	}
 	return j
+}
+
+// party is what the holdings of one party come to.
+type party struct{ fresh, against bool }
+
+// hold counts an agreeing holding of any age.
+func (j *Judgement) hold(length int64, at, now time.Time) {
+	j.Held = max(j.Held, length)
+	if !at.After(now.Add(Ahead)) && at.After(j.Newest) {
+		j.Newest = at
+	}
+}
+
+// readLog adds the witnesses of the log to the parties, and reports whether a fresh quorum of them holds a part of the chain.
+func (j *Judgement) readLog(chain Recomputed, r Reader, parties map[string]party) bool {
+	l := r.Log
+	if l == nil {
+		return false
+	}
+	clock := r.Clock
+	if clock.IsZero() {
+		clock = r.Now
+	}
+	j.LogAgainst = l.against(chain)
+	length := int64(len(l.Hashes))
+	var fresh []string
+	for _, c := range l.Cosigners {
+		var p party
+		switch {
+		case c.At.IsZero():
+		case j.LogAgainst != "":
+			p.against = true
+		case length > 0:
+			j.hold(length, c.At, clock)
+			p.fresh = !c.At.Before(clock.Add(-QuorumFresh)) && !c.At.After(clock.Add(Ahead))
+		}
+		if p.fresh {
+			fresh = append(fresh, c.Name)
+		}
+		parties["cosigner "+c.Name] = p
+	}
+	if len(fresh) == 0 || l.Enough == nil || !l.Enough(fresh) {
+		return false
+	}
+	j.Covered = max(j.Covered, length)
+	return true
+}
+
+// against says why the picks of the log contradict the chain, empty if they do not.
+func (l *Log) against(chain Recomputed) string {
+	if l.Fault != "" {
+		return l.Fault
+	}
+	for i, hash := range l.Hashes {
+		switch is, ok := chain.At(int64(i + 1)); {
+		case !ok:
+			return fmt.Sprintf("the log has %d picks, and the server shows %d", len(l.Hashes), chain.Length)
+		case is.Head != hash:
+			return fmt.Sprintf("pick %d of the log has the hash %s, and the chain has %s", i+1, hash, is.Head)
+		}
+	}
+	return ""
 }
 
 // isRecent reports whether the pick of a number exists and is not too old to be without a witness.

@@ -15,6 +15,7 @@ import (
 
 	"tidemark/chain"
 	"tidemark/chain/gitledger"
+	"tidemark/chain/tlog"
 )
 
 // Options says what is audited, and whom to ask.
@@ -34,6 +35,9 @@ type Options struct {
 	// Checkpoint is a head known from an earlier day: the number of picks and the hash of the last one. The zero Checkpoint means that
 	// none is known.
 	Checkpoint chain.Checkpoint
+	// Policy is the reader's own for the log: its key, the witnesses that they know, and how many count. Nil: the key is the server's word, and
+	// no cosignature counts.
+	Policy *tlog.Policy
 	// Witnessed reports whether the reader requires the verdict Witnessed. Run then uses the reader's clock.
 	Witnessed bool
 	// Environment is the record's environment as known from another source: live or demo. If it is empty, the server's own is used.
@@ -115,11 +119,14 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	}
 	ledger, unread := o.readLedger(ctx, s, said)
 	attested, unasked := o.readAttestations(ctx, s, said)
-	sealed, unreadSeals := s.readSeals(ctx)
+	sealed, unreadSeals := s.readLog(ctx, o.Policy, o.Now)
 	holdings := o.holdings(ledger, attested)
 	w := newWalk(ledger, holdings)
 	if sealed != nil {
-		w.heads[sealed.seq] = chain.Checkpoint{}
+		for i := range sealed.all.Hashes {
+			w.heads[int64(i+1)] = chain.Checkpoint{}
+		}
+		w.heads[int64(len(sealed.picks.Hashes)+1)] = chain.Checkpoint{}
 	}
 	final, err := s.chain(ctx, w.add)
 	if errors.Is(err, errBroken) {
@@ -152,8 +159,9 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	if unasked == nil {
 		unasked = new(compareAttestations(w, attested, ledger, said))
 	}
-	r.add(*unread, *unasked, compareSeals(w, sealed, unreadSeals, final, now))
-	r.judge(w, holdings, o.Attester, now)
+	log := sealed.log(o.Policy)
+	r.add(*unread, *unasked, compareLog(sealed, unreadSeals, o.Policy, log, o.Now), compareSeals(w, sealed, unreadSeals, final, now))
+	r.judge(w, holdings, chain.Reader{Attester: o.Attester, Now: now, Clock: o.Now, Log: log})
 	return r, nil
 }
 

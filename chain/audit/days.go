@@ -143,7 +143,7 @@ func (o Options) usesServerClock(said *answer, ledger *gitledger.Record) bool {
 	if o.Ledger != "" && (ledger == nil || ledger.Environment != "demo") {
 		return false
 	}
-	return !o.Witnessed && o.Signers == "" && len(o.RPC) == 0 && o.Attester == "" && o.Checkpoint.Length == 0
+	return !o.Witnessed && o.Signers == "" && len(o.RPC) == 0 && o.Attester == "" && o.Policy == nil && o.Checkpoint.Length == 0
 }
 
 // clock returns the server's time, or the reader's with the reason why the server's cannot be read.

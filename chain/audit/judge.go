@@ -41,7 +41,7 @@ func (o Options) holdings(ledger *gitledger.Record, attested *attestations) []ch
 }
 
 // judge adds the verdict to a report whose checks are complete. now is by the clock that Report.Clock names.
-func (r *Report) judge(w *verification, holdings []chain.Holding, attester string, now time.Time) {
+func (r *Report) judge(w *verification, holdings []chain.Holding, reader chain.Reader) {
 	recomputed := chain.Recomputed{Length: r.Length, Faulty: !r.Verified, At: func(length int64) (chain.Checkpoint, bool) {
 		if c := w.verifier.Checkpoint(); c.Length == length {
 			return c, length > 0
@@ -58,9 +58,12 @@ func (r *Report) judge(w *verification, holdings []chain.Holding, attester strin
 			}
 		}
 		holdings = known
+		if l := reader.Log; l != nil && int64(len(l.Hashes)) > r.Length {
+			l.Hashes = l.Hashes[:r.Length]
+		}
 	}
-	j := chain.Judge(recomputed, holdings, attester, now)
-	r.Verdict, r.Covered, r.Held, r.Witnesses = j.Verdict, j.Covered, j.Held, make([]Witness, len(holdings))
+	j := chain.Judge(recomputed, holdings, reader)
+	r.Verdict, r.Covered, r.Held, r.Witnesses = j.Verdict, j.Covered, j.Held, make([]Witness, len(holdings), len(holdings)+4)
 	r.Agreeing, r.Parties = j.Agreeing, j.Parties
 	r.Verified = r.Verified && j.Verdict != chain.Contradicted
 	if !j.Newest.IsZero() {
@@ -71,5 +74,17 @@ func (r *Report) judge(w *verification, holdings []chain.Holding, attester strin
 		if !h.At.IsZero() {
 			r.Witnesses[i].At = &h.At
 		}
+	}
+	if reader.Log == nil {
+		return
+	}
+	for _, c := range reader.Log.Cosigners {
+		witness := Witness{Name: "the log's witness " + c.Name, Against: j.LogAgainst}
+		if n := len(reader.Log.Hashes); !c.At.IsZero() && n > 0 {
+			witness.Length, witness.Head, witness.At = int64(n), reader.Log.Hashes[n-1], &c.At
+		} else {
+			witness.Against = ""
+		}
+		r.Witnesses = append(r.Witnesses, witness)
 	}
 }

@@ -2,12 +2,10 @@ package audit
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
@@ -24,10 +22,12 @@ const (
 // sealing is what a server's log says of sealed picks.
 type sealing struct {
 	size int64
-	days tlog.SealedDays
-	// seq and hash are of the newest pick in the log; seq is 0 without one.
-	seq  int64
-	hash string
+	// vouched reports whether the reader's policy knows the log.
+	vouched bool
+	days    tlog.SealedDays
+	// cosigned is the checkpoint whose cosignatures count, and picks are those below it; all are the picks below the newest one.
+	cosigned   *tlog.Opened
+	picks, all tlog.LoggedPicks
 }
 
 // saidSeals is what a server says of its own sealed picks.
@@ -78,41 +78,17 @@ func (s *server) file(ctx context.Context, path string, limit int) ([]byte, erro
 	return body, nil
 }
 
-// readSeals reads the whole log of a server, computes its root, and follows the seals. unread says why it could not; nil if it could.
-func (s *server) readSeals(ctx context.Context) (l *sealing, unread error) {
-	info, err := s.file(ctx, "/api/v1/info", maxInfo)
-	if err != nil && !errors.Is(err, errNotThere) {
-		return nil, err
+// followLog reads the leaves up to the newest checkpoint. The witnessed one must be a part of them.
+func (s *server) followLog(ctx context.Context, newest, witnessed *tlog.Opened) (*sealing, error) {
+	if witnessed.Size > newest.Size {
+		return nil, fmt.Errorf("the newest checkpoint of the log has %d leaves, and the witnessed one %d", newest.Size, witnessed.Size)
 	}
-	var said struct {
-		Data struct {
-			Log *struct {
-				VKey string `json:"vkey"`
-			} `json:"log"`
-		} `json:"data"`
+	l, edge := &sealing{size: newest.Size, cosigned: witnessed}, tlog.Edge{}
+	misfit := func(c *tlog.Opened) error {
+		return fmt.Errorf("the %d leaves of the log have another root than its checkpoint: ask a mirror, this accuses who carried them", c.Size)
 	}
-	if err != nil || json.Unmarshal(info, &said) != nil || said.Data.Log == nil {
-		return nil, errors.New("the server names no transparency log")
-	}
-	key, err := tlog.NewVerifier(said.Data.Log.VKey)
-	if err != nil {
-		return nil, fmt.Errorf("the key of the log that the server names is not one: %w", err)
-	}
-	signed, err := s.file(ctx, "/log/checkpoint", maxNote)
-	if err != nil {
-		return nil, fmt.Errorf("the checkpoint of the log: %w", err)
-	}
-	c, err := tlog.Open(signed, key)
-	if err != nil {
-		return nil, fmt.Errorf("what the server serves as the checkpoint of its log is not one: %w", err)
-	}
-	return s.followLog(ctx, c.Checkpoint)
-}
-
-func (s *server) followLog(ctx context.Context, c tlog.Checkpoint) (*sealing, error) {
-	l, edge := &sealing{size: c.Size}, tlog.Edge{}
-	for n := int64(0); n*tlog.TileWidth < c.Size; n++ {
-		t := tlog.Tile{N: n, Width: int(min(tlog.TileWidth, c.Size-n*tlog.TileWidth)), Entries: true}
+	for n := int64(0); n*tlog.TileWidth < newest.Size; n++ {
+		t := tlog.Tile{N: n, Width: int(min(tlog.TileWidth, newest.Size-n*tlog.TileWidth)), Entries: true}
 		body, err := s.file(ctx, "/log/"+t.Path(), maxBundle)
 		if err != nil {
 			return nil, fmt.Errorf("the leaves of the log from %d on: %w", n*tlog.TileWidth, err)
@@ -124,10 +100,17 @@ func (s *server) followLog(ctx context.Context, c tlog.Checkpoint) (*sealing, er
 		for _, text := range leaves {
 			l.add(edge.Size, text)
 			edge.Add(tlog.LeafHash(text))
+			if edge.Size <= witnessed.Size {
+				l.picks.Add(text)
+			}
+			l.all.Add(text)
+			if edge.Size == witnessed.Size && edge.Root() != witnessed.Root {
+				return nil, misfit(witnessed)
+			}
 		}
 	}
-	if edge.Root() != c.Root {
-		return nil, fmt.Errorf("the %d leaves of the log have another root than its checkpoint: ask a mirror, this accuses who carried them", c.Size)
+	if edge.Root() != newest.Root {
+		return nil, misfit(newest)
 	}
 	return l, nil
 }
@@ -138,14 +121,9 @@ func (l *sealing) add(index int64, text []byte) {
 		return // kinds of later versions
 	}
 	l.days.Add(index, leaf)
-	if leaf.Kind == tlog.KindPick {
-		if seq, err := strconv.ParseInt(leaf.Get("seq"), 10, 64); err == nil && seq > l.seq {
-			l.seq, l.hash = seq, leaf.Get("hash")
-		}
-	}
 }
 
-// compareSeals holds the sealed picks of the log to their reveals, and the log's picks to the chain.
+// compareSeals holds the sealed picks of the log to their reveals, and the newest picks of the log to the chain.
 func compareSeals(w *verification, l *sealing, unread error, final *answer, now time.Time) Check {
 	c := Check{Name: "seals", Status: Mismatch}
 	if final != nil {
@@ -159,12 +137,16 @@ func compareSeals(w *verification, l *sealing, unread error, final *answer, now 
 	if unread != nil {
 		return Check{c.Name, NotChecked, unread.Error()}
 	}
-	if head := w.heads[l.seq]; w.broken == nil && l.seq > 0 && (head.Length == 0 || head.Head != l.hash) {
-		c.Detail = fmt.Sprintf("pick %d of the log has the hash %s, and the chain has %q there", l.seq, l.hash, head.Head)
+	if fault := w.strayed(&l.all); fault != "" {
+		c.Detail = fault
 		return c
 	}
 	var against, late, waiting []string
 	sealed, open := 0, 0
+	leaves := fmt.Sprintf("the %d leaves of the log that the server names", l.size)
+	if l.vouched {
+		leaves = fmt.Sprintf("the %d leaves of the log of your policy", l.size)
+	}
 	for _, d := range l.days.Days(now) {
 		if d.SealIndex >= 0 {
 			sealed++
@@ -190,11 +172,28 @@ func compareSeals(w *verification, l *sealing, unread error, final *answer, now 
 	case len(waiting) > 0:
 		c.Status, c.Detail = Pending, strings.Join(waiting, " ")+" The log has not gone on since."+more
 	case sealed == 0:
-		c.Status, c.Detail = OK, fmt.Sprintf("no pick was sealed in the %d leaves of the log", l.size)
+		c.Status, c.Detail = OK, "no pick was sealed in "+leaves
 	default:
-		c.Status, c.Detail = OK, fmt.Sprintf("%s in the %d leaves of the log, each opened by its reveal%s%s", count(sealed, "sealed pick"), l.size, notDue(open), more)
+		c.Status, c.Detail = OK, fmt.Sprintf("%s in %s, each opened by its reveal%s%s", count(sealed, "sealed pick"), leaves, notDue(open), more)
 	}
 	return c
+}
+
+// strayed says which pick of the log is not the chain's, empty for none. Beyond a link that is wrong nothing is compared.
+func (w *verification) strayed(picks *tlog.LoggedPicks) string {
+	if picks.Fault != "" {
+		return picks.Fault
+	}
+	for i, hash := range picks.Hashes {
+		head := w.heads[int64(i+1)]
+		if head.Length == 0 && w.broken != nil {
+			return ""
+		}
+		if head.Head != hash {
+			return fmt.Sprintf("pick %d of the log has the hash %s, and the chain has %q there", i+1, hash, head.Head)
+		}
+	}
+	return ""
 }
 
 // notDue says how many reveals are not due yet.

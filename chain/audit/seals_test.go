@@ -27,6 +27,9 @@ type sealedServer struct {
 	vkey   string
 	// lie changes what is served of the log; nil changes nothing.
 	lie func(path string, body []byte) []byte
+	// cosign adds lines to the checkpoint, nil for none. policy is the reader's.
+	cosign func(body string) string
+	policy *tlog.Policy
 }
 
 var sealSalt = bytes.Repeat([]byte{7}, 32)
@@ -99,6 +102,9 @@ func (s *sealedServer) report() *audit.Report {
 	if err != nil {
 		s.tb.Fatal(err)
 	}
+	if s.cosign != nil {
+		signed = append(signed, s.cosign(tlog.SignedBody(signed))...)
+	}
 	info, err := json.Marshal(map[string]any{"data": map[string]any{"log": map[string]any{"vkey": s.vkey}}}) // as api/v1/info answers
 	if err != nil {
 		s.tb.Fatal(err)
@@ -116,7 +122,7 @@ func (s *sealedServer) report() *audit.Report {
 		}
 		_, _ = w.Write(body)
 	}))
-	report, err := audit.Run(s.tb.Context(), audit.Options{URL: url, Environ: os.Environ(), Now: now})
+	report, err := audit.Run(s.tb.Context(), audit.Options{URL: url, Environ: os.Environ(), Now: now, Policy: s.policy})
 	if err != nil {
 		s.tb.Fatal(err)
 	}

@@ -4,8 +4,10 @@
 The Go verifier, the script of the page /verify and the independent verifier examples/python/verify.py are held to the same file. It uses
 nothing of any of them.  Run: python3 chain/testdata/verdicts.py > chain/testdata/verdicts.json
 """
+import base64
 import hashlib
 import json
+from datetime import datetime
 
 GENESIS = "0" * 64
 ATTESTER = "0x1111111111111111111111111111111111111111"
@@ -59,6 +61,81 @@ def failed(fault, contradicts):
     return {"faults": [{"date": "2025-01-09", "fault": fault, "contradicts": contradicts}]}
 
 
+# --- a transparency log with witnesses: Ed25519 (RFC 8032), RFC 6962's tree, signed notes and cosignature/v1 of C2SP ---
+
+P = 2**255 - 19
+L = 2**252 + 27742317777372353535851937790883648493
+D = -121665 * pow(121666, P - 2, P) % P
+BASE_Y = 4 * pow(5, P - 2, P) % P
+BASE = (15112221349535400772501151409588531511454012693041857206046113283949847762202, BASE_Y)
+
+
+def plus(a, b):
+    (x1, y1), (x2, y2) = a, b
+    xy = D * x1 * x2 * y1 * y2
+    return (x1 * y2 + x2 * y1) * pow(1 + xy, P - 2, P) % P, (y1 * y2 + x1 * x2) * pow(1 - xy, P - 2, P) % P
+
+
+def point(n, of=BASE):
+    out = (0, 1)
+    while n:
+        out, of, n = (plus(out, of) if n & 1 else out), plus(of, of), n >> 1
+    return (out[1] | (out[0] & 1) << 255).to_bytes(32, "little")
+
+
+class Key:
+    """A key that a log (1) or a witness (4) signs with. The seed is the hash of its name."""
+
+    def __init__(self, name, kind, seed=""):
+        h = hashlib.sha512(hashlib.sha256((name + seed).encode()).digest()).digest()
+        self.name, self.prefix = name, h[32:]
+        self.scalar = int.from_bytes(h[:32], "little") & (1 << 254) - 8 | 1 << 254
+        self.public = point(self.scalar)
+        raw = bytes([kind]) + self.public
+        self.id = hashlib.sha256(name.encode() + b"\n" + raw).digest()[:4]
+        self.vkey = f"{name}+{self.id.hex()}+{base64.b64encode(raw).decode()}"
+
+    def sign(self, message):
+        r = int.from_bytes(hashlib.sha512(self.prefix + message).digest(), "little") % L
+        k = int.from_bytes(hashlib.sha512(point(r) + self.public + message).digest(), "little")
+        return point(r) + ((r + k * self.scalar) % L).to_bytes(32, "little")
+
+    def line(self, payload):
+        return f"\u2014 {self.name} {base64.b64encode(self.id + payload).decode()}\n"
+
+
+def root(leaves):
+    if len(leaves) < 2:
+        return hashlib.sha256(b"\0" + leaves[0]).digest()
+    half = 1 << (len(leaves) - 1).bit_length() - 1
+    return hashlib.sha256(b"\1" + root(leaves[:half]) + root(leaves[half:])).digest()
+
+
+LOG = Key("log.example/log", 1)
+WITNESSES = [Key(f"{name}.example/w", 4) for name in ("anna", "bert", "carl")]
+POLICY = f"log {LOG.vkey}\n" + "".join(f"witness {w.name.split('.')[0]} {w.vkey}\n" for w in WITNESSES) + "group two 2 anna bert carl\nquorum two\n"
+
+
+def leaf_of(pick):
+    text = f'{pick["ticker"]}|{pick["price"]}|{pick["date"]}|{pick["previous_hash"]}'
+    return f'tidemark/pick/v1\nseq {pick["seq"]}\npreimage {text}\nhash {pick["hash"]}\nat {pick["date"]}T22:30:00.000000Z\n'.encode()
+
+
+def leaves_of(picks):
+    return [b"tidemark/later/v9\nsomething of later versions\n"] + [leaf_of(p) for p in picks]
+
+
+def logged(leaves, *times, log=LOG, policy=POLICY, signed=None, **members):
+    """A log of leaves that the first witnesses cosigned at some times (None: did not)."""
+    body = f"{log.name}\n{len(signed or leaves)}\n{base64.b64encode(root(signed or leaves)).decode()}\n"
+    note = body + "\n" + log.line(log.sign(body.encode()))
+    for w, time in zip(WITNESSES, times):
+        if time:
+            at = int(datetime.fromisoformat(time.replace("Z", "+00:00")).timestamp())
+            note += w.line(at.to_bytes(8, "big") + w.sign(f"cosignature/v1\ntime {at}\n{body}".encode()))
+    return {"policy": policy, "note": note, "leaves": [base64.b64encode(leaf).decode() for leaf in leaves]} | members
+
+
 good = chain(VALUES)
 all_good = [attested(good, n) for n in (2, 5, 8, 10)]
 dearer = [(t, "999.99" if i == 2 else p, d) for i, (t, p, d) in enumerate(VALUES)]
@@ -66,6 +143,51 @@ rewritten = chain(dearer)
 other = chain([("IBM", p, d) for _, p, d in VALUES])
 swapped = [good[i] for i in (0, 1, 2, 4, 3, 5, 6, 7, 8, 9)]
 cut = good[:6]
+T = "2025-01-17T00:30:00Z"
+OLD = "2025-01-15T00:30:00Z"
+whole = leaves_of(good)
+forged = Key("log.example/log", 1, "another key")
+cosigned = [
+    # name, answer, witnesses, policy, log, verdict, seq of the first fault, length, k and n
+    ("a quorum cosigned the log", answer(good), [], {}, logged(whole, T, T), "witnessed", None, 10, (2, 3)),
+    ("all cosigned the log, and an account attested", answer(good), all_good, {}, logged(whole, T, T, T), "witnessed", None, 10, (4, 4)),
+    ("a minority cosigned the log", answer(good), [], {}, logged(whole, T), "self_consistent", None, 0, (1, 3)),
+    ("nobody cosigned the log", answer(good), [], {}, logged(whole), "self_consistent", None, 0, (0, 3)),
+    ("the quorum is 40 hours old", answer(good), [], {}, logged(whole, OLD, OLD, OLD), "self_consistent", None, 0, (0, 3)),
+    ("one of the quorum is 40 hours old", answer(good), [], {}, logged(whole, T, OLD), "self_consistent", None, 0, (1, 3)),
+    ("a cosignature of the future", answer(good), [], {}, logged(whole, T, "2025-01-18T00:30:00Z"), "self_consistent", None, 0, (1, 3)),
+    ("cosigned by the reader's clock, which is ahead of a demonstration's", answer(good), [], {"clock": "2026-11-23T12:00:00Z"},
+     logged(whole, "2026-11-23T11:00:00Z", "2026-11-23T11:30:00Z"), "witnessed", None, 10, (2, 3)),
+    ("cosigned by a demonstration's clock alone", answer(good), [], {"clock": "2026-11-23T12:00:00Z"}, logged(whole, T, T), "self_consistent", None, 0, (0, 3)),
+    ("the newest pick is not in the log yet", answer(good), [], {}, logged(leaves_of(good[:9]), T, T), "witnessed", None, 9, (2, 3)),
+    ("five picks are not in the log", answer(good), [], {}, logged(leaves_of(good[:5]), T, T), "self_consistent", None, 5, (2, 3)),
+    ("no pick is in the log", answer(good), [], {}, logged(leaves_of([]), T, T), "self_consistent", None, 0, (0, 3)),
+    ("rewritten, and the log has what was", answer(rewritten), [], {}, logged(whole, T, T), "contradicted", None, 0, (0, 3)),
+    ("rewritten, and the log has what was, cosigned by nobody", answer(rewritten), [], {}, logged(whole), "contradicted", None, 0, (0, 3)),
+    ("rewritten, and the log has the old picks and then the new ones", answer(rewritten), [], {},
+     logged(whole + [leaf_of(p) for p in rewritten[2:]], T, T), "contradicted", None, 0, (0, 3)),
+    ("cut, and the log has what was", answer(cut), [], {}, logged(whole, T, T), "contradicted", None, 0, (0, 3)),
+    ("cut, and the newest attestation shown is fresh", answer(good[:9]), [attested(good, 9, at="2025-01-16T23:30:00Z")], {}, logged(whole, T, T),
+     "contradicted", None, 9, (1, 4)),
+    ("a pick stands in the log twice", answer(good), [], {}, logged(whole + [leaf_of(good[9])], T, T), "contradicted", None, 0, (0, 3)),
+    ("a pick is missing in the log", answer(good), [], {}, logged(whole[:4] + whole[5:], T, T), "contradicted", None, 0, (0, 3)),
+    ("a leaf of a pick that is not in its form", answer(good), [], {}, logged(whole + [b"tidemark/pick/v1\nseq 11\n"], T, T), "contradicted", None, 0, (0, 3)),
+    ("edited, and the log has what was", answer(edited(good, 3, price="999.99")), [], {}, logged(whole, T, T), "contradicted", 3, None, None),
+    ("the leaves are not those of the checkpoint", answer(rewritten), [], {}, logged(leaves_of(rewritten), T, T, signed=whole),
+     "self_consistent", None, 0, (0, 3)),
+    ("another key of the same name signed", answer(good), [], {}, logged(whole, T, T, log=forged), "self_consistent", None, 0, (0, 3)),
+    ("a log that the policy does not name", answer(good), [], {}, logged(whole, T, T, log=Key("evil.example/log", 1)), "self_consistent", None, 0, (0, 3)),
+    ("a policy of no quorum", answer(good), [], {}, logged(whole, T, T, policy=POLICY.replace("quorum two", "quorum none")),
+     "self_consistent", None, 0, (2, 3)),
+    ("one of three is a quorum", answer(good), [], {}, logged(whole, None, T, policy=POLICY.replace("two 2", "two any")), "witnessed", None, 10, (1, 3)),
+    ("a group within a group", answer(good), [], {}, logged(whole, None, T, T, policy=POLICY.replace(
+        "group two 2 anna bert carl", "group others 1 bert carl\ngroup two 2 anna others")), "self_consistent", None, 0, (2, 3)),
+    ("attested, and the quorum that the reader requires is missing", answer(good), all_good, {}, logged(whole, T, required=True),
+     "self_consistent", None, 10, (2, 4)),
+    ("attested, and the log that the reader requires is another one", answer(good), all_good, {}, logged(whole, T, T, log=forged, required=True),
+     "self_consistent", None, 10, (1, 4)),
+    ("the quorum that the reader requires", answer(good), [], {}, logged(whole, T, T, required=True), "witnessed", None, 10, (2, 3)),
+]
 
 cases = [
     # name, answer, witnesses, policy, verdict, seq of the first fault; where there is none, the length that fresh witnesses cover, and k and n
@@ -144,5 +266,6 @@ if __name__ == "__main__":
     print(json.dumps([
         {"name": name, "answer": a, "witnesses": w, "policy": {"attester": None, "now": NOW} | policy,
          "want": {"verdict": verdict, "fault": fault, "covered": None if fault else covered, "parties": None if fault else parties}}
-        for name, a, w, policy, verdict, fault, covered, parties in cases
+        | ({"log": log} if log else {})
+        for name, a, w, policy, log, verdict, fault, covered, parties in [c[:4] + (None,) + c[4:] for c in cases] + cosigned
     ], indent=1))

@@ -164,6 +164,17 @@ func (p *Policy) Met(cosigned []Cosigned) bool {
 	return p.counts(p.quorum, cosigned)
 }
 
+// Enough reports whether witnesses, by their names in the policy, are a quorum. Nobody is enough for a policy that asks for no witness.
+func (p *Policy) Enough(labels []string) bool {
+	var cosigned []Cosigned
+	for _, w := range p.Witnesses {
+		if slices.Contains(labels, w.Label) {
+			cosigned = append(cosigned, Cosigned{VKey: w.VKey()})
+		}
+	}
+	return p.AsksWitnesses() && p.counts(p.quorum, cosigned)
+}
+
 func (p *Policy) counts(name string, cosigned []Cosigned) bool {
 	if i := slices.IndexFunc(p.Witnesses, func(w PolicyWitness) bool { return w.Label == name }); i >= 0 {
 		key := p.Witnesses[i].VKey()

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"tidemark/chain"
 	"tidemark/chain/tlog"
 	"tidemark/chain/witness"
 	"tidemark/internal/config"
@@ -129,18 +130,27 @@ func (c witnessServe) Run(ctx context.Context, p *program) error {
 // maxProofFile limits the size of a proof file, in bytes.
 const maxProofFile = 64 << 10
 
-// verifyProof checks a proof file against the reader's policy, without any network request.
-func (c verifyCommand) verifyProof(p *program) error {
-	if c.Proof == "" || c.Policy == "" {
-		return usageError{errors.New("--proof and --policy go together: the keys come from you, and never from the file")}
-	}
-	rules, err := os.ReadFile(c.Policy)
+// readPolicy reads the file of --policy.
+func readPolicy(file string) (*tlog.Policy, error) {
+	rules, err := os.ReadFile(file)
 	if err != nil {
-		return usageError{fmt.Errorf("--policy: %w", err)}
+		return nil, usageError{fmt.Errorf("--policy: %w", err)}
 	}
 	policy, err := tlog.ParsePolicy(rules)
 	if err != nil {
-		return usageError{fmt.Errorf("--policy: %w", err)}
+		return nil, usageError{fmt.Errorf("--policy: %w", err)}
+	}
+	return policy, nil
+}
+
+// verifyProof checks a proof file against the reader's policy, without any network request.
+func (c verifyCommand) verifyProof(p *program) error {
+	if c.Policy == "" {
+		return usageError{errors.New("--proof needs --policy: the keys come from you, and never from the file")}
+	}
+	policy, err := readPolicy(c.Policy)
+	if err != nil {
+		return err
 	}
 	text, err := os.ReadFile(c.Proof)
 	if err != nil {
@@ -171,10 +181,10 @@ func (c verifyCommand) verifyProof(p *program) error {
 	for _, line := range opened.Cosigned {
 		name, _, _ := strings.Cut(line.VKey, "+")
 		fmt.Fprintf(p.stdout, "cosigned by %s at %s\n", printable(name), line.At.Format(time.RFC3339))
-		if line.At.After(now.Add(5 * time.Minute)) {
+		if line.At.After(now.Add(chain.Ahead)) {
 			return unchecked(fmt.Errorf("%s cosigned in the future", name))
 		}
-		if !line.At.Before(now.Add(-quorumFresh)) {
+		if !line.At.Before(now.Add(-chain.QuorumFresh)) {
 			fresh = append(fresh, line)
 		}
 	}
@@ -195,7 +205,3 @@ func (c verifyCommand) verifyProof(p *program) error {
 	}
 	return nil
 }
-
-// quorumFresh is the maximum age of the cosignatures of a quorum that counts as current. Without new entries, a size is cosigned again once
-// a day.
-const quorumFresh = 26 * time.Hour

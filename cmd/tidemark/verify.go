@@ -27,7 +27,7 @@ type verifyCommand struct {
 	Checkpoint string   `help:"What you know of the chain from an earlier day: its length and the hash that it ended in, as LENGTH:HASH." placeholder:"LENGTH:HASH"`
 	Require    string   `help:"The verdict that must be reached: witnessed, or the default: anything but contradicted. Exit status 3 if it is not." enum:"consistent,witnessed" default:"consistent"`
 	Proof      string   `help:"A .tlog-proof file to check instead, without any network: that its leaf is in the log, and who cosigned. Needs --policy." placeholder:"FILE"`
-	Policy     string   `help:"Your policy for --proof: the log's key, the witnesses that you know and how many of them count (C2SP tlog-policy)." placeholder:"FILE"`
+	Policy     string   `help:"Your policy for the server's log, or for --proof: the log's key, the witnesses that you know and how many of them count (C2SP tlog-policy). With it, witnessed needs the quorum." placeholder:"FILE"`
 	JSON       bool     `name:"json" help:"Print the report as JSON."`
 }
 
@@ -39,7 +39,7 @@ var errNotWitnessed = errors.New("the record is not witnessed: --require=witness
 
 // Run audits a server and prints one line a check. A mismatch is an error.
 func (c verifyCommand) Run(ctx context.Context, p *program) error {
-	if c.Proof != "" || c.Policy != "" {
+	if c.Proof != "" {
 		return c.verifyProof(p)
 	}
 	o := audit.Options{
@@ -50,6 +50,11 @@ func (c verifyCommand) Run(ctx context.Context, p *program) error {
 		o.URL = p.settings.BaseURL()
 	}
 	var err error
+	if c.Policy != "" {
+		if o.Policy, err = readPolicy(c.Policy); err != nil {
+			return err
+		}
+	}
 	if o.Checkpoint, err = parseCheckpoint(c.Checkpoint); err != nil {
 		return usageError{err}
 	}

@@ -2,7 +2,8 @@
 """An independent verifier of a chain of picks and of proofs of the transparency log. It shares no code with Tidemark and needs Python alone.
 
     verify.py CASES                          every case of a file like chain/testdata/verdicts.json, as a list: verdict, fault, covered, parties
-    verify.py --url URL                      the chain of a server, recomputed; no witness is asked, so at best it is self-consistent
+    verify.py --url URL [--policy FILE]      the chain of a server, recomputed, and by the witnesses of your policy (C2SP tlog-policy) that
+                                             cosigned the server's log; without a policy nobody is asked, so at best it is self-consistent
     verify.py --proof FILE --policy FILE     a .tlog-proof file (C2SP), by the keys of your policy; no network is used
 
 Exit status: 0 for witnessed, 1 for contradicted, 2 where bytes do not fit (not checked), 3 for a proof without a fresh quorum.
@@ -76,7 +77,37 @@ def disagrees(witness, picks, hashes, expected):
     return (witness.get("date") or picks[n - 1]["date"]) != picks[n - 1]["date"]
 
 
-def judge(answer, witnesses, policy):
+class Log:
+    """What the witnesses of a policy hold: the picks among the leaves of a checkpoint. Bytes that do not fit are not checked."""
+
+    def __init__(self, policy, note, leaves, required):
+        self.policy, self.required, self.hashes, self.fault, self.times = Policy(policy), required, [], False, {}
+        try:
+            _, size, root, cosigned = open_note(note, self.policy)
+            if size != len(leaves) or root_of(leaves) != root:
+                raise NotChecked("the leaves are not those of the checkpoint")
+        except NotChecked:
+            return
+        self.times = cosigned
+        for leaf in leaves:
+            text = leaf.decode("utf-8", "replace")
+            if not text.startswith("tidemark/pick/v1\n") or self.fault:
+                continue
+            found = PICK_LEAF.fullmatch(text)
+            if found and found[1] == str(len(self.hashes) + 1):
+                self.hashes.append(found[2])
+            else:
+                self.fault = True
+
+    def contradicts(self, hashes):
+        return self.fault or self.hashes != hashes[:len(self.hashes)]
+
+    def fresh(self, now):
+        """Returns the witnesses that cosigned lately."""
+        return {w for w, at in self.times.items() if self.hashes and now - QUORUM_FRESH <= at <= now + AHEAD}
+
+
+def judge(answer, witnesses, policy, log=None):
     """Returns the verdict, the number of the first pick at fault, the length that fresh witnesses hold, and k and n of "k of n"."""
     picks, now = answer["picks"], instant(policy["now"])
     hashes, fault = recompute(picks)
@@ -101,18 +132,28 @@ def judge(answer, witnesses, policy):
         if is_fresh(instant(at) if at else last_of(picks[witness["length"] - 1]["date"], now)):
             fresh.add(party)
             covered = max(covered, witness["length"])
+    cosigned, quorum, logged = set(), False, False
+    if log is not None:
+        parties.update(("cosigner", label) for label in log.policy.witnesses)
+        logged = log.contradicts(hashes)
+        if not logged:
+            cosigned = log.fresh(instant(policy.get("clock") or policy["now"]).timestamp())
+            quorum = bool(cosigned) and log.policy.quorum != "none" and log.policy.is_met(cosigned)
+        if quorum:
+            covered = max(covered, len(log.hashes))
     verdict = "self_consistent"
-    if fault or not claims_hold or admitted or against:
+    if fault or not claims_hold or admitted or against or logged:
         verdict = "contradicted"
-    elif covered and (covered == len(picks) or is_recent(picks[covered]) and is_recent(picks[-1])):
+    elif covered and (quorum or log is None or not log.required) and (covered == len(picks) or is_recent(picks[covered]) and is_recent(picks[-1])):
         verdict = "witnessed"
-    return verdict, fault, covered, [len(fresh - against), len(parties)]
+    return verdict, fault, covered, [len(fresh - against) + len(cosigned), len(parties)]
 
 
 # --- proofs of the log: RFC 6962's tree, signed notes, cosignature/v1, tlog-proof and tlog-policy of C2SP ---
 
 QUORUM_FRESH = 26 * 3600
 AHEAD = 5 * 60
+PICK_LEAF = re.compile(r"tidemark/pick/v1\nseq ([0-9]+)\npreimage [^\n]+\nhash ([0-9a-f]{64})\nat [^\n]+\n", re.ASCII)
 LOG_KEY, WITNESS_KEY = 1, 4
 
 P = 2**255 - 19
@@ -270,7 +311,7 @@ def open_note(note, policy):
         for label, witness in policy.witnesses.items():
             if (name, raw[:4]) == witness[:2]:
                 at = int.from_bytes(raw[4:12], "big")
-                if len(raw) != 76 or not is_signed(witness[2], f"cosignature/v1\ntime {at}\n{body}".encode(), raw[12:]):
+                if len(raw) != 76 or not 1 <= at <= 1 << 40 or not is_signed(witness[2], f"cosignature/v1\ntime {at}\n{body}".encode(), raw[12:]):
                     raise NotChecked(f"the signature of {name} is bad")
                 times_of[label] = at
     if not signed or len(root) != 32:
@@ -296,6 +337,14 @@ def root_from(index, size, leaf, hashes):
     if last:
         raise NotChecked("the proof is too short")
     return out
+
+
+def root_of(leaves):
+    """Returns the root of a tree of leaves, as RFC 6962 has it."""
+    if len(leaves) < 2:
+        return hashlib.sha256(b"\0" + leaves[0] if leaves else b"").digest()
+    half = 1 << (len(leaves) - 1).bit_length() - 1
+    return hashlib.sha256(b"\1" + root_of(leaves[:half]) + root_of(leaves[half:])).digest()
 
 
 def check_proof(text, policy, now):
@@ -340,18 +389,58 @@ def main_proof(proof, policy):
     return 0 if verdict == "witnessed" else 3
 
 
+def get(url):
+    with urllib.request.urlopen(url, timeout=60) as response:
+        return response.read(1 << 28)
+
+
+def read_leaves(url, size):
+    """Returns the leaves of a log, from its bundles of 256."""
+    leaves = []
+    for n in range((size + 255) // 256):
+        path, rest, width = f"{n % 1000:03}", n // 1000, size - 256 * n
+        while rest:
+            path, rest = f"x{rest % 1000:03}/{path}", rest // 1000
+        bundle = get(f"{url}/log/tile/entries/{path}" + (f".p/{width}" if width < 256 else ""))
+        while bundle:
+            end = 2 + int.from_bytes(bundle[:2], "big")
+            leaves.append(bundle[2:end])
+            bundle = bundle[end:]
+    return leaves
+
+
+def main_url(url, policy):
+    """Judges the chain of a server, by the witnesses of the reader's policy."""
+    log, now = None, datetime.now(timezone.utc).isoformat()
+    if policy:
+        try:
+            rules = read(policy)
+            note = get(url + "/log/checkpoint.witnessed").decode("utf-8")
+            log = Log(rules, note, read_leaves(url, open_note(note, Policy(rules))[1]), Policy(rules).quorum != "none")
+        except (NotChecked, OSError, UnicodeDecodeError) as error:
+            print(f"the log is not checked: {error}")
+            return 2
+    answer = json.loads(get(url + "/api/v1/verify/picks"))
+    verdict, fault, covered, (k, n) = judge(answer, [], {"now": now}, log)
+    print(f"{verdict} ({k} of {n}): {len(answer['picks'])} picks, {covered} of them held by fresh witnesses"
+          + (f", pick {fault} is at fault" if fault else ""))
+    return {"contradicted": 1, "witnessed": 0}.get(verdict, 3 if policy else 0)
+
+
 def main(arguments):
     if len(arguments) == 4 and arguments[0] == "--proof" and arguments[2] == "--policy":
         return main_proof(arguments[1], arguments[3])
     if arguments[:1] == ["--url"]:
-        with urllib.request.urlopen(arguments[1].rstrip("/") + "/api/v1/verify/picks", timeout=60) as response:
-            answer = json.load(response)
-        verdict, fault, *_ = judge(answer, [], {"now": datetime.now(timezone.utc).isoformat()})
-        print(f"{verdict}: {len(answer['picks'])} picks" + (f", pick {fault} is at fault" if fault else ""))
-        return 1 if verdict == "contradicted" else 0
+        return main_url(arguments[1].rstrip("/"), arguments[3] if arguments[2:3] == ["--policy"] else None)
     with open(arguments[0], encoding="utf-8") as file:
         cases = json.load(file)
-    print(json.dumps([dict(zip(("verdict", "fault", "covered", "parties"), judge(c["answer"], c["witnesses"], c["policy"]))) for c in cases]))
+    names, outcomes = ("verdict", "fault", "covered", "parties"), []
+    for case in cases:
+        log = case.get("log")
+        if log:
+            log = Log(log["policy"], log["note"], [base64.b64decode(leaf) for leaf in log["leaves"]], log.get("required", False))
+        outcomes.append(dict(zip(names, judge(case["answer"], case["witnesses"], case["policy"], log))))
+    print(json.dumps(outcomes))
     return 0
 
 

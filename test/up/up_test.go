@@ -168,7 +168,7 @@ func awaitVerified(t *testing.T, dir, base string) {
 }
 
 // opened is what verify says of the seals in the log of a server.
-var opened = regexp.MustCompile(`(?m)^ok +seals +[1-9][0-9]* sealed picks? in the [0-9]+ leaves of the log, each opened by its reveal`)
+var opened = regexp.MustCompile(`(?m)^ok +seals +[1-9][0-9]* sealed picks? in the [0-9]+ leaves of the log that the server names, each opened by its reveal`)
 
 // rebuilt checks that the stored portfolio still equals the portfolio computed from picks and prices, whichever process was killed.
 func rebuilt(t *testing.T, dir string) {

@@ -13,6 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tidemark/chain"
+	"tidemark/chain/audit"
+	"tidemark/chain/tlog"
 )
 
 const vectors = "../../chain/testdata/verdicts.json"
@@ -62,6 +64,16 @@ type witness struct {
 type policy struct {
 	Attester *string   `json:"attester"`
 	Now      time.Time `json:"now"`
+	// Clock is the reader's own, where a demonstration has another one.
+	Clock time.Time `json:"clock,omitzero"`
+}
+
+// readLog is a log as a server shows it, and the reader's policy.
+type readLog struct {
+	Policy   string   `json:"policy"`
+	Note     string   `json:"note"`
+	Leaves   [][]byte `json:"leaves"`
+	Required bool     `json:"required"`
 }
 
 // testCase is one case of verdicts.json, which a script makes with nothing of this program.
@@ -70,11 +82,13 @@ type testCase struct {
 	Answer    claims    `json:"answer"`
 	Witnesses []witness `json:"witnesses"`
 	Policy    policy    `json:"policy"`
+	Log       *readLog  `json:"log,omitempty"`
 	Want      outcome   `json:"-"`
 }
 
 // judge is the Go verifier's outcome.
 func (c *testCase) judge() outcome {
+	// The rest is what package audit does with a server's answers.
 	var v chain.Verifier
 	var fault *int64
 	heads := map[int64]chain.Checkpoint{}
@@ -109,8 +123,30 @@ func (c *testCase) judge() outcome {
 	j := chain.Judge(chain.Recomputed{Length: head.Length, Faulty: faulty, At: func(n int64) (chain.Checkpoint, bool) {
 		c, ok := heads[n]
 		return c, ok
-	}}, holdings, attester, c.Policy.Now)
+	}}, holdings, chain.Reader{Attester: attester, Now: c.Policy.Now, Clock: c.Policy.Clock, Log: c.log()})
 	return outcome{string(j.Verdict), fault, &j.Covered, []int{j.Agreeing, j.Parties}}.comparable()
+}
+
+// log is what the log of the case holds.
+func (c *testCase) log() *chain.Log {
+	if c.Log == nil {
+		return nil
+	}
+	policy, err := tlog.ParsePolicy([]byte(c.Log.Policy))
+	if err != nil {
+		panic(err)
+	}
+	var edge tlog.Edge
+	var picks tlog.LoggedPicks
+	for _, leaf := range c.Log.Leaves {
+		edge.Add(tlog.LeafHash(leaf))
+		picks.Add(leaf)
+	}
+	o, err := policy.Open([]byte(c.Log.Note))
+	if err != nil || o.Size != edge.Size || o.Root != edge.Root() {
+		return audit.LogOf(policy, nil, tlog.LoggedPicks{}, c.Log.Required)
+	}
+	return audit.LogOf(policy, o, picks, c.Log.Required)
 }
 
 // comparable leaves out what verifiers need not agree on.
@@ -126,9 +162,12 @@ const runPage = `
 import { readFileSync } from "node:fs";
 const [script, vectors] = process.argv.slice(-2);
 const { recompute, judge } = await import(script);
+const { parsePolicy, readLog } = await import(script.replace("verdict.mjs", "log.mjs"));
+const bytes = (text) => new Uint8Array(Buffer.from(text, "base64"));
 const out = [];
 for (const c of JSON.parse(readFileSync(vectors))) {
-  const j = judge(c.answer, await recompute(c.answer.picks), c.witnesses, c.policy);
+  const log = c.log ? { ...await readLog(await parsePolicy(c.log.policy), c.log.note, c.log.leaves.map(bytes)), required: c.log.required } : null;
+  const j = judge(c.answer, await recompute(c.answer.picks), c.witnesses, c.policy, log);
   out.push({ verdict: j.verdict, fault: j.fault ? j.fault.seq : null, covered: j.covered, parties: [j.agreeing, j.parties] });
 }
 console.log(JSON.stringify(out));
@@ -137,15 +176,19 @@ console.log(JSON.stringify(out));
 // others runs the page's script and the independent verifier over a file of cases.
 func others(t *testing.T, cases string, compare func(t *testing.T, got []outcome)) {
 	t.Helper()
-	page := filepath.Join(t.TempDir(), "verdict.mjs")
-	script, err := os.ReadFile("../../api/pages/static/verdict.js")
-	if err == nil {
-		err = os.WriteFile(page, script, 0o600)
+	dir := t.TempDir()
+	for _, name := range []string{"verdict", "log"} {
+		script, err := os.ReadFile("../../api/pages/static/" + name + ".js")
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, name+".mjs"), script, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
+	page := filepath.Join(dir, "verdict.mjs")
+	cases, err := filepath.Abs(cases)
 	if err != nil {
-		t.Fatal(err)
-	}
-	if cases, err = filepath.Abs(cases); err != nil {
 		t.Fatal(err)
 	}
 	for program, args := range map[string][]string{
@@ -198,7 +241,7 @@ func readCases(t *testing.T, file string) []testCase {
 func TestThreeVerifiersReachTheVerdictsOfTheVectors(t *testing.T) {
 	t.Parallel()
 	cases := readCases(t, vectors)
-	if len(cases) < 60 {
+	if len(cases) < 90 {
 		t.Fatalf("%d cases", len(cases))
 	}
 	check := func(t *testing.T, got []outcome) {

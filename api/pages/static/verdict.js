@@ -9,6 +9,8 @@ const forms = {
 // A witness is fresh for 120 hours: the longest time between two trading days, and a day of delay. A time that is further ahead than five
 // minutes is no time.
 const freshFor = 120 * 3600 * 1000, ahead = 5 * 60 * 1000;
+// A quorum of a log's witnesses is fresh for 26 hours: without news a size is cosigned again once a day.
+const quorumFresh = 26 * 3600 * 1000;
 const encoder = new TextEncoder();
 
 // linkHash returns the hash of a pick that follows a hash.
@@ -71,14 +73,24 @@ function lastOf(day, now) {
   return end > now && begin <= now ? now : end;
 }
 
+// compareLog says whether the picks of a log are those of the recomputed chain: null where they are, a reason where not.
+function compareLog(log, hashes) {
+  const wrong = log.hashes.findIndex((hash, i) => hash !== hashes[i]);
+  if (log.fault || wrong < 0) return log.fault;
+  return wrong >= hashes.length ? `the log has ${log.hashes.length} picks, and the server shows ${hashes.length}`
+    : `pick ${wrong + 1} of the log has another hash`;
+}
+
 // judge returns the verdict on a recomputed chain: contradicted, witnessed or self_consistent.
 // answer has picks, chain_length, head_hash and, where picks are sealed, seals, whose faults with contradicts count against the chain:
 // nobody accuses himself wrongly. A witness has its name, a length of at least 1, a head, and where known date, attester and at (an
-// instant), and a fault where it counts against the chain by itself. policy has attester, where the reader expects one, and now.
+// instant), and a fault where it counts against the chain by itself. policy has attester, where the reader expects one, now, and clock, the reader's own where that is another one.
+// log is what log.js read of the log, null where nobody asked: the hashes of its picks, its cosigners with their times, whether some are enough,
+// and required where the reader's own policy asks for them. A log without a fresh quorum covers nothing.
 // In the result, each witness stands with its reason to disagree, null where it agrees. parties is the number of independent parties among
 // them, agreeing how many of these hold the same and are fresh. covered is the length up to which fresh witnesses agree, held up to which any.
-export function judge(answer, { hashes, fault }, witnesses, policy) {
-  const { picks } = answer, n = picks.length, now = Date.parse(policy.now);
+export function judge(answer, { hashes, fault }, witnesses, policy, log = null) {
+  const { picks } = answer, n = picks.length, now = Date.parse(policy.now), clock = Date.parse(policy.clock ?? policy.now);
   const fresh = (time) => time >= now - freshFor && time <= now + ahead;
   const recent = (i) => i < n && fresh(lastOf(picks[i].date, now));
   const head = n ? hashes[n - 1] : genesis;
@@ -91,13 +103,18 @@ export function judge(answer, { hashes, fault }, witnesses, policy) {
   });
   const agreeing = asked.filter((w) => w.reason === null);
   const against = new Set(asked.filter((w) => w.reason !== null).map(party));
-  const good = new Set(agreeing.filter((w) => w.fresh && !against.has(party(w))).map(party));
-  const covered = Math.max(0, ...agreeing.filter((w) => w.fresh).map((w) => w.length));
-  const held = Math.max(0, ...agreeing.map((w) => w.length));
-  const newest = Math.max(...agreeing.map((w) => w.time).filter(Number.isFinite));
+  const logged = log ? compareLog(log, hashes) : null, length = log?.hashes.length ?? 0;
+  const cosigned = (log?.cosigners ?? []).filter((c) => c.at && length && logged === null);
+  const current = new Set(cosigned.filter((c) => c.at >= clock - quorumFresh && c.at <= clock + ahead).map((c) => c.name));
+  const quorum = Boolean(log) && current.size > 0 && log.enough(current);
+  const good = new Set(agreeing.filter((w) => w.fresh && !against.has(party(w))).map(party)).size + current.size;
+  const covered = Math.max(quorum ? length : 0, ...agreeing.filter((w) => w.fresh).map((w) => w.length));
+  const held = Math.max(cosigned.length ? length : 0, ...agreeing.map((w) => w.length));
+  const newest = Math.max(...agreeing.map((w) => w.time).filter(Number.isFinite), ...cosigned.map((c) => c.at).filter((at) => at <= clock + ahead));
   const admitted = (answer.seals?.faults ?? []).some((f) => f.contradicts);
   let verdict = "self_consistent";
-  if (fault || !claim || admitted || against.size) verdict = "contradicted";
-  else if (covered > 0 && (covered === n || (recent(covered) && recent(n - 1)))) verdict = "witnessed";
-  return { verdict, fault, claim, head, asked, agreeing: good.size, parties: new Set(asked.map(party)).size, covered, held, newest };
+  if (fault || !claim || admitted || against.size || logged !== null) verdict = "contradicted";
+  else if (covered > 0 && (quorum || !log?.required) && (covered === n || (recent(covered) && recent(n - 1)))) verdict = "witnessed";
+  const parties = new Set(asked.map(party)).size + (log?.cosigners.length ?? 0);
+  return { verdict, fault, claim, head, asked, agreeing: good, parties, covered, held, newest, logged, quorum, current };
 }

@@ -1,0 +1,184 @@
+// Reads a transparency log with a reader's policy: keys, signed checkpoints and their cosignatures, the root of the leaves, and the picks among
+// them. The formats are C2SP's (tlog-policy, tlog-checkpoint, cosignature/v1) and RFC 6962's. Pure functions: verify.js fetches and shows,
+// and a test runs the vectors of verdicts through this file, the Go verifier and an independent one.
+const encoder = new TextEncoder(), decoder = new TextDecoder();
+const logKey = 1, witnessKey = 4;
+
+function bytesOf(text) {
+  const raw = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+  if (btoa(String.fromCharCode(...raw)) !== text) throw new Error("base64 that is not in its one form");
+  return raw;
+}
+
+async function sha256(...parts) {
+  return new Uint8Array(await crypto.subtle.digest("SHA-256", await new Blob(parts).arrayBuffer()));
+}
+
+const same = (a, b) => a.length === b.length && a.every((x, i) => x === b[i]);
+const number = (text) => {
+  if (!/^(0|[1-9][0-9]{0,14})$/.test(text)) throw new Error(`“${text}” is not a number`);
+  return Number(text);
+};
+
+// keyOf reads a public key. Its id must be its hash.
+async function keyOf(vkey, type) {
+  const [, name, id, encoded] = /^([^\s+]+)\+([0-9a-f]{8})\+(\S+)$/.exec(vkey) ?? [];
+  const raw = encoded ? bytesOf(encoded) : [];
+  if (raw.length !== 33 || raw[0] !== type) throw new Error(`“${vkey.slice(0, 60)}” is not a key of the right type`);
+  const hash = (await sha256(encoder.encode(`${name}\n`), raw)).slice(0, 4);
+  if ([...hash].map((b) => b.toString(16).padStart(2, "0")).join("") !== id) throw new Error(`the id of the key of ${name} is not its hash`);
+  return { name, id: hash, vkey, public: raw.slice(1) };
+}
+
+// parsePolicy reads a reader's policy: the logs and witnesses that they know, and how many of these count.
+export async function parsePolicy(text) {
+  const p = { logs: [], witnesses: new Map(), groups: new Map(), quorum: null };
+  const defined = (name) => p.witnesses.has(name) || p.groups.has(name);
+  const fresh = (name) => {
+    if (name === "none" || defined(name)) throw new Error(`the policy has the name ${name} twice`);
+    return name;
+  };
+  const twice = (list, key) => list.some((k) => same(k.public, key.public));
+  for (const line of text.split("\n")) {
+    const [word, ...args] = line.split(/[ \t\r]+/).filter(Boolean);
+    if (!word || word.startsWith("#")) continue;
+    if (word === "log" && (args.length === 1 || args.length === 2)) {
+      const key = await keyOf(args[0], logKey);
+      if (twice(p.logs, key)) throw new Error("the policy has a key twice");
+      p.logs.push(key);
+    } else if (word === "witness" && (args.length === 2 || args.length === 3)) {
+      const key = await keyOf(args[1], witnessKey);
+      if (twice([...p.witnesses.values()], key)) throw new Error("the policy has a key twice");
+      p.witnesses.set(fresh(args[0]), key);
+    } else if (word === "group" && args.length > 2) {
+      const [name, threshold, ...members] = args;
+      const need = threshold === "any" ? 1 : threshold === "all" ? members.length : number(threshold);
+      const taken = members.some((m, i) => members.indexOf(m) !== i || [...p.groups.values()].some((g) => g.members.includes(m)));
+      if (need < 1 || need > members.length || taken || !members.every(defined)) throw new Error(`the group ${name} of the policy cannot be met`);
+      p.groups.set(fresh(name), { need, members });
+    } else if (word === "quorum" && args.length === 1 && p.quorum === null && (args[0] === "none" || defined(args[0]))) {
+      p.quorum = args[0];
+    } else throw new Error(`the policy has the line “${line.slice(0, 60)}”`);
+  }
+  if (p.quorum === null) throw new Error("the policy has no quorum");
+  return p;
+}
+
+// isMet says whether witnesses, by their names in the policy, are a quorum. A policy that asks for nobody is never met.
+export function isMet(policy, names, name = policy.quorum) {
+  if (policy.witnesses.has(name)) return names.has(name);
+  const group = policy.groups.get(name);
+  return Boolean(group) && group.members.filter((m) => isMet(policy, names, m)).length >= group.need;
+}
+
+// canVerify says whether this browser checks signatures of Ed25519.
+export async function canVerify() {
+  try {
+    await crypto.subtle.importKey("raw", new Uint8Array(32).fill(1), { name: "Ed25519" }, false, ["verify"]);
+    return true;
+  } catch (e) {
+    return e.name !== "NotSupportedError" && e.name !== "SyntaxError" && !/algorithm/i.test(e.message);
+  }
+}
+
+async function isSigned(key, signature, message) {
+  const imported = await crypto.subtle.importKey("raw", key, { name: "Ed25519" }, false, ["verify"]);
+  return crypto.subtle.verify({ name: "Ed25519" }, imported, signature, message);
+}
+
+// openNote checks a signed checkpoint. A log of the policy must have signed it. Lines of unknown keys mean nothing; a bad line of a known
+// key is an error. It returns size, root and the times of the policy's witnesses by their names.
+export async function openNote(note, policy) {
+  const end = note.lastIndexOf("\n\n");
+  const body = note.slice(0, end + 1), lines = body.split("\n");
+  if (end < 0 || lines.length !== 4 || !lines[0] || !note.endsWith("\n")) throw new Error("it is not a checkpoint");
+  const size = number(lines[1]), root = bytesOf(lines[2]);
+  const logs = policy.logs.filter((k) => k.name === lines[0]);
+  if (!logs.length) throw new Error(`the policy names no log “${lines[0].slice(0, 80)}”`);
+  const times = new Map(), seen = new Set();
+  let signed = false;
+  for (const line of note.slice(end + 2, -1).split("\n")) {
+    const [, name, encoded] = /^— ([^ ]+) ([^ ]+)$/.exec(line) ?? [];
+    const raw = encoded ? bytesOf(encoded) : [];
+    const id = raw.slice(0, 4), who = `${name}+${id.join()}`;
+    if (raw.length < 5 || seen.has(who)) throw new Error("a line is no signature, or a key signed twice");
+    seen.add(who);
+    const by = (key) => key.name === name && same(key.id, id);
+    for (const key of logs.filter(by)) {
+      if (raw.length !== 68 || !await isSigned(key.public, raw.slice(4), encoder.encode(body))) throw new Error("the log's signature is bad");
+      signed = true;
+    }
+    for (const [label, key] of policy.witnesses) {
+      if (!by(key)) continue;
+      const at = raw.length === 76 ? new DataView(raw.buffer).getBigUint64(4) : 0n;
+      if (at < 1n || at > 1n << 40n || !await isSigned(key.public, raw.slice(12), encoder.encode(`cosignature/v1\ntime ${at}\n${body}`))) {
+        throw new Error(`the signature of ${name} is bad`);
+      }
+      times.set(label, Number(at) * 1000);
+    }
+  }
+  if (!signed || root.length !== 32) throw new Error("the policy's log did not sign it");
+  return { size, root, times };
+}
+
+// rootOf returns the root of a tree of leaves.
+export async function rootOf(leaves) {
+  const hashes = [];
+  for (const [i, leaf] of leaves.entries()) {
+    let hash = await sha256(Uint8Array.of(0), leaf);
+    for (let n = i; n % 2 === 1; n = (n - 1) / 2) hash = await sha256(Uint8Array.of(1), hashes.pop(), hash);
+    hashes.push(hash);
+  }
+  let root = hashes.pop() ?? await sha256();
+  while (hashes.length) root = await sha256(Uint8Array.of(1), hashes.pop(), root);
+  return { root, same: (other) => same(root, other) };
+}
+
+// picksOf returns the hashes of the picks among leaves. They must stand in their order, each once.
+export function picksOf(leaves) {
+  const hashes = [];
+  for (const leaf of leaves) {
+    const text = decoder.decode(leaf);
+    if (!text.startsWith("tidemark/pick/v1\n")) continue;
+    const [, seq, hash] = /^tidemark\/pick\/v1\nseq (\d+)\npreimage [^\n]+\nhash ([0-9a-f]{64})\nat [^\n]+\n$/.exec(text) ?? [];
+    if (seq !== String(hashes.length + 1)) return { hashes, fault: `after pick ${hashes.length} the log has a pick that does not follow` };
+    hashes.push(hash);
+  }
+  return { hashes, fault: null };
+}
+
+// readLog returns what the witnesses of a policy hold: the picks of a checkpoint's leaves, and when each cosigned it; why says why it could
+// not be checked, null where it could. Bytes that do not fit together accuse who carried them, and not the log.
+export async function readLog(policy, note, leaves) {
+  const cosigners = [...policy.witnesses.keys()].map((name) => ({ name, at: null }));
+  const log = { hashes: [], fault: null, cosigners, enough: (names) => isMet(policy, names), why: null };
+  try {
+    const opened = await openNote(note, policy);
+    if (opened.size !== leaves.length || !(await rootOf(leaves)).same(opened.root)) throw new Error("the leaves are not those of the checkpoint");
+    for (const c of cosigners) c.at = opened.times.get(c.name) ?? null;
+    Object.assign(log, picksOf(leaves), { size: opened.size });
+  } catch (e) {
+    log.why = e.message;
+  }
+  return log;
+}
+
+// splitBundle returns the leaves of a bundle of entries.
+export function splitBundle(buffer) {
+  const view = new DataView(buffer), leaves = [];
+  for (let i = 0; i < buffer.byteLength;) {
+    const n = view.getUint16(i);
+    if (i + 2 + n > buffer.byteLength) throw new Error("a bundle of leaves is not whole");
+    leaves.push(new Uint8Array(buffer, i + 2, n));
+    i += 2 + n;
+  }
+  return leaves;
+}
+
+// bundlePath is the path of the entries from 256 n on, in a log of a size.
+export function bundlePath(n, size) {
+  let path = String(n % 1000).padStart(3, "0");
+  for (let rest = Math.floor(n / 1000); rest; rest = Math.floor(rest / 1000)) path = `x${String(rest % 1000).padStart(3, "0")}/${path}`;
+  const width = size - 256 * n;
+  return `tile/entries/${path}${width < 256 ? `.p/${width}` : ""}`;
+}

@@ -1,0 +1,116 @@
+package audit_test
+
+import (
+	"crypto/rand"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"tidemark/chain"
+	"tidemark/chain/audit"
+	"tidemark/chain/tlog"
+)
+
+// witnessedServer is a sealedServer whose log three witnesses may cosign. Two are the quorum of the reader's policy.
+func witnessedServer(t *testing.T, ages ...time.Duration) *sealedServer {
+	t.Helper()
+	s := newSealedServer(t, 6, func(s *sealedServer, p pick) {
+		s.seal(p)
+		s.reveal(p, 0)
+		s.picked(p)
+	})
+	text := "log " + s.vkey + "\n"
+	var witnesses []*tlog.Cosigner
+	for i := range 3 {
+		keys, err := tlog.NewWitnessKey(rand.Reader, fmt.Sprintf("w%d.example/w", i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, err := tlog.NewCosigner(keys.Private)
+		if err != nil {
+			t.Fatal(err)
+		}
+		witnesses = append(witnesses, w)
+		text += fmt.Sprintf("witness w%d %s\n", i, w.VKey())
+	}
+	var err error
+	if s.policy, err = tlog.ParsePolicy([]byte(text + "group two 2 w0 w1 w2\nquorum two\n")); err != nil {
+		t.Fatal(err)
+	}
+	s.cosign = func(body string) (lines string) {
+		for i, age := range ages {
+			line, err := witnesses[i].Cosign(body, now.Add(-age))
+			if err != nil {
+				t.Fatal(err)
+			}
+			lines += line
+		}
+		return lines
+	}
+	return s
+}
+
+func TestTheReadersPolicySaysWhichWitnessesOfTheLogCount(t *testing.T) {
+	t.Parallel()
+	const fresh, old = time.Hour, 30 * time.Hour
+	for name, tt := range map[string]struct {
+		ages    []time.Duration
+		edit    func(t *testing.T, s *sealedServer)
+		verdict chain.Verdict
+		k, n    int
+		status  audit.Status
+		says    string
+	}{
+		"a quorum":           {[]time.Duration{fresh, fresh}, nil, chain.Witnessed, 2, 3, audit.OK, "2 of 3 witnesses of your policy cosigned the 6 picks"},
+		"a minority":         {[]time.Duration{fresh}, nil, chain.SelfConsistent, 1, 3, audit.Pending, "no quorum"},
+		"an old quorum":      {[]time.Duration{old, old, old}, nil, chain.SelfConsistent, 0, 3, audit.Pending, "no quorum"},
+		"a quorum of future": {[]time.Duration{-fresh, -fresh}, nil, chain.SelfConsistent, 0, 3, audit.Pending, "no quorum"},
+		"no policy": {[]time.Duration{fresh, fresh}, func(_ *testing.T, s *sealedServer) { s.policy = nil }, chain.SelfConsistent, 0, 0,
+			audit.NotChecked, "nobody vouches for this log"},
+		"a hidden log": {[]time.Duration{fresh, fresh}, func(_ *testing.T, s *sealedServer) {
+			s.lie = func(path string, body []byte) []byte {
+				if strings.HasPrefix(path, "/log/") {
+					return []byte("nothing")
+				}
+				return body
+			}
+		}, chain.SelfConsistent, 0, 3, audit.NotChecked, "checkpoint"},
+		"another log under the server's word": {[]time.Duration{fresh, fresh}, func(t *testing.T, s *sealedServer) {
+			t.Helper()
+			keys, err := tlog.NewLogKey(rand.Reader, "evil.example/log")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s.signer, err = tlog.NewSigner(keys.Private); err != nil {
+				t.Fatal(err)
+			}
+			s.vkey = keys.Public
+		}, chain.SelfConsistent, 0, 3, audit.NotChecked, `no log "evil.example/log"`},
+		"a chain that was rewritten, and is in the log beside the old one": {[]time.Duration{fresh, fresh}, func(_ *testing.T, s *sealedServer) {
+			s.Picks[2].Ticker = "CHEAT"
+			s.rechain()
+			for _, p := range s.Picks[2:] {
+				s.picked(p)
+			}
+		}, chain.Contradicted, 0, 3, audit.OK, ""},
+		"a chain that was cut": {[]time.Duration{fresh, fresh}, func(_ *testing.T, s *sealedServer) {
+			s.Picks = s.Picks[:5]
+			s.rechain()
+		}, chain.Contradicted, 0, 3, audit.OK, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := witnessedServer(t, tt.ages...)
+			if tt.edit != nil {
+				tt.edit(t, s)
+			}
+			r := s.report()
+			c := check(t, r, "log")
+			if r.Verdict != tt.verdict || r.Agreeing != tt.k || r.Parties != tt.n || c.Status != tt.status || !strings.Contains(c.Detail, tt.says) {
+				t.Errorf("%s, %d of %d, %s: %s\nwant %s, %d of %d, %s: %s\n%+v", r.Verdict, r.Agreeing, r.Parties, c.Status, c.Detail,
+					tt.verdict, tt.k, tt.n, tt.status, tt.says, r.Witnesses)
+			}
+		})
+	}
+}
