@@ -163,6 +163,37 @@ export async function readLog(policy, note, leaves) {
   return log;
 }
 
+// serverPolicy is a policy of what a server names of its log: its key, its witnesses, and more than half of them as the quorum.
+export function serverPolicy({ vkey, witnesses }) {
+  const names = witnesses.map((w) => w.name), half = Math.floor(names.length / 2) + 1;
+  const quorum = names.length ? `group half ${half} ${names.join(" ")}\nquorum half` : "quorum none";
+  return [`log ${vkey}`, ...witnesses.map((w) => `witness ${w.name} ${w.vkey}`), quorum].join("\n");
+}
+
+// fetchLog reads a log below an address. The newest size may wait for its cosignatures: then those of the newest witnessed size count. all are
+// the hashes of the picks of the newest size.
+export async function fetchLog(address, policy, now) {
+  const file = async (path) => {
+    const response = await fetch(address + path, { cache: path.startsWith("tile/") ? "default" : "no-cache", signal: AbortSignal.timeout(30000) });
+    if (!response.ok && response.status !== 404) throw new Error(`the server answered ${response.status}`);
+    return response.ok ? response : null;
+  };
+  const witnessed = await (await file("checkpoint.witnessed"))?.text(), newest = await (await file("checkpoint"))?.text();
+  if (!newest) throw new Error("the server has no log");
+  const { size, times } = await openNote(newest, policy);
+  const isFresh = ([, at]) => at >= now - 26 * 3600 * 1000 && at <= now + 5 * 60 * 1000;
+  const note = witnessed && !isMet(policy, new Set([...times].filter(isFresh).map(([name]) => name))) ? witnessed : newest;
+  const leaves = [];
+  for (let n = 0; 256 * n < size; n++) {
+    const bundle = await file(bundlePath(n, size));
+    if (!bundle) throw new Error("leaves of the log are missing");
+    leaves.push(...splitBundle(await bundle.arrayBuffer()));
+  }
+  const whole = await readLog(policy, newest, leaves);
+  if (whole.why !== null || note === newest) return { ...whole, all: whole };
+  return { ...await readLog(policy, note, leaves.slice(0, (await openNote(note, policy)).size)), all: whole };
+}
+
 // splitBundle returns the leaves of a bundle of entries.
 export function splitBundle(buffer) {
   const view = new DataView(buffer), leaves = [];

@@ -74,7 +74,8 @@ function lastOf(day, now) {
 }
 
 // compareLog says whether the picks of a log are those of the recomputed chain: null where they are, a reason where not.
-function compareLog(log, hashes) {
+function compareLog({ all, ...log }, hashes) {
+  if (all) log = all; // the newest size, where it has more picks than the one that is cosigned
   const wrong = log.hashes.findIndex((hash, i) => hash !== hashes[i]);
   if (log.fault || wrong < 0) return log.fault;
   return wrong >= hashes.length ? `the log has ${log.hashes.length} picks, and the server shows ${hashes.length}`

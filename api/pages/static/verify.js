@@ -7,9 +7,10 @@ const mostAttestations = 1000;
 
 const $ = (id) => document.getElementById(id);
 const { genesis, judge, recompute, rehash } = await import($("verify").dataset.verdict);
+const { canVerify, fetchLog, parsePolicy, serverPolicy } = await import($("verify").dataset.log);
 
 let chain, original, last, run = 0;
-let attested = [], kept = [];
+let attested = [], kept = [], log = null, proposed = "";
 
 // element makes an element with a class and a text.
 function element(name, className, text) {
@@ -64,6 +65,7 @@ function mark(tr, hash, fault) {
 const policy = () => ({
   attester: $("attester").value.trim() || null,
   now: chain.environment === "demo" ? chain.verified_at : new Date().toISOString(),
+  clock: new Date().toISOString(), // the log's witnesses have no other one
 });
 
 // check recomputes the chain and shows each link.
@@ -91,23 +93,29 @@ async function check() {
 // conclude shows the verdict on the chain as it was recomputed last.
 function conclude() {
   const n = chain.picks.length;
-  const j = judge(chain, last, [...attested, ...kept], policy());
+  const j = judge(chain, last, [...attested, ...kept], policy(), log);
   const { fault } = j;
   const against = j.asked.filter((w) => w.reason !== null);
+  if (j.logged !== null) {
+    const { hashes } = log.all ?? log, names = log.cosigners.filter((c) => c.at).map((c) => c.name);
+    const wrong = Math.max(0, hashes.findIndex((hash, i) => hash !== last.hashes[i]));
+    against.unshift({ witness: `the log, cosigned by ${names.join(", ") || "nobody whom you name"}`, reason: j.logged, length: wrong + 1, head: hashes[wrong] ?? "" });
+  }
   const alone = j.parties === 0, parties = plural(j.parties, "party", "parties");
   const list = [
     item(!fault, fault ? `Pick ${fault.seq}: ${fault.why}. ${n > fault.seq ? `The ${plural(n - fault.seq, "pick")} after it rest on it.` : ""}`
       : `${n} hashes recomputed. Each pick names the hash before it, from 64 zeros on.`),
     item(j.claim, j.claim ? `The chain ends where the server says: ${plural(n, "pick")}.` : "The chain does not end where the server says."),
     alone ? item(undefined, "No witness was asked. A chain that was rewritten from its start looks the same.")
-      : item(against.length === 0, against.length ? `${against.length} of ${plural(j.asked.length, "statement")} by ${parties} differ.`
-        : `${plural(j.asked.length, "statement")} by ${parties} hold the same, up to pick ${j.held}. The newest is of ${minute(j.newest)}.`),
+      : item(!against.length, against.length ? `What ${parties} hold is not the same: ${plural(against.length, "statement")} below differ.`
+        : `Nothing that ${parties} hold differs. It goes up to pick ${j.held}, and the newest is of ${minute(j.newest)}.`),
   ];
   for (const f of chain.seals?.faults ?? []) list.push(item(false, f.text));
   if (chain.seals?.days && !chain.seals.faults.length) {
     list.push(item(undefined, `${plural(chain.seals.days, "pick")} sealed before the announcement, and by the server's word each was revealed in time. `
       + "tidemark verify opens the seals."));
   }
+  if (chain.environment === "demo") list.push(item(undefined, `The server calls itself a demonstration. Its own clock counted for all but the log: ${minute(Date.parse(chain.verified_at))}.`));
   $("checks").replaceChildren(...list);
   const words = {
     contradicted: ["", "contradicted"],
@@ -119,9 +127,11 @@ function conclude() {
   $("meaning").textContent = {
     contradicted: "A witness holds something else, a sealed pick was not revealed as it was sealed, or the chain contradicts itself.",
     witnessed: j.covered === n ? "Witnesses hold the same chain, whole." : `Witnesses hold the same chain up to pick ${j.covered}. What came after it will be attested next.`,
-    self_consistent: alone ? "The chain agrees with itself. Nobody else was asked."
+    self_consistent: log?.required && !j.quorum ? "The chain agrees with itself, and the quorum of your policy did not cosign it lately." : alone ? "The chain agrees with itself. Nobody else was asked."
       : `The chain agrees with itself and with what was asked, but no witness is new enough to speak for today.`,
   }[j.verdict];
+  if (j.verdict === "witnessed" && j.quorum && !log.required) $("meaning").textContent += " The policy for the log is the server's own: paste yours.";
+  if (j.verdict === "witnessed" && chain.environment === "demo") $("meaning").textContent += " In a demonstration witnesses run beside the server and are not independent.";
   $("conflict").hidden = !against.length;
   $("conflicts").replaceChildren(...against.slice(0, 5).map((w) => {
     const tr = element("tr");
@@ -145,8 +155,27 @@ async function rpc(url, method, params) {
   if (!response.ok) throw new Error(`the node answered ${response.status}`);
   const { result, error } = await response.json();
   if (error) throw new Error(`the node says: ${error.message}`);
-  if (typeof result !== "string") throw new Error("the node's response is not JSON-RPC");
+  if (typeof result !== "string" && !Array.isArray(result)) throw new Error("the node's response is not JSON-RPC");
   return result;
+}
+
+// Nodes answer for 10,000 blocks of logs at once. An attestation that is 500,000 blocks old is not fresh anyway.
+const logSpan = 9999, mostBlocks = 500000;
+const attestedEvent = "0x8bf46bf4cfd674fa735a3d63ec1c9ad4153f033c290341f3a588b75685141b35";
+
+// later returns the ids of the attester's attestations from the block of the newest that the server names, the newest first. Without this, a
+// server could name an old one as its newest. That one must be among them, because the block is the server's word.
+async function later(url, a) {
+  const head = number(await rpc(url, "eth_blockNumber", [])), uids = [];
+  if (!(a.latest.block_number >= 0) || head - a.latest.block_number > mostBlocks) throw new Error("the newest attestation that the server names is old, or in no block");
+  for (let from = a.latest.block_number; from <= head; from += logSpan) {
+    const hex = (n) => `0x${n.toString(16)}`;
+    const topics = [attestedEvent, null, `0x${a.attester.slice(2).toLowerCase().padStart(64, "0")}`, a.schema_uid];
+    const logs = await rpc(url, "eth_getLogs", [{ address: a.contract, topics, fromBlock: hex(from), toBlock: hex(Math.min(from + logSpan - 1, head)) }]);
+    uids.push(...logs.map((l) => String(l.data).slice(2, 66).toLowerCase()));
+  }
+  if (!uids.includes(a.latest.uid.slice(2).toLowerCase())) throw new Error("the attestation that the server names is not in the block that it names");
+  return uids.slice(uids.indexOf(a.latest.uid.slice(2).toLowerCase())).reverse();
 }
 
 // attestation reads one attestation from the contract, null where there is none in the form of ours.
@@ -171,6 +200,7 @@ async function ask() {
   }
   list.replaceChildren(element("li", "quiet", "Asking the node…"));
   const found = [];
+  let hidden = null;
   try {
     const url = $("rpc").value;
     const network = `eip155:${number(await rpc(url, "eth_chainId", []))}`;
@@ -178,7 +208,13 @@ async function ask() {
       list.replaceChildren(item(undefined, `The node is of the network ${network}, not of ${a.network}.`));
       return;
     }
-    for (let uid = a.latest.uid.slice(2); !isZero(uid) && found.length < mostAttestations;) {
+    let newest = a.latest.uid.slice(2);
+    try {
+      [newest] = await later(url, a);
+    } catch (e) {
+      hidden = e.message;
+    }
+    for (let uid = newest; !isZero(uid) && found.length < mostAttestations;) {
       const one = await attestation(url, a, uid);
       if (!one) {
         const missing = `the contract has no attestation ${shorten(`0x${uid}`)}`;
@@ -205,8 +241,52 @@ async function ask() {
     item(schema && lasting, schema && lasting ? "All are of the published schema. None can be revoked, was revoked, or expires." : "Some are of another schema, can be revoked, or expire."),
     item(ascending, ascending ? "Each names a shorter and older one before it." : "They do not follow each other."),
   );
+  if (hidden !== null) {
+    // They are compared, and none is fresh: what the server does not name may be newer.
+    list.append(item(undefined, `Whether there is a newer one is not known: ${hidden}.`));
+    for (const x of found) x.at = new Date(0).toISOString();
+  }
   const good = own && schema && lasting && ascending;
   attested = good ? found : found.map((x) => ({ ...x, fault: "the attestations are not what the server says of them" }));
+}
+
+// propose fills in the policy that the server names.
+async function propose() {
+  const response = await fetch($("verify").dataset.info, { headers: { Accept: "application/json" } });
+  const named = response.ok ? (await response.json()).data?.log : null;
+  if (named) proposed = serverPolicy(named);
+  $("policy").value = proposed;
+}
+
+// askLog reads the whole log by the reader's policy, and who cosigned it.
+async function askLog() {
+  const list = $("logged"), text = $("policy").value.trim(), required = text !== proposed;
+  list.replaceChildren(element("li", "quiet", "Reading the log…"));
+  const without = (why) => {
+    log = required && text ? { hashes: [], fault: null, cosigners: [], enough: () => false, required } : null;
+    list.replaceChildren(item(undefined, why));
+  };
+  $("whose").textContent = required ? "This is your policy: without its quorum nothing is witnessed." : "These are the server's own words. Paste your policy: keys and witnesses as you know them from elsewhere.";
+  if (!text) return without("The server names no log.");
+  if (!await canVerify()) return without("This browser cannot check signatures of Ed25519. tidemark verify --policy does.");
+  let rules;
+  try {
+    rules = await parsePolicy(text);
+    log = { ...await fetchLog($("verify").dataset.leaves, rules, Date.now()), required: required && rules.quorum !== "none" };
+    if (log.why) throw new Error(log.why);
+  } catch (e) {
+    without(`The log is not checked: ${e.message}.`);
+    return;
+  }
+  if (log.all.hashes.length > original.picks.length) { // a pick came meanwhile, or the server hides one
+    await load();
+    await check();
+  }
+  const fresh = judge(chain, last, [], policy(), log).current;
+  list.replaceChildren(
+    item(true, `${plural(log.all.size, "leaf", "leaves")} have the root that the log signed. ${plural(log.hashes.length, "pick")} among them.`),
+    ...log.cosigners.map((c) => item(fresh.has(c.name) || undefined, `${c.name} ${c.at ? `cosigned at ${minute(c.at)}` : "did not cosign"}${c.at && !fresh.has(c.name) ? ", which does not count" : ""}.`)),
+  );
 }
 
 // tamper replaces a member of a pick, in this browser only.
@@ -271,16 +351,19 @@ async function start() {
   $("seq").max = chain.picks.length;
   $("value").value = "999.99";
   await check();
+  const logs = propose().then(askLog).catch((e) => $("logged").replaceChildren(item(undefined, `The log could not be read: ${e.message}.`))).then(conclude);
   if (params.has("seq")) $(`link-${wanted}`)?.scrollIntoView({ block: "center" });
   if ($("rpc").value) {
     await ask();
     conclude();
   } else $("attested").replaceChildren(item(undefined, "The server names no node. Name one that you trust."));
+  await logs;
 }
 
 const again = async () => { await load(); await check(); };
 $("again").addEventListener("click", () => again().catch((e) => say("plain", e.message)));
 $("ask").addEventListener("submit", async (event) => { event.preventDefault(); await ask(); conclude(); });
+$("asklog").addEventListener("submit", async (event) => { event.preventDefault(); await askLog(); conclude(); });
 $("attester").addEventListener("change", conclude);
 $("tamper").addEventListener("submit", tamper);
 $("rehash").addEventListener("click", rewrite);

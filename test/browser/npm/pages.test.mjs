@@ -342,6 +342,7 @@ test("research is there in four languages", async () => {
 const concluded = async (page, verdict) => {
   await page.locator(`#verdict[data-verdict=${verdict}]`).waitFor();
   await page.locator("#attested li[data-state]").first().waitFor();
+  await page.locator("#logged li[data-state]").first().waitFor();
 };
 const attested = Boolean(chain.attestation.latest?.uid);
 const untouched = attested ? "witnessed" : "self_consistent";
@@ -377,6 +378,7 @@ test("a chain that nobody else was asked about is not green", async () => {
   };
   await visit("/verify", {}, async (page) => {
     await page.route("**/api/v1/verify/picks", alone);
+    await page.route("**/api/v1/info", (route) => route.fulfill({ json: { data: { log: null } } }));
     await page.reload();
     await concluded(page, "self_consistent");
     assert.ok(!(await page.locator("#verdict").getAttribute("class")).includes("good"), "self-consistent is not green");
@@ -407,6 +409,71 @@ test("the browser sees what the visitor tampers with, and the witnesses catch a 
     }
     await page.getByRole("button", { name: "Restore" }).click();
     await concluded(page, untouched);
+  });
+});
+
+test("the witnesses of the log count by the visitor's policy, and catch what the attestations are not asked about", async () => {
+  const without = async (route) => {
+    const response = await route.fetch();
+    const body = await response.json();
+    body.attestation.latest = null;
+    await route.fulfill({ response, json: body });
+  };
+  await visit("/verify", {}, async (page) => {
+    await page.route("**/api/v1/verify/picks", without);
+    await page.reload();
+    await concluded(page, "witnessed");
+    assert.match(await text(page, "#verdict"), /^witnessed by [34] of 4$/);
+    assert.match(await text(page, "#meaning"), /server's own: paste yours/);
+    assert.match(await text(page, "#meaning"), /not independent/);
+    assert.match(await text(page, "#logged"), /have the root that the log signed/);
+
+    const policy = await page.locator("#policy").inputValue();
+    const check = async (rules, verdict) => {
+      await page.locator("#policy").fill(rules);
+      await page.getByRole("button", { name: "Check the log" }).click();
+      await page.locator("#logged li[data-state]").first().waitFor();
+      await concluded(page, verdict);
+    };
+    await check(`# as I know it\n${policy}`, "witnessed");
+    assert.doesNotMatch(await text(page, "#meaning"), /server's own/);
+    await check(policy.replace(/^group.*\n/m, "").replace(/^quorum.*/m, "quorum none"), "self_consistent");
+    await check(policy.replace(/^log \S+/m, "log evil.example/log+474f2135+AWjJ"), "self_consistent");
+    assert.match(await text(page, "#meaning"), /quorum of your policy/);
+    await check(policy, "witnessed");
+
+    await page.getByRole("button", { name: "Tamper" }).click();
+    await page.getByRole("button", { name: "Now rehash everything after it" }).click();
+    await concluded(page, "contradicted");
+    assert.match(await text(page, "#conflicts"), /the log, cosigned by/);
+  });
+});
+
+test("an attestation that the server does not name counts, too", { skip: !attested }, async () => {
+  const named = (change) => async (route) => {
+    const response = await route.fetch();
+    const body = await response.json();
+    change(body.attestation.latest);
+    await route.fulfill({ response, json: body });
+  };
+  await visit("/verify", {}, async (page) => {
+    await page.route("**/api/v1/info", (route) => route.fulfill({ json: { data: { log: null } } }));
+    // The server says that its newest attestation is in a later block than it is, so that those between are not asked for.
+    await page.route("**/api/v1/verify/picks", named((latest) => { latest.block_number += 1_000_000; }));
+    await page.reload();
+    await page.getByText("Whether there is a newer one is not known").waitFor();
+    await concluded(page, "self_consistent");
+    await page.unroute("**/api/v1/verify/picks");
+    // The node knows of a newer attestation by the same account.
+    await page.route(chain.attestation.rpc_url, async (route) => {
+      const response = await route.fetch();
+      const body = await response.json();
+      if (route.request().postDataJSON()?.method === "eth_getLogs") body.result.push({ data: `0x${"12".repeat(32)}` });
+      await route.fulfill({ response, json: body });
+    });
+    await page.reload();
+    await concluded(page, "contradicted");
+    assert.match(await text(page, "#attested"), /has no attestation 0x1212/);
   });
 });
 
@@ -454,7 +521,7 @@ test("a server that lies is found out, and a node that is unavailable proves not
     await page.getByLabel("Node (JSON-RPC)").fill("http://127.0.0.1:65535");
     await page.getByRole("button", { name: "Ask the node" }).click();
     await page.getByText("The node could not be asked").waitFor();
-    await concluded(page, "self_consistent");
+    await concluded(page, "witnessed");
   });
 });
 
