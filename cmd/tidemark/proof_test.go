@@ -156,6 +156,10 @@ func TestVerifyProofSaysWhatAProofIsWorth(t *testing.T) {
 		{"a wrong key", impostor.proof(300, fresh, fresh).Format(), 2, "not checked"},
 		{"a line of another size", pasted.Format(), 2, "not checked"},
 		{"a line twice", twice.Format(), 2, "signed twice"},
+		{"a line of a key with a plus in its name", append(bytes.Clone(good), "— a+b AAAAAAAA\n"...), 2, "not checked"},
+		{"a line of a key with a no-break space in its name", append(bytes.Clone(good), "— a\u00a0b AAAAAAAA\n"...), 2, "not checked"},
+		{"a line of a key without a name", append(bytes.Clone(good), "—  AAAAAAAA\n"...), 2, "not checked"},
+		{"a line of an unknown key", append(bytes.Clone(good), "— stranger AAAAAAAA\n"...), 0, "Witnessed: "},
 		{"too long", append(bytes.Clone(good), make([]byte, maxProofFile)...), 2, "longer than a proof"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -232,13 +232,17 @@ def number(text):
     return int(text)
 
 
+def is_key_name(name):
+    return name != "" and not re.search(r"[\s+\x85]", name)
+
+
 def key_of(vkey, kind):
     """Returns the name, the id and the bytes of a public key."""
     name, _, rest = vkey.partition("+")
     stated, _, encoded = rest.partition("+")
     raw = base64_of(encoded)
     key_id = hashlib.sha256(name.encode() + b"\n" + raw).digest()[:4]
-    if not name or len(raw) != 33 or raw[0] != kind or stated != key_id.hex():
+    if not is_key_name(name) or len(raw) != 33 or raw[0] != kind or stated != key_id.hex():
         raise NotChecked(f"{vkey[:60]!r} is not a key of the right type")
     return name, key_id, raw[1:]
 
@@ -249,11 +253,15 @@ class Policy:
     def __init__(self, text):
         self.logs, self.witnesses, self.groups, self.quorum = [], {}, {}, None
         for line in text.split("\n"):
-            words = line.split()
-            if not words or words[0].startswith("#"):
+            words = re.split("[ \t]+", line.strip(" \t"))
+            if words[0] and not words[0].startswith("#") and re.search("[\0-\x1f\x7f]", "".join(words)):
+                raise NotChecked("a line of the policy has a control character")
+            if not words[0] or words[0].startswith("#"):
                 continue
             if words[0] == "log" and len(words) in (2, 3):
                 self.logs.append(key_of(words[1], LOG_KEY))
+                if len({k[2] for k in self.logs}) < len(self.logs):
+                    raise NotChecked("a key of the policy stands twice")
             elif words[0] == "witness" and len(words) in (3, 4):
                 self.witnesses[self.fresh(words[1])] = key_of(words[2], WITNESS_KEY)
             elif words[0] == "group" and len(words) > 3:
@@ -263,17 +271,20 @@ class Policy:
                 if len(set(words[3:])) < len(words) - 3 or any(set(words[3:]) & set(g[1]) for g in self.groups.values()):
                     raise NotChecked("a member of the policy counts twice")
                 self.groups[self.fresh(words[1])] = (need, words[3:])
-            elif words[0] == "quorum" and len(words) == 2 and self.quorum is None:
+            elif words[0] == "quorum" and len(words) == 2 and self.quorum is None and self.has(words[1]):
                 self.quorum = words[1]
             else:
                 raise NotChecked(f"the policy has the line {line[:60]!r}")
-        if self.quorum is None or self.quorum != "none" and self.quorum not in self.witnesses and self.quorum not in self.groups:
+        if self.quorum is None:
             raise NotChecked("the policy has no quorum")
         if len({k[2] for k in self.witnesses.values()}) < len(self.witnesses):
             raise NotChecked("a key of the policy stands twice")
 
+    def has(self, name):
+        return name == "none" or name in self.witnesses or name in self.groups
+
     def fresh(self, name):
-        if name == "none" or name in self.witnesses or name in self.groups:
+        if self.has(name):
             raise NotChecked(f"the policy has the name {name!r} twice")
         return name
 
@@ -297,10 +308,12 @@ def open_note(note, policy):
     logs = [k for k in policy.logs if k[0] == origin]
     if not logs:
         raise NotChecked(f"the policy names no log {origin!r}")
+    if signatures.count("\n") > 100:
+        raise NotChecked("the checkpoint has too many signatures")
     for line in signatures[:-1].split("\n"):
         dash, name, encoded = (line.split(" ") + ["", ""])[:3]
         raw = base64_of(encoded)
-        if dash != "\u2014" or len(raw) < 5 or line.count(" ") != 2 or (name, raw[:4]) in seen:
+        if dash != "\u2014" or len(raw) < 5 or not is_key_name(name) or line.count(" ") != 2 or (name, raw[:4]) in seen:
             raise NotChecked(f"the line {line[:60]!r} is no signature, or a key signed twice")
         seen.add((name, raw[:4]))
         for log in logs:

@@ -40,8 +40,9 @@ export async function parsePolicy(text) {
   };
   const twice = (list, key) => list.some((k) => same(k.public, key.public));
   for (const line of text.split("\n")) {
-    const [word, ...args] = line.split(/[ \t\r]+/).filter(Boolean);
+    const [word, ...args] = line.split(/[ \t]+/).filter(Boolean);
     if (!word || word.startsWith("#")) continue;
+    if (/[\0-\x1f\x7f]/.test([word, ...args].join(""))) throw new Error("a line of the policy has a control character");
     if (word === "log" && (args.length === 1 || args.length === 2)) {
       const key = await keyOf(args[0], logKey);
       if (twice(p.logs, key)) throw new Error("the policy has a key twice");
@@ -97,8 +98,10 @@ export async function openNote(note, policy) {
   if (!logs.length) throw new Error(`the policy names no log “${lines[0].slice(0, 80)}”`);
   const times = new Map(), seen = new Set();
   let signed = false;
-  for (const line of note.slice(end + 2, -1).split("\n")) {
-    const [, name, encoded] = /^— ([^ ]+) ([^ ]+)$/.exec(line) ?? [];
+  const signatures = note.slice(end + 2, -1).split("\n");
+  if (signatures.length > 100) throw new Error("the checkpoint has too many signatures");
+  for (const line of signatures) {
+    const [, name, encoded] = /^— ([^\s+]+) ([^ ]+)$/.exec(line) ?? [];
     const raw = encoded ? bytesOf(encoded) : [];
     const id = raw.slice(0, 4), who = `${name}+${id.join()}`;
     if (raw.length < 5 || seen.has(who)) throw new Error("a line is no signature, or a key signed twice");
