@@ -104,7 +104,8 @@ func (b *Brief) choose(s Score) {
 		return compareDown(weights[x]*s.Groups[x], weights[y]*s.Groups[y])
 	})
 	if b.Facts.Has("quality_ahead") {
-		if s.Groups[groups[0]] > 0 {
+		ahead, _ := b.Facts.Find(string(groups[0]) + "_ahead")
+		if s.Groups[groups[0]] > 0 && ahead.Number() >= 50 { // what most others beat is no strength
 			b.lead = groups[0]
 		}
 		if s.Groups[groups[1]] > clear {
@@ -117,12 +118,12 @@ func (b *Brief) choose(s Score) {
 	metrics := slices.DeleteFunc(slices.Clone(s.Metrics), func(m Metric) bool { return math.IsNaN(m.Z) })
 	slices.SortStableFunc(metrics, func(x, y Metric) int { return compareDown(x.Z, y.Z) })
 	for _, m := range metrics {
-		if m.Z > clear {
+		if m.Z > clear && !(m.ID == CashBacking && m.Value <= 0) {
 			b.strong = append(b.strong, m.ID)
 		}
 	}
 	for _, m := range slices.Backward(metrics) {
-		if m.Z < -clear {
+		if m.Z < -clear && !(m.ID == CashBacking && m.Value >= 0) {
 			b.poor = append(b.poor, m.ID)
 		}
 	}
@@ -141,7 +142,7 @@ func compareDown(x, y float64) int {
 }
 
 // mainRisk returns the key of the main risk. Each risk is measured by how far it exceeds its threshold, and the largest counts. A loss
-// comes before all others.
+// comes before all others. A risk of which the figures say the opposite is none.
 func mainRisk(s Score, facts Data) string {
 	value := func(id string) float64 {
 		d, ok := facts.Find(id)
@@ -152,24 +153,26 @@ func mainRisk(s Score, facts Data) string {
 	}
 	z := func(id string) float64 { return s.metric(id).Z }
 	unknown, measures := value("unknown"), value("measures")
+	// A measure that is only worse than that of the others is no risk if the figure in the text says the opposite: holds is false.
 	risks := []struct {
 		key   string
 		above float64
+		holds bool
 	}{
-		{"loss", loss(value("net_income"))},
-		{"price", max(value("pe")/30-1, -z(EarningsYield)-1.5)},
-		{"debt", max(value("debt_ratio")/40-1, -z(LowDebt)-1.5)},
-		{"volatility", max(value("volatility")/45-1, -z(LowVolatility)-1.5)},
-		{"falling", max(-value("momentum")/20-1, -z(PriceMomentum)-1.5)},
-		{"shrinking", -value("revenue_growth")/5 - 1},
-		{"weak", 0.5 - value("fscore")/value("fscore_known")},
-		{"accruals", -z(CashBacking) - 1},
-		{"signal", -s.Tilt.Total/maxTilt*2 - 1},
-		{"unknown", 4*unknown/measures - 1},
+		{"loss", loss(value("net_income")), true},
+		{"price", max(value("pe")/30-1, -z(EarningsYield)-1.5), value("pe") >= 20},
+		{"debt", max(value("debt_ratio")/40-1, -z(LowDebt)-1.5), value("debt_ratio") >= 25},
+		{"volatility", max(value("volatility")/45-1, -z(LowVolatility)-1.5), value("volatility") >= 30},
+		{"falling", max(-value("momentum")/20-1, -z(PriceMomentum)-1.5), value("momentum") < 0},
+		{"shrinking", -value("revenue_growth")/5 - 1, true},
+		{"weak", 0.5 - value("fscore")/value("fscore_known"), true},
+		{"accruals", -z(CashBacking) - 1, s.metric(CashBacking).Value < 0},
+		{"signal", -s.Tilt.Total/maxTilt*2 - 1, true},
+		{"unknown", 4*unknown/measures - 1, true},
 	}
 	key, most := "market", 0.0
 	for _, r := range risks {
-		if phrase := "risk." + r.key; r.above > most && facts.fits(phrase) {
+		if phrase := "risk." + r.key; r.holds && r.above > most && facts.fits(phrase) {
 			key, most = r.key, r.above
 		}
 	}

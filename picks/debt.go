@@ -11,7 +11,8 @@ import (
 )
 
 // longTermDebt is the debt at a date that is due after a year. It is stated as one line, as the lines of convertible debt, notes and loans,
-// or as all debt without the part due within a year. It is unknown if none of these is stated.
+// or as all debt without the part due within a year. It is unknown if none of these is stated. Zero counts only as a line of the balance
+// sheet and not as a total: Oracle's report of 2022 states a LongTermDebt of zero in a note, under 72 billion of notes with a tag of its own.
 func (b *Financials) longTermDebt(p Period) Figure {
 	at := Period{End: p.End}
 	if whole := b.over(concepts.LongDebt, at); whole.Known() {
@@ -20,8 +21,9 @@ func (b *Financials) longTermDebt(p Period) Figure {
 	if parts := b.sumOf(concepts.LongDebtParts, at); parts.Known() {
 		return parts.because(concepts.Sum)
 	}
-	rest := b.over(concepts.LongDebtTotal, at).minus(b.over(concepts.LongDebtCurrent, at))
-	if rest.Value < 0 {
+	total := b.over(concepts.LongDebtTotal, at)
+	rest := total.minus(b.over(concepts.LongDebtCurrent, at))
+	if rest.Value < 0 || total.Value == 0 {
 		return Figure{}
 	}
 	return rest.because(concepts.Remainder)
@@ -30,10 +32,13 @@ func (b *Financials) longTermDebt(p Period) Figure {
 // debtAt is longTermDebt, or all debt where its current part is not stated, or none where the other liabilities add up to all.
 func (b *Financials) debtAt(p Period) Figure {
 	at := Period{End: p.End}
-	if d := b.longTermDebt(at).or(b.over(concepts.LongDebtTotal, at).because(concepts.Total)); d.Known() {
+	if d := b.longTermDebt(at); d.Known() {
 		return d
 	}
-	if d := b.sumOf(concepts.AnyDebt, at); d.Known() {
+	if d := b.over(concepts.LongDebtTotal, at); d.Value > 0 {
+		return d.because(concepts.Total)
+	}
+	if d := b.sumOf(concepts.AnyDebt, at); d.Value > 0 {
 		return d.because(concepts.Total)
 	}
 	return b.noDebt(at)

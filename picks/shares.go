@@ -1,6 +1,7 @@
 package picks
 
 import (
+	"slices"
 	"time"
 
 	"tidemark/internal/concepts"
@@ -97,7 +98,7 @@ func (b *Financials) newestPeriod(c concept) Figure {
 	for _, k := range keysOf(c) {
 		for i, f := range b.stated[k] {
 			p := Period{f.Start, f.End}
-			if repeats(b.stated[k], i) || p.Days() == 0 || p.Days() > 380 || best.Known() && !f.End.After(best.Over.End) && p.Days() >= best.Over.Days() {
+			if repeats(b.stated[k], i) || b.misscaled(k, f) || p.Days() == 0 || p.Days() > 380 || best.Known() && !f.End.After(best.Over.End) && p.Days() >= best.Over.Days() {
 				continue
 			}
 			if !best.Known() || !f.End.Before(best.Over.End) {
@@ -106,4 +107,13 @@ func (b *Financials) newestPeriod(c concept) Figure {
 		}
 	}
 	return best
+}
+
+// misscaled reports whether a count in a quarterly report is 500 times that of an annual report of about the same time, or the reverse. Such a
+// count is in thousands or millions by mistake: Coca-Cola's quarterly reports of 2018 state 4,297 shares.
+func (b *Financials) misscaled(k tagUnit, f equity.Fact) bool {
+	const apart = 500
+	return !annualForms[f.Form] && slices.ContainsFunc(b.stated[k], func(g equity.Fact) bool {
+		return annualForms[g.Form] && g.End.Sub(f.End).Abs() <= maxCountAge && (g.Value >= float64(apart*f.Value) || f.Value >= float64(apart*g.Value)) && f.Value > 0 && g.Value > 0
+	})
 }

@@ -90,6 +90,16 @@ func (c picksBacktest) input(ctx context.Context, db *postgres.DB) (backtest.Inp
 	if in.Prices, err = db.Histories(ctx, slices.Compact(ids), in.To, now); err != nil {
 		return in, err
 	}
+	filings, err := db.FilingsOf(ctx, slices.Compact(ids), time.Time{}, in.To, now)
+	if err != nil {
+		return in, err
+	}
+	in.Departures = map[equity.CIK][]equity.Filing{}
+	for _, f := range filings {
+		if picks.Departs(f) {
+			in.Departures[f.CIK] = append(in.Departures[f.CIK], f)
+		}
+	}
 	bars := in.Prices[equity.Benchmark].Bars
 	if len(bars) == 0 {
 		return in, fmt.Errorf("the benchmark has no price up to %s", in.To.Format(time.DateOnly))
@@ -176,7 +186,10 @@ func writeBacktest(out io.Writer, r backtest.Result, known int) error {
 	}
 	_, _ = fmt.Fprintf(out, "%s; %s\n", map[bool]string{true: "The scores say something about later returns", false: "Nothing shows that the scores say anything about later returns"}[r.ScoresFound],
 		map[bool]string{true: "the picks did better than luck.", false: "nothing shows that the picks did better than luck."}[r.PicksFound])
-	_, err := fmt.Fprintf(out, "Facts count from the day they were filed; prices are those known today. Of %d companies with prices, %d have stopped trading: the fewer, the more\n"+
-		"companies that failed are missing, and the better the result looks. Costs are not in it.\n", known, r.Ended)
+	d := r.Delisted
+	_, err := fmt.Fprintf(out, "Facts count from the day they were filed; prices are those known today. Of %d companies with prices, %d that were scored have stopped\n"+
+		"trading, %d of them in a merger: the fewer, the more companies that failed are missing, and the better the result looks. The others are taken to\n"+
+		"lose 30 percent (NYSE) or 55 percent (Nasdaq) after their last close: %s percent a year over the benchmark. It were %s if they lost nothing, %s if\n"+
+		"they lost all. Costs are not in it.\n", known, d.Mergers+d.Performance, d.Mergers, number(2, d.Published), number(2, d.Nothing), number(2, d.All))
 	return err
 }

@@ -15,7 +15,7 @@ func TestABacktestOfThePicksOnTheCommandLine(t *testing.T) {
 	e := newEditorClaimService(t, "2026-03-02")
 	out := e.says(0, []string{
 		"12 to 12 companies a day", "1 trial of the method so far", "RANK CORRELATION WITH THE RETURN OF", "month 1, momentum alone", "50 random portfolios",
-		"no  at least 24 months that do not overlap", "Nothing shows that the scores say anything", "companies that failed are missing",
+		"no  at least 24 months that do not overlap", "Nothing shows that the scores say anything", "0 that were scored have stopped",
 	}, "picks", "backtest", "--random=50")
 	if strings.Contains(out, "NaN") {
 		t.Errorf("an unknown number is printed:\n%s", out)

@@ -57,7 +57,9 @@ type Input struct {
 	Market func(day time.Time) ([]picks.Candidate, error)
 	// Prices are the histories of all candidates and of the benchmark up to To. They only measure what followed.
 	Prices picks.Prices
-	Rules  picks.Rules
+	// Departures are the filings by which shares leave an exchange or control of a company changes: see picks.Departs.
+	Departures map[equity.CIK][]equity.Filing
+	Rules      picks.Rules
 	// Holding says for how many sessions a pick is held, and how many it may lack a price before it is not bought.
 	Holding picks.PortfolioRules
 	// Trials is how many versions of the method have run on history, this one included.
@@ -90,10 +92,10 @@ type Result struct {
 	// Days were scored. Skipped had fewer than ten companies that could be.
 	Days    int `json:"days"`
 	Skipped int `json:"skipped"`
-	// Companies are the least, the mean and the largest number of companies scored on a day. Ended is how many companies of a ranking
-	// stopped trading later: zero in many years means that the database never knew those that did.
+	// Companies are the least, the mean and the largest number of companies scored on a day. Delisted tells of those that stopped trading later:
+	// none in many years means that the database never knew those that did.
 	Companies [3]Number `json:"companies"`
-	Ended     int       `json:"ended"`
+	Delisted  Delisted  `json:"delisted"`
 
 	IC     []Correlation          `json:"rank_ic"`
 	Groups map[string]Correlation `json:"rank_ic_of_groups"`
@@ -178,7 +180,7 @@ func Run(in Input) (Result, error) {
 	}
 	r.Days, r.Skipped, r.From = len(days), skipped, days[0].day.Format(time.DateOnly)
 	m := newMarket(in, days)
-	r.Companies, r.Ended = m.census()
+	r.Companies = m.census()
 	apart := m.apart()
 	for _, lag := range Lags {
 		r.IC = append(r.IC, m.correlation(apart, lag, func(s scored) float64 { return s.total }))
@@ -195,6 +197,7 @@ func Run(in Input) (Result, error) {
 		}
 	}
 	r.Picks = m.record(own, in.Trials)
+	r.Delisted = m.delisted(own)
 	r.Random = m.luck(float64(r.Picks.ExcessOverUniversePct))
 	scores := []Test{
 		{fmt.Sprintf("the rank correlation of the first month has a t of at least %d", minT), r.IC[0].T >= minT},
@@ -219,11 +222,11 @@ func Run(in Input) (Result, error) {
 
 // scored is what a backtest keeps of a score.
 type scored struct {
-	cik    equity.CIK
-	ticker string
-	sector picks.Sector
-	total  float64
-	groups map[picks.Group]float64
+	cik              equity.CIK
+	ticker, exchange string
+	sector           picks.Sector
+	total            float64
+	groups           map[picks.Group]float64
 }
 
 // ranked is one day's ranking, best first. pick is the place of the method's pick, -1 without one.
@@ -256,7 +259,7 @@ func rank(in Input) (days []ranked, skipped int, err error) {
 				d.pick = len(d.scores)
 				past = append(past, picks.PastPick{Date: day, CIK: s.CIK, Sector: s.Sector})
 			}
-			d.scores = append(d.scores, scored{s.CIK, s.Ticker, s.Sector, s.Total, s.Groups})
+			d.scores = append(d.scores, scored{s.CIK, s.Ticker, s.Exchange, s.Sector, s.Total, s.Groups})
 		}
 		days = append(days, d)
 	}

@@ -220,3 +220,67 @@ func TestRankCorrelationOfAWorkedExample(t *testing.T) {
 		}
 	}
 }
+
+// A company of the ranking stops trading. What is assumed after its last close follows the exchange and the reason, and the sensitivity is shown.
+func TestSharesThatStopTradingLoseWhatTheirExchangeAndReasonSay(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, exchange       string
+		action               equity.ActionKind
+		form                 string
+		items                []string
+		mergers, performance int
+		loss                 float64
+	}{
+		{"a notice of the NYSE", "XNYS", "", "25-NSE", nil, 0, 1, 0.30},
+		{"a notice of Nasdaq", "XNAS", "", "25-NSE", nil, 0, 1, 0.55},
+		{"no notice at all", "XNYS", "", "", nil, 0, 1, 0.30},
+		{"a delisting without a value", "XNAS", equity.Delisting, "25-NSE", nil, 0, 1, 0.55},
+		{"a change of control", "XNAS", "", "8-K", []string{"5.01"}, 1, 0, 0},
+		{"a merger on the record", "XNYS", equity.Merger, "", nil, 1, 0, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			in := fund(t, 12, func(_, _ int, market float64) float64 { return market }) // without a loss no excess
+			in.Days = in.Days[:12]
+			in.Random = 0
+			candidates, _ := in.Market(in.Days[0])
+			for i := range candidates {
+				candidates[i].Company.Listings[0].Exchange = c.exchange
+			}
+			first := picks.Rank(picks.Market{Day: in.Days[0], Candidates: candidates}, in.Rules).Pick.CIK
+			h := in.Prices[first]
+			until := calendar.Add(in.Days[11], 5)
+			for n, b := range h.Bars {
+				if b.Date.After(until) {
+					h.Bars = h.Bars[:n:n]
+					break
+				}
+			}
+			next := calendar.Next(until)
+			if c.action != "" {
+				h.Actions = []equity.Action{{CIK: first, Kind: c.action, Date: next}}
+			}
+			if c.form != "" {
+				in.Departures = map[equity.CIK][]equity.Filing{first: {{CIK: first, Form: c.form, Items: c.items, Filed: until}}}
+			}
+			in.Prices[first] = h
+			r := run(t, in)
+			d := r.Delisted
+			if d.Mergers != c.mergers || d.Performance != c.performance {
+				t.Fatalf("%+v", d)
+			}
+			if math.Abs(float64(d.Nothing)) > 5e-4 || r.Picks.ExcessOverBenchmarkPct != d.Published {
+				t.Errorf("without a loss the excess is %v; the record has %v, the published losses give %v", d.Nothing, r.Picks.ExcessOverBenchmarkPct, d.Published)
+			}
+			// The loss is in proportion: the same session and weight, but for the benchmark's move.
+			if c.performance == 0 {
+				if d.Published != d.Nothing || d.All != d.Nothing {
+					t.Errorf("a merger loses: %+v", d)
+				}
+			} else if share := float64(d.Published-d.Nothing) / float64(d.All-d.Nothing); math.Abs(share-c.loss) > 0.02 || !(d.All < -1) {
+				t.Errorf("of a total loss it is %v, want %v: %+v", share, c.loss, d)
+			}
+		})
+	}
+}

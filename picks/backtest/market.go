@@ -19,12 +19,14 @@ type market struct {
 	// returns are daily total returns by session, NaN without a close. A return after sessions without a close covers them too. After a merger
 	// they are those of what the shares became.
 	returns map[equity.CIK][]float64
+	// ended are the companies that stopped trading.
+	ended map[equity.CIK]ending
 	// benchmark and universe are the daily returns of the benchmark, and of all companies of the newest ranking at equal weight.
 	benchmark, universe []float64
 }
 
 func newMarket(in Input, days []ranked) *market {
-	m := &market{in: in, days: days, returns: map[equity.CIK][]float64{}}
+	m := &market{in: in, days: days, returns: map[equity.CIK][]float64{}, ended: in.endings(days)}
 	m.sessions = calendar.Between(days[0].day, in.To)
 	for _, d := range days {
 		i, _ := slices.BinarySearchFunc(m.sessions, d.day, time.Time.Compare)
@@ -32,6 +34,7 @@ func newMarket(in Input, days []ranked) *market {
 		for _, s := range d.scores {
 			if m.returns[s.cik] == nil {
 				m.returns[s.cik] = m.follow(s.cik)
+				m.lose(s.cik, m.returns[s.cik], lossPublished)
 			}
 		}
 	}
@@ -76,20 +79,14 @@ func (m *market) follow(cik equity.CIK) []float64 {
 	return list
 }
 
-// census counts the companies scored on a day, and those whose shares ended.
-func (m *market) census() (counts [3]Number, ended int) {
+// census counts the companies scored on a day.
+func (m *market) census() [3]Number {
 	least, most, sum := math.Inf(1), 0.0, 0.0
 	for _, d := range m.days {
 		n := float64(len(d.scores))
 		least, most, sum = min(least, n), max(most, n), sum+n
 	}
-	for cik := range m.returns {
-		last, ok := m.in.Prices[cik].BarAt(m.in.To)
-		if ok && last.Date.Before(calendar.Add(m.in.To, -m.in.Holding.SilentDays)) {
-			ended++
-		}
-	}
-	return [3]Number{Number(least), Number(sum / float64(len(m.days))), Number(most)}, ended
+	return [3]Number{Number(least), Number(sum / float64(len(m.days))), Number(most)}
 }
 
 // entry is the session at whose close a company can be bought after a ranking: the first with a close. It is false if none of the sessions in

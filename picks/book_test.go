@@ -1,0 +1,192 @@
+package picks
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"tidemark/internal/equity"
+)
+
+// book is a folder for the cards of real filings, to be read: go test ./picks -run Book -book ../build/book.
+var book = flag.String("book", "", "a folder that gets a file with a card of each real company on each day")
+
+// The prices of the recorded files are adjusted for these splits. The cards are of the shares as they were.
+var splitsOf = map[string][]equity.Action{
+	"AAPL":  {{Date: day("2014-06-09"), New: 7, Old: 1}, {Date: day("2020-08-31"), New: 4, Old: 1}},
+	"AMZN":  {{Date: day("2022-06-06"), New: 20, Old: 1}},
+	"GOOGL": {{Date: day("2014-04-03"), New: 1998, Old: 1000}, {Date: day("2022-07-18"), New: 20, Old: 1}},
+	"NFLX":  {{Date: day("2015-07-15"), New: 7, Old: 1}},
+	"KO":    {{Date: day("2012-08-13"), New: 2, Old: 1}},
+	"GE":    {{Date: day("2021-08-02"), New: 1, Old: 8}},
+}
+
+var bookDays = []string{"2014-11-14", "2016-05-16", "2018-11-15", "2020-05-15", "2021-11-15", "2022-10-14"}
+
+// bookMarket is recordedMarket with the prices as they were.
+func bookMarket(t *testing.T, pick time.Time) Market {
+	t.Helper()
+	m := recordedMarket(t, pick)
+	for i := range m.Candidates {
+		c := &m.Candidates[i]
+		for _, s := range splitsOf[c.Company.Name] {
+			s.CIK, s.Kind = c.Company.CIK, equity.Split
+			c.History.Actions = append(c.History.Actions, s)
+			for n, b := range c.History.Bars {
+				if b.Date.Before(s.Date) {
+					price, err := equity.PriceOf(b.Close.Float()*s.Ratio(), 2)
+					if err != nil {
+						t.Fatal(err)
+					}
+					c.History.Bars[n].Close = price
+				}
+			}
+		}
+	}
+	return m
+}
+
+// Every figure of every card of a real company is what its filings show: a fact of one filing, or the stated sum of such facts, of the company
+// itself, filed before the day. No card makes a claim that means nothing in its line of business, in any language.
+func TestTheBookOfRealCardsShowsWhatTheFilingsShow(t *testing.T) {
+	t.Parallel()
+	cards := 0
+	for _, d := range bookDays {
+		m := bookMarket(t, day(d))
+		facts := map[equity.CIK][]equity.Fact{}
+		for _, c := range m.Candidates {
+			facts[c.Company.CIK] = c.Facts
+		}
+		r := Rank(m, DefaultRules())
+		for _, e := range r.Excluded {
+			t.Logf("%s: %s is left out: %s", d, e.Ticker, e.Reason)
+		}
+		var text strings.Builder
+		for _, s := range r.Scores {
+			of := r
+			of.Pick = &s
+			b := NewBrief(of, s, nil)
+			x, err := WriteResearch(b, English)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := x.check(English, b.Facts); err != nil {
+				t.Errorf("%s on %s: %v", s.Ticker, d, err)
+			}
+			cards++
+			wantConclusions(t, b, s)
+			for _, figure := range s.figures() {
+				for _, f := range figure.From {
+					if !f.Filed.Before(day(d)) || !slices.Contains(facts[s.CIK], f) {
+						t.Errorf("%s on %s: no filing before shows %+v", s.Ticker, d, f)
+					}
+				}
+				if figure.Known() && len(figure.From) == 0 {
+					t.Errorf("%s on %s: a figure of %v cites nothing", s.Ticker, d, figure.Value)
+				}
+			}
+			fmt.Fprintf(&text, "\n# %s on %s, rank %d\n\n%s\n\n%s\n\n%s\n\n%s\n\n%s\n", s.Ticker, d, s.Rank, x.SummaryWhy, x.WhatItDoes, x.WhyChosen, x.MainRisk, x.FullResearch)
+			for _, f := range b.Facts {
+				fmt.Fprintf(&text, "- %s = %s %s\n", f.ID, f.Value, f.Unit)
+			}
+		}
+		if *book != "" {
+			if err := os.MkdirAll(*book, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(*book, d+".md"), []byte(text.String()), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	t.Logf("%d cards", cards)
+	if cards < 100 {
+		t.Errorf("%d cards, want 100", cards)
+	}
+}
+
+// figures are what a score was made of.
+func (s *Score) figures() []Figure {
+	return []Figure{
+		s.Revenue, s.GrossProfit, s.OperatingIncome, s.Income, s.CashFlow, s.Spending, s.Assets, s.Equity, s.Debt, s.MarketValue, s.EnterpriseValue,
+		s.Funds, s.Provisions, s.CombinedRatio,
+	}
+}
+
+// wantConclusions fails if a text draws a conclusion from a figure that says the opposite.
+func wantConclusions(t *testing.T, b Brief, s Score) {
+	t.Helper()
+	number := func(id string) float64 {
+		d, _ := b.Facts.Find(id)
+		return d.Number()
+	}
+	backed := s.metric(CashBacking).Value
+	for what, wrong := range map[string]bool{
+		"earnings without cash, of cash flow above income":            b.risk == "accruals" && backed >= 0,
+		"cash that hardly backs the result, of cash flow above it":    slices.Contains(b.poor, CashBacking) && backed >= 0,
+		"cash that backs the result, of cash flow below it":           slices.Contains(b.strong, CashBacking) && backed <= 0,
+		"a fall that may go on, of a gain":                            b.risk == "falling" && number("momentum") >= 0,
+		"high expectations, of a price of less than 20 times profit":  b.risk == "price" && number("pe") < 20,
+		"little room for debt, of less than a quarter of the assets":  b.risk == "debt" && number("debt_ratio") < 25,
+		"large losses within weeks, of a volatility below 30 percent": b.risk == "volatility" && number("volatility") < 30,
+		"a main strength in which most others are better":             b.lead != "" && number(string(b.lead)+"_ahead") < 50,
+	} {
+		if wrong {
+			d, _ := b.Facts.Find("pick_date")
+			t.Errorf("%s on %s: %s", s.Ticker, d.Value, what)
+		}
+	}
+}
+
+func TestNoTextDrawsAConclusionThatItsFiguresContradict(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(4) {
+		r := Rank(synthMarket(60+seed, 40, pickDay), DefaultRules())
+		for i, s := range r.Scores {
+			of := r
+			of.Pick = &r.Scores[i]
+			wantConclusions(t, NewBrief(of, s, nil), s)
+		}
+	}
+}
+
+// Coca-Cola's quarterly reports of 2018 state 4,297 diluted shares; its annual report says 4,324 million.
+func TestACountInMillionsByMistakeIsNotRead(t *testing.T) {
+	t.Parallel()
+	count := func(from, to string, v float64, form, filed string) equity.Fact {
+		f := fact("WeightedAverageNumberOfDilutedSharesOutstanding", from, to, v, form, filed)
+		f.Unit = "shares"
+		return f
+	}
+	year := count("2017-01-01", "2017-12-31", 4_324_000_000, "10-K", "2018-02-23")
+	wrong := count("2018-01-01", "2018-09-28", 4297, "10-Q", "2018-10-30")
+	if got := sharesOutstanding(NewBook([]equity.Fact{year, wrong}, day("2018-11-14")), 21344, History{}, day("2018-11-15")); got.Value != 4_324_000_000 {
+		t.Errorf("%v shares, want those of the annual report", got.Value)
+	}
+	right := count("2018-01-01", "2018-09-28", 4_297_000_000, "10-Q", "2018-10-30")
+	if got := sharesOutstanding(NewBook([]equity.Fact{year, right}, day("2018-11-14")), 21344, History{}, day("2018-11-15")); got.Value != 4_297_000_000 {
+		t.Errorf("%v shares, want those of the newest report", got.Value)
+	}
+}
+
+// Oracle's annual report of 2022 states a LongTermDebt of zero in a note, and its notes of 72 billion under a tag of its own.
+func TestAZeroOfANoteIsNoDebtFreeCompany(t *testing.T) {
+	t.Parallel()
+	zero := fact("LongTermDebt", "", "2022-05-31", 0, "10-K", "2022-06-21")
+	facts := []equity.Fact{
+		zero, fact("Assets", "", "2022-05-31", 109_297, "10-K", "2022-06-21"), fact("Liabilities", "", "2022-05-31", 115_065, "10-K", "2022-06-21"),
+		fact("LiabilitiesCurrent", "", "2022-05-31", 19_511, "10-K", "2022-06-21"),
+	}
+	if d := NewBook(facts, day("2022-10-13")).newestDebt(day("2022-05-31")); d.Known() {
+		t.Errorf("its debt is %v", d.Value)
+	}
+	facts[2].Value = 19_511 // nothing is left beside what is due within the year
+	if d := NewBook(facts, day("2022-10-13")).newestDebt(day("2022-05-31")); !d.Known() || d.Value != 0 {
+		t.Errorf("where the liabilities reconcile it is %v, known %v", d.Value, d.Known())
+	}
+}
