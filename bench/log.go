@@ -225,7 +225,7 @@ func (s *recordFixture) appendLeaves(ctx context.Context, m *meter) error {
 }
 
 func (s *recordFixture) appends(ctx context.Context, m *meter) error {
-	const leaf = `repeat('x', 240) || i`
+	const leaf = `E'tidemark/body/v1\nsource eia\nurl ' || repeat('a', 64) || E'\nfetched_at 2026-01-02T03:04:05.123456Z\nsha256 ' || repeat('b', 64) || E'\nbytes ' || i || E'\nnot_modified false\n'`
 	short := *m
 	short.rounds = 5
 	var round int

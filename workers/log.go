@@ -37,7 +37,9 @@ type Sequencer struct {
 	// witnesses is the state of each witness, by log and key.
 	witnesses map[string]*cosigning
 	stopped   map[string]bool
-	sizes     map[string]int64
+	// waits says of each log whether its last round failed.
+	waits map[string]bool
+	sizes map[string]int64
 }
 
 // cosigning is the sequencer's state of a witness of a log.
@@ -61,7 +63,7 @@ const (
 
 // Run works until ctx ends, and returns nil then. What fails is tried again.
 func (s *Sequencer) Run(ctx context.Context) error {
-	s.witnesses, s.stopped, s.sizes = map[string]*cosigning{}, map[string]bool{}, map[string]int64{}
+	s.begin()
 	begun := map[string]bool{}
 	tick := time.NewTicker(s.Every)
 	defer tick.Stop()
@@ -75,9 +77,14 @@ func (s *Sequencer) Run(ctx context.Context) error {
 				s.Log.ErrorContext(ctx, "the log is stopped: nothing is signed", "log", k.Log, "err", err)
 			case err != nil:
 				s.Log.WarnContext(ctx, "the log waits", "log", k.Log, "err", err)
+				note := s.step(ctx, func(ctx context.Context) error { return s.DB.NoteLogWaits(ctx, k.Log, err.Error()) })
+				if note != nil && ctx.Err() == nil {
+					s.Log.WarnContext(ctx, "that the log waits is not stored", "log", k.Log, "err", note)
+				}
 			}
 			s.mu.Lock()
 			s.stopped[k.Log] = errors.Is(err, postgres.ErrLogStopped)
+			s.waits[k.Log] = err != nil && !s.stopped[k.Log]
 			s.mu.Unlock()
 		}
 		select {
@@ -88,6 +95,17 @@ func (s *Sequencer) Run(ctx context.Context) error {
 	}
 }
 
+// begin makes the state of a run. All logs are in the metrics from now on: a log whose first round fails is told too.
+func (s *Sequencer) begin() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.witnesses, s.stopped, s.waits, s.sizes = map[string]*cosigning{}, map[string]bool{}, map[string]bool{}, map[string]int64{}
+	for _, k := range s.Keys {
+		s.sizes[k.Log] = 0
+	}
+}
+
+// round brings a log forward. What the witnesses do not do is no error of it.
 func (s *Sequencer) round(ctx context.Context, k *LogKey, begun map[string]bool) error {
 	if !begun[k.Log] {
 		start := postgres.LogStart{Log: k.Log, Origin: k.Origin, VKey: k.VKey(), OldVKeys: k.OldVKeys(), Environment: s.Environment}
@@ -128,7 +146,10 @@ func (s *Sequencer) round(ctx context.Context, k *LogKey, begun map[string]bool)
 	if s.Policy == nil || s.Client == nil {
 		return nil
 	}
-	return s.step(ctx, func(ctx context.Context) error { return s.cosign(ctx, k) })
+	if err := s.step(ctx, func(ctx context.Context) error { return s.cosign(ctx, k) }); err != nil && ctx.Err() == nil {
+		s.Log.WarnContext(ctx, "the checkpoint is not cosigned", "log", k.Log, "err", err)
+	}
+	return nil
 }
 
 // step calls a part of a round with the timeout of a step.
@@ -259,6 +280,7 @@ func (s *Sequencer) ask(ctx context.Context, log string, w tlog.PolicyWitness, c
 var (
 	logSize     = &telemetry.Family{Name: "tidemark_log_size", Help: "Leaves that the newest checkpoint of a transparency log holds.", Labels: []string{"log"}}
 	logStopped  = &telemetry.Family{Name: "tidemark_log_stopped", Help: "1 where a transparency log signs nothing, because the database lost what was signed.", Labels: []string{"log"}}
+	logWaits    = &telemetry.Family{Name: "tidemark_log_waits", Help: "1 where the last round of a transparency log failed: leaves wait for their numbers and signature.", Labels: []string{"log"}}
 	logWitness  = &telemetry.Family{Name: "tidemark_log_witness_size", Help: "Size of the last checkpoint that a witness cosigned.", Labels: []string{"log", "witness"}}
 	logFailures = &telemetry.Family{Name: "tidemark_log_witness_failures_total", Help: "Requests to a witness that brought no cosignature.", Labels: []string{"log", "witness"}, Counter: true}
 )
@@ -269,17 +291,21 @@ func (s *Sequencer) Watch(m *telemetry.Metrics) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		for log, size := range s.sizes {
-			stopped := 0.0
-			if s.stopped[log] {
-				stopped = 1
-			}
 			list = append(list, telemetry.Reading{Of: logSize, Value: float64(size), Labels: []string{log}},
-				telemetry.Reading{Of: logStopped, Value: stopped, Labels: []string{log}})
+				telemetry.Reading{Of: logStopped, Value: truth(s.stopped[log]), Labels: []string{log}},
+				telemetry.Reading{Of: logWaits, Value: truth(s.waits[log]), Labels: []string{log}})
 		}
 		for _, c := range s.witnesses {
 			list = append(list, telemetry.Reading{Of: logWitness, Value: float64(c.cosigned), Labels: []string{c.log, c.name}},
 				telemetry.Reading{Of: logFailures, Value: float64(c.failures), Labels: []string{c.log, c.name}})
 		}
 		return list, nil
-	}, logSize, logStopped, logWitness, logFailures)
+	}, logSize, logStopped, logWaits, logWitness, logFailures)
+}
+
+func truth(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
 }

@@ -21,6 +21,9 @@ import (
 type logCommand struct {
 	Show logShow `cmd:"" default:"withargs" help:"Print how the logs stand"`
 	Key  logKey  `cmd:"" help:"Make the keys of a log in a new file, and print their public halves"`
+
+	Aside  logAside  `cmd:"" help:"Print the leaves that could not be numbered"`
+	Settle logSettle `cmd:"" help:"Note that you have seen to a leaf that could not be numbered"`
 }
 
 type logShow struct {
@@ -39,7 +42,15 @@ func (c logShow) Run(ctx context.Context, p *program) error {
 	if err != nil {
 		return err
 	}
-	t := newTable("log", "origin", "leaves", "signed", "witnessed", "stopped")
+	healths, err := db.LogHealths(ctx)
+	if err != nil {
+		return err
+	}
+	health := map[string]postgres.LogHealth{}
+	for _, h := range healths {
+		health[h.Log] = h
+	}
+	t := newTable("log", "origin", "leaves", "signed", "witnessed", "pending", "aside", "stopped", "waits")
 	for _, h := range heads {
 		var witnessed int64
 		switch c, err := db.NewestLogCheckpoint(ctx, h.Log, true); {
@@ -48,9 +59,48 @@ func (c logShow) Run(ctx context.Context, p *program) error {
 		case !errors.Is(err, postgres.ErrNotFound):
 			return err
 		}
-		t.add(h.Log, h.Origin, h.Entries, h.Size, witnessed, h.Stopped)
+		t.add(h.Log, h.Origin, h.Entries, h.Size, witnessed, health[h.Log].Pending, health[h.Log].Aside, h.Stopped, h.Waits)
 	}
 	return c.list(p.stdout, t)
+}
+
+type logAside struct {
+	config.Stored
+	format
+}
+
+// Run prints the leaves that were set aside.
+func (c logAside) Run(ctx context.Context, p *program) error {
+	db, err := p.openDB(ctx, postgres.RoleWorker)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	list, err := db.LogAsides(ctx)
+	if err != nil {
+		return err
+	}
+	t := newTable("id", "log", "key", "since", "why", "leaf")
+	for _, a := range list {
+		t.add(a.ID, a.Log, a.Key, a.At, a.Why, a.Leaf)
+	}
+	return c.list(p.stdout, t)
+}
+
+type logSettle struct {
+	config.Stored
+
+	ID int64 `arg:"" help:"The number that tidemark log aside prints."`
+}
+
+// Run settles a leaf that was set aside.
+func (c logSettle) Run(ctx context.Context, p *program) error {
+	db, err := p.openDB(ctx, postgres.RoleWorker)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	return db.SettleLogAside(ctx, c.ID)
 }
 
 type logKey struct {

@@ -34,7 +34,7 @@ var stores = []struct{ room, change, read string }{
 	{
 		"internal/ops",
 		"OperatorStore, QuarantineStore, RunStore",
-		"BackfillStore, PaymentStore, WitnessStore, WorldStore",
+		"BackfillStore, LogStore, PaymentStore, WitnessStore, WorldStore",
 	},
 	{"scheduler", "RunStore", ""},
 	{

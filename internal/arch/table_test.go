@@ -101,7 +101,7 @@ var table = []row{
 	},
 	{
 		"internal/ops",
-		"., api/view, internal/nearest, internal/plain, internal/series, internal/calendar, signals, chain, accounts, backfill, internal/task, internal/httpserve, internal/postgres, internal/redisurl, internal/telemetry",
+		"., api/view, internal/nearest, internal/plain, internal/series, internal/calendar, signals, chain, chain/tlog, accounts, backfill, internal/task, internal/httpserve, internal/postgres, internal/redisurl, internal/telemetry",
 		nothing,
 	},
 

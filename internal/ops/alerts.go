@@ -100,6 +100,7 @@ func Conditions(s State, l Limits) (list []postgres.Alert) {
 			"The chain of picks does not hold behind link %d: %s. Somebody changed the database: restore it from a backup, and keep this one to look at.",
 			s.Chain.Length, s.Chain.Fault)
 	}
+	logConditions(s, add)
 	if g := s.Ledger; g != nil && g.Alarm() {
 		add(postgres.AlertError, "ledger", g.Status, "The git ledger is %s: %s. See `tidemark ledger verify` and docs/witnesses.md.", g.Status, g.Note)
 	}

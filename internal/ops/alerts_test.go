@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tidemark/api/view"
+	"tidemark/chain/tlog"
 	"tidemark/internal/ops"
 	"tidemark/internal/postgres"
 	"tidemark/internal/task"
@@ -198,7 +199,19 @@ func TestConditions(t *testing.T) {
 		"a run that is late": {ops.State{Now: at, Late: []postgres.Late{
 			{Job: "ingest", Subject: "a", Since: at.Add(-time.Hour), Usual: new(time.Minute), Error: new("no answer")},
 		}}, []string{"warning job-late ingest a"}},
-		"a missing pick":                {ops.State{PickMissing: at}, []string{"error pick-missing 2026-03-05"}},
+		"a missing pick":        {ops.State{PickMissing: at}, []string{"error pick-missing 2026-03-05"}},
+		"a log that is stopped": {ops.State{Logs: []postgres.LogHealth{{Log: "record", Stopped: "x"}}}, []string{"error log record"}},
+		"a log whose rounds fail": {
+			ops.State{Now: at, Logs: []postgres.LogHealth{{Log: "record", Waits: "x", WaitsSince: new(at.Add(-4 * time.Minute))}}}, []string{"error log record"},
+		},
+		"a log whose last round failed": {ops.State{Now: at, Logs: []postgres.LogHealth{{Log: "record", Waits: "x", WaitsSince: new(at.Add(-time.Minute))}}}, nil},
+		"a log that nobody numbers": {
+			ops.State{Now: at, Logs: []postgres.LogHealth{{Log: "sources", Pending: 9, OldestPending: new(at.Add(-4 * time.Minute))}}}, []string{"error log sources"},
+		},
+		"a leaf that was set aside": {ops.State{Logs: []postgres.LogHealth{{Log: "record", Aside: 1, AsideKey: "pick:3"}}}, []string{"error log-aside record"}},
+		"a seal that was not opened": {
+			ops.State{SealFaults: []tlog.SealedDay{{Date: "2026-03-04", Fault: tlog.SealMissing}}}, []string{"error seal 2026-03-04"},
+		},
 		"a broken chain":                {ops.State{Chain: ops.ChainState{Fault: "x"}}, []string{"error chain-invalid "}},
 		"a diverged ledger":             {ops.State{Ledger: &postgres.LedgerState{Status: "diverged"}}, []string{"error ledger diverged"}},
 		"a ledger whose remote is away": {ops.State{Ledger: &postgres.LedgerState{Status: "pending"}}, nil},

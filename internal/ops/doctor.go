@@ -131,6 +131,11 @@ func StateChecks(s State, l Limits, unasked []Unasked) []Check {
 			return Result(Skipped, "", "its job has not run yet")
 		}
 		return conditionFindings(wrong, []string{"ledger"}, fmt.Sprintf("%s, %d entries wait", s.Ledger.Status, s.Record.Uncommitted))
+	}}, {"log", func(context.Context) []Finding {
+		if len(s.Logs) == 0 {
+			return Result(Skipped, "", "no transparency log is kept: LOG_ORIGIN was never set")
+		}
+		return conditionFindings(wrong, []string{"log", "log-aside", "seal"}, fmt.Sprintf("%d logs grow, and every recent seal was opened in time", len(s.Logs)))
 	}}, {"attester", func(context.Context) []Finding {
 		switch a := s.Attester; {
 		case a == nil:

@@ -48,7 +48,8 @@ func (o *Observer) Watch(m *telemetry.Metrics) {
 		}
 		return s.readings(), nil
 	}, freshnessAge, freshnessState, lastSuccess, jobFailed, openRuns, oldestRun, chainLength, chainValid, chainHead, pickMissing,
-		attestPending, attestLag, attesterWei, attesterDays, attesterAlarm, ledgerOpen, ledgerDiverged, backfillSlots, hostShutFor)
+		attestPending, attestLag, attesterWei, attesterDays, attesterAlarm, ledgerOpen, ledgerDiverged, backfillSlots, hostShutFor,
+		logOldest, logAside, sealFaults)
 }
 
 func (s State) readings() (list []telemetry.Reading) {
@@ -103,6 +104,11 @@ func (s State) readings() (list []telemetry.Reading) {
 	for _, b := range s.Backfills {
 		add(backfillSlots, float64(b.Slots), strconv.FormatInt(b.ID, 10), b.State)
 	}
+	for _, l := range s.Logs {
+		add(logOldest, since(l.OldestPending, s.Now), l.Log)
+		add(logAside, float64(l.Aside), l.Log)
+	}
+	add(sealFaults, float64(len(s.SealFaults)))
 	for _, h := range s.Hosts {
 		add(hostShutFor, h.Wait.Seconds(), h.Host)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"tidemark/api/view"
 	"tidemark/chain"
+	"tidemark/chain/tlog"
 	"tidemark/internal/calendar"
 	"tidemark/internal/postgres"
 	"tidemark/signals"
@@ -42,6 +43,9 @@ type State struct {
 	// PickMissing is the trading day whose pick should be recorded by now, as a pick or as a gap, and is not. It is zero if none is
 	// missing. An installation without any pick misses none.
 	PickMissing time.Time
+	// Logs are the transparency logs that were started. SealFaults are the recent sealed picks that were not revealed in time and as sealed.
+	Logs       []postgres.LogHealth
+	SealFaults []tlog.SealedDay
 }
 
 // Freshness is the age of a signal's newest observation, and the resulting state.
@@ -77,6 +81,9 @@ type Observer struct {
 	verified chain.Checkpoint
 	// whole is when a verification from the first link last began.
 	whole time.Time
+	// seals follows the leaves of the record, and sealedTo is the number of the next one.
+	seals    tlog.SealedDays
+	sealedTo int64
 }
 
 // wholeEvery is the interval of verifications from the first link. In between, only new links are verified.
@@ -103,6 +110,12 @@ func (o *Observer) Observe(ctx context.Context) (s State, err error) {
 		return s, err
 	}
 	if s.Record, err = o.DB.RecordStatus(ctx); err != nil {
+		return s, err
+	}
+	if s.Logs, err = o.DB.LogHealths(ctx); err != nil {
+		return s, err
+	}
+	if s.SealFaults, err = o.sealed(ctx, s.At); err != nil {
 		return s, err
 	}
 	s.PickMissing = missingPick(s.Record.LastPick, s.At, o.PickDue)

@@ -16,9 +16,9 @@ import (
 
 // LogStore keeps the transparency logs: leaves, tiles, checkpoints and cosignatures.
 //
-// It reads announcements, corrections, fetches, forecast_grades, forecasts, gaps, log_checkpoints, log_cosignatures, log_entries,
-// log_heads, log_pending, log_tiles, methods, picks, world. It writes log_checkpoints, log_cosignatures, log_entries, log_heads,
-// log_pending, log_tiles.
+// It reads announcements, corrections, fetches, forecast_grades, forecasts, gaps, log_aside, log_checkpoints, log_cosignatures, log_entries,
+// log_heads, log_pending, log_tiles, methods, picks, world. It writes log_aside, log_checkpoints, log_cosignatures, log_entries,
+// log_heads, log_pending, log_tiles.
 type LogStore struct{ *connections }
 
 // The two transparency logs.
@@ -34,7 +34,9 @@ type LogHead struct {
 	Entries, Size int64
 	Root          tlog.Hash
 	// Stopped is why the log signs nothing, empty while it runs.
-	Stopped   string
+	Stopped string
+	// Waits is why the last round of the sequencer failed, empty if it did not.
+	Waits     string
 	Witnesses []LogWitness
 	BeganAt   time.Time
 }
@@ -45,11 +47,11 @@ type LogWitness struct {
 	VKey string `json:"vkey"`
 }
 
-const logHeadColumns = `log, origin, vkey, entries, size, root, coalesce(stopped, ''), witnesses, began_at`
+const logHeadColumns = `log, origin, vkey, entries, size, root, coalesce(stopped, ''), coalesce(waits, ''), witnesses, began_at`
 
 func scanLogHead(r pgx.CollectableRow) (h LogHead, err error) {
 	var root, witnesses []byte
-	if err := r.Scan(&h.Log, &h.Origin, &h.VKey, &h.Entries, &h.Size, &root, &h.Stopped, &witnesses, &h.BeganAt); err != nil {
+	if err := r.Scan(&h.Log, &h.Origin, &h.VKey, &h.Entries, &h.Size, &root, &h.Stopped, &h.Waits, &witnesses, &h.BeganAt); err != nil {
 		return h, err
 	}
 	h.Root = tlog.Hash(root)
@@ -139,8 +141,12 @@ func beginLog(ctx context.Context, tx pgx.Tx, s LogStart) error {
 			if err != nil {
 				return err
 			}
+			// A change is named by its number: a key may come back. The head is locked.
 			_, err = tx.Exec(ctx, `
-				with added as (select log_append(@log, 'key:' || @vkey, @leaf))
+				with changes as (
+					select (select count(*) from log_entries where log = @log and key ^@ 'key:')
+						+ (select count(*) from log_pending where log = @log and key ^@ 'key:') as n
+				), added as (select log_append(@log, 'key:' || n + 1, @leaf) from changes)
 				update log_heads set vkey = @vkey from added where log = @log`,
 				pgx.NamedArgs{"log": s.Log, "vkey": s.VKey, "leaf": string(leaf)})
 			return err

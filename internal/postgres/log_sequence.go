@@ -26,19 +26,32 @@ var ErrLogStopped = errors.New("the log is stopped")
 // maxLeaves limits how many leaves are numbered, or added to a tree, at once.
 const maxLeaves = 16384
 
+// A leaf that is there already, or stands twice, is dropped. One that cannot be numbered is set aside, so that it stops no other.
 const numberLeavesSQL = `
 	with taken as (
 		delete from log_pending p
 		where p.log = @log and p.id <= (select max(id) from (select id from log_pending where log = @log order by id limit @most) t)
 		returning p.id, p.key, p.leaf
-	), placed as (
+	), known as (
+		select t.id, t.key, t.leaf, e.leaf as have, log_leaf_known(t.leaf) as good from taken t left join log_entries e on e.log = @log and e.key = t.key
+	), judged as (
+		select id, key, leaf, good, coalesce(have, first_value(leaf) over same) as have, have is null and good and row_number() over same = 1 as placed
+		from known window same as (partition by key, good order by id)
+	), aside as (
+		insert into log_aside (log, key, leaf, why)
+		select @log, key, leaf, case when good then 'the log has another leaf for ' || key else 'it is of no known form' end
+		from judged where not placed and (not good or leaf <> have) order by id
+		returning id
+	), numbered as (
 		insert into log_entries (log, idx, key, leaf)
-		select @log, @entries::bigint + row_number() over (order by id) - 1, key, leaf from taken order by id
+		select @log, @entries::bigint + row_number() over (order by id) - 1, key, leaf from judged where placed order by id
 		returning idx
 	)
-	update log_heads set entries = entries + (select count(*) from placed) where log = @log returning entries - @entries::bigint` // primary keys
+	update log_heads set entries = entries + (select count(*) from numbered) where log = @log
+	returning (select count(*) from taken)` // primary keys, unique (log, key)
 
-// NumberLeaves numbers the leaves without a number, in order, and returns how many. If several callers run, one works; the others return 0.
+// NumberLeaves numbers the leaves without a number, in order, and returns how many it took. A leaf that cannot be numbered is set aside. If
+// several callers run, one works; the others return 0.
 func (db LogStore) NumberLeaves(ctx context.Context, log string) (n int64, err error) {
 	err = db.tx(ctx, func(tx pgx.Tx) error {
 		n = 0
@@ -104,11 +117,13 @@ func (db LogStore) IntegrateLeaves(ctx context.Context, log string, signer LogSi
 	return size, added, nil
 }
 
+// setLogStopped stores why a log is stopped. It no longer waits for anything else.
 func setLogStopped(ctx context.Context, tx pgx.Tx, h LogHead, why string) error {
-	if h.Stopped == why {
+	if h.Stopped == why && h.Waits == "" {
 		return nil
 	}
-	_, err := tx.Exec(ctx, `update log_heads set stopped = nullif(@why, '') where log = @log`, pgx.NamedArgs{"log": h.Log, "why": why})
+	_, err := tx.Exec(ctx, `update log_heads set stopped = nullif(@why, ''), waits = null, waits_since = null where log = @log`,
+		pgx.NamedArgs{"log": h.Log, "why": why})
 	return err
 }
 

@@ -1,0 +1,86 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// LogHealth is what an operator must know of a log.
+type LogHealth struct {
+	Log string
+	// Stopped is why nothing is signed; Waits is why the sequencer's rounds fail since WaitsSince. Both are empty while all is well.
+	Stopped, Waits string
+	WaitsSince     *time.Time
+	// Pending counts the leaves without a number, and OldestPending is since when the oldest waits.
+	Pending       int64
+	OldestPending *time.Time
+	// Aside counts the leaves that were set aside and that nobody has seen to; AsideKey is the first one's.
+	Aside    int64
+	AsideKey string
+}
+
+// LogHealths returns how each log that was started stands, by name.
+func (db LogStore) LogHealths(ctx context.Context) ([]LogHealth, error) {
+	rows, err := db.reads.Query(ctx, `
+		select h.log, coalesce(h.stopped, '') as stopped, coalesce(h.waits, '') as waits, h.waits_since, p.n as pending, p.at as oldest_pending,
+			a.n as aside, coalesce(a.key, '') as aside_key
+		from log_heads h,
+			lateral (select count(*) as n, min(at) as at from log_pending where log = h.log) p,
+			lateral (select count(*) as n, (array_agg(key order by id))[1] as key from log_aside where log = h.log and settled_at is null) a
+		order by h.log`)
+	list, err := collect[LogHealth](rows, err)
+	if err != nil {
+		return nil, fmt.Errorf("read how the logs stand: %w", asUnavailable(err))
+	}
+	return list, nil
+}
+
+// NoteLogWaits stores why a round of the sequencer failed, and keeps since when they do. The next good round removes it.
+func (db LogStore) NoteLogWaits(ctx context.Context, log, why string) error {
+	err := db.tx(ctx, func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, `
+			update log_heads set waits = @why, waits_since = coalesce(waits_since, clock_timestamp()) where log = @log and waits is distinct from @why`,
+			pgx.NamedArgs{"log": log, "why": why})
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("note why the log %s waits: %w", log, err)
+	}
+	return nil
+}
+
+// LogAside is a leaf that was set aside: it is not in the log.
+type LogAside struct {
+	ID             int64
+	Log, Key, Leaf string
+	Why            string
+	At             time.Time
+}
+
+// LogAsides returns the leaves that were set aside and that nobody has seen to.
+func (db LogStore) LogAsides(ctx context.Context) ([]LogAside, error) {
+	rows, err := db.reads.Query(ctx, `select id, log, key, encode(leaf, 'escape') as leaf, why, at from log_aside where settled_at is null order by id`)
+	list, err := collect[LogAside](rows, err)
+	if err != nil {
+		return nil, fmt.Errorf("read the leaves that were set aside: %w", asUnavailable(err))
+	}
+	return list, nil
+}
+
+// SettleLogAside notes that the operator has seen to a leaf that was set aside. It returns ErrNotFound if none is open under the id.
+func (db LogStore) SettleLogAside(ctx context.Context, id int64) error {
+	err := db.tx(ctx, func(tx pgx.Tx) error {
+		tag, err := tx.Exec(ctx, `update log_aside set settled_at = clock_timestamp() where id = @id and settled_at is null`, pgx.NamedArgs{"id": id})
+		if err == nil && tag.RowsAffected() == 0 {
+			err = ErrNotFound
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("settle the leaf %d that was set aside: %w", id, err)
+	}
+	return nil
+}
