@@ -13,9 +13,10 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync"
 	"time"
+
+	"golang.org/x/mod/sumdb/note"
 
 	"tidemark/chain"
 	"tidemark/chain/tlog"
@@ -64,6 +65,8 @@ type Options struct {
 	// Log is the log, with the address of its files, and Policy names its witnesses.
 	Log    tlog.PolicyLog
 	Policy *tlog.Policy
+	// Keys are further keys of the log, which sign while its key changes.
+	Keys []note.Verifier
 	// Dir is the folder of the monitor's memory.
 	Dir string
 	// Transport does the HTTP. Nil: http.DefaultTransport.
@@ -212,9 +215,15 @@ func (r *round) find(kind, subject string, warning bool, format string, args ...
 	r.found = append(r.found, Finding{Kind: kind, Subject: subject, Warning: warning, Text: fmt.Sprintf(format, args...)})
 }
 
-// prove keeps a contradiction that the log signed.
-func (r *round) prove(kind, text string, parts ...[]byte) error {
-	return keep(r.o.Dir, r.state.Origin, kind, text, parts...)
+// prove keeps a contradiction that the log signed, once: about names it among those of its kind. A fork that grows, or that is cosigned anew,
+// is the same one.
+func (r *round) prove(kind, about, text string, parts ...[]byte) error {
+	return keep(r.o.Dir, r.state.Origin, kind, about, text, parts...)
+}
+
+// open opens a checkpoint that any key of the log has signed.
+func (r *round) open(signed []byte, witnesses ...*tlog.Cosigner) (*tlog.Opened, error) {
+	return tlog.OpenAny(signed, append([]note.Verifier{r.o.Log}, r.o.Keys...), witnesses...)
 }
 
 // copied is the checkpoint that a witness holds.
@@ -233,7 +242,7 @@ func (r *round) look() error {
 		r.silence(held, nil)
 		return nil
 	}
-	opened, err := tlog.Open(note, r.o.Log, r.o.Policy.Cosigners()...)
+	opened, err := r.open(note, r.o.Policy.Cosigners()...)
 	if err != nil {
 		r.find(KindTampered, "checkpoint", false, "What the log %s serves as its checkpoint is not one: %v.", r.state.Origin, err)
 		r.silence(held, nil)
@@ -289,7 +298,7 @@ func (r *round) askWitnesses() (held []copied) {
 			r.find(KindUnavailable, w.Name(), true, "The witness %s cannot be asked: %v.", w.Name(), err)
 			continue
 		}
-		o, err := tlog.Open(note, r.o.Log, w.Cosigner)
+		o, err := r.open(note, w.Cosigner)
 		if err != nil || len(o.Cosigned) != 1 {
 			r.find(KindTampered, w.Name(), false, "What the witness %s serves as its copy of %s is not one: %v.", w.Name(), r.state.Origin, err)
 			continue
@@ -307,7 +316,7 @@ func (r *round) follow(f *files, o *tlog.Opened) (whole bool, err error) {
 		s.Note = o.Note
 		return true, nil
 	case o.Size == s.Size:
-		return false, r.prove(KindInconsistent, fmt.Sprintf("The log %s signed two roots of size %d", s.Origin, s.Size), s.Note, o.Note)
+		return false, r.prove(KindInconsistent, "", fmt.Sprintf("The log %s signed two roots of size %d", s.Origin, s.Size), s.Note, o.Note)
 	case o.Size < s.Size:
 		return false, r.shrunk(f, o)
 	}
@@ -340,7 +349,7 @@ func (r *round) follow(f *files, o *tlog.Opened) (whole bool, err error) {
 		return false, r.unread(f, o, fmt.Errorf("the leaves up to %d have another root than the checkpoint", o.Size))
 	}
 	for _, fault := range a.broken {
-		if err := r.prove(KindRule, fault, o.Note); err != nil {
+		if err := r.prove(KindRule, fault, fault, o.Note); err != nil {
 			return false, err
 		}
 	}
@@ -378,7 +387,7 @@ func (r *round) unread(f *files, o *tlog.Opened, why error) error {
 	}
 	proof, err := tlog.ProveConsistency(o.Size, o.Root, f, r.state.Size)
 	if err == nil && tlog.CheckConsistency(proof, o.Size, o.Root, r.state.Size, r.state.Root) != nil {
-		return r.prove(KindInconsistent, fmt.Sprintf("The log %s signed size %d, which does not continue the size %d that it signed before",
+		return r.prove(KindInconsistent, "", fmt.Sprintf("The log %s signed size %d, which does not continue the size %d that it signed before",
 			r.state.Origin, o.Size, r.state.Size), r.state.Note, o.Note)
 	}
 	r.find(KindTampered, "tree", false, "The files of %s are not those of the tree that it signed: %v.", r.state.Origin, why)
@@ -392,7 +401,7 @@ func (r *round) shrunk(f *files, o *tlog.Opened) error {
 	proof, err := tlog.ProveConsistency(s.Size, s.Root, f, o.Size)
 	switch {
 	case err == nil && tlog.CheckConsistency(proof, s.Size, s.Root, o.Size, o.Root) != nil:
-		return r.prove(KindInconsistent, fmt.Sprintf("The log %s signed size %d, which is not what size %d continued", s.Origin, o.Size, s.Size), s.Note, o.Note)
+		return r.prove(KindInconsistent, "", fmt.Sprintf("The log %s signed size %d, which is not what size %d continued", s.Origin, o.Size, s.Size), s.Note, o.Note)
 	case err == nil:
 		r.find(KindStale, "", true, "The log %s serves size %d, and size %d was signed before.", s.Origin, o.Size, s.Size)
 	default:
@@ -420,7 +429,7 @@ func (r *round) compare(f *files, o *tlog.Opened, held []copied) error {
 			continue
 		}
 		text := fmt.Sprintf("The witness %s holds another history of %s at size %d than the log serves", w.name, r.state.Origin, w.opened.Size)
-		if err := r.prove(KindSplit, text, w.opened.Note, o.Note); err != nil {
+		if err := r.prove(KindSplit, w.name, text, w.opened.Note, o.Note); err != nil {
 			return err
 		}
 	}
@@ -446,46 +455,3 @@ func (r *round) reread(f *files) {
 		r.state.Next = (n + 1) % bundles
 	}
 }
-
-// silence records a missing quorum or a silent log.
-func (r *round) silence(held []copied, o *tlog.Opened) {
-	newest := map[string]tlog.Cosigned{}
-	add := func(lines []tlog.Cosigned) {
-		for _, l := range lines {
-			if l.At.After(newest[l.VKey].At) && !l.At.After(r.now.Add(maxAhead)) {
-				newest[l.VKey] = l
-			}
-		}
-	}
-	if o != nil {
-		add(o.Cosigned)
-	}
-	for _, w := range held {
-		add(w.opened.Cosigned)
-	}
-	lines := slices.Collect(maps.Values(newest))
-	slices.SortFunc(lines, func(a, b tlog.Cosigned) int { return b.At.Compare(a.At) })
-	for i := range lines { // the newest lines that are a quorum are as old as their oldest
-		if r.o.Policy.AsksWitnesses() && r.o.Policy.Met(lines[:i+1]) {
-			r.quorum = lines[i].At
-			break
-		}
-	}
-	since := r.state.GrownAt
-	what := "has not grown"
-	if r.o.Policy.AsksWitnesses() {
-		what = "has had no quorum"
-		if since = r.quorum; since.IsZero() {
-			since = r.Status().Quorum
-		}
-		if since.IsZero() {
-			since = r.state.Began
-		}
-	}
-	if age := r.now.Sub(since); age > r.o.Cadence {
-		r.find(KindStopped, "", false, "The log %s %s since %s, for %s.", r.state.Origin, what, since.Format(time.RFC3339), age.Truncate(time.Second))
-	}
-}
-
-// maxAhead is how far in the future a line of a witness may be.
-const maxAhead = 5 * time.Minute

@@ -135,7 +135,7 @@ func (r *round) reveals() error {
 		if s.Said {
 			continue
 		}
-		if err := r.prove(KindMissing, text, r.state.Note); err != nil {
+		if err := r.prove(KindMissing, "reveal "+day, text, r.state.Note); err != nil {
 			return err
 		}
 		s.Said = true

@@ -116,8 +116,8 @@ type evidence struct {
 	file, kind, text string
 }
 
-// keep stores a contradiction in its own file. The same one is stored once.
-func keep(dir, origin, kind, text string, parts ...[]byte) error {
+// keep stores a contradiction in its own file. One about the same is stored once: the first.
+func keep(dir, origin, kind, about, text string, parts ...[]byte) error {
 	folder := filepath.Join(dir, evidenceDir)
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return fmt.Errorf("keep evidence: %w", err)
@@ -126,7 +126,7 @@ func keep(dir, origin, kind, text string, parts ...[]byte) error {
 	for _, p := range parts {
 		body = append(append(body, '\n'), p...)
 	}
-	sum := sha256.Sum256(body)
+	sum := sha256.Sum256([]byte(about))
 	path := filepath.Join(folder, name(origin)+"-"+kind+"-"+hex.EncodeToString(sum[:6]))
 	if _, err := os.Stat(path); err == nil {
 		return nil

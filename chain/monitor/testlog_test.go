@@ -38,6 +38,8 @@ type testLog struct {
 	signal string
 
 	url string
+	// followed is the monitor of a test that looks in between.
+	followed *Monitor
 }
 
 // testTree is the leaves of a history, and its tiles.

@@ -119,6 +119,17 @@ func Open(signed []byte, log note.Verifier, witnesses ...*Cosigner) (*Opened, er
 	return o, nil
 }
 
+// OpenAny is Open for a log that is known by several keys: one of them must have signed.
+func OpenAny(signed []byte, logs []note.Verifier, witnesses ...*Cosigner) (o *Opened, err error) {
+	err = errors.New("no key of the log is known")
+	for _, log := range logs {
+		if o, err = Open(signed, log, witnesses...); err == nil {
+			return o, nil
+		}
+	}
+	return nil, err
+}
+
 // oneForm refuses signature lines that stand twice or are not canonical, which note.Open takes.
 func oneForm(signed []byte) error {
 	i := bytes.LastIndex(signed, []byte("\n\n"))

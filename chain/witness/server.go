@@ -34,8 +34,9 @@ type Server struct {
 
 // state is a witness's state of a log.
 type state struct {
-	log  note.Verifier
-	vkey string
+	header header
+	// accepted are the verifiers of the accepted keys, all also those of earlier ones.
+	accepted, all []note.Verifier
 
 	mu   sync.Mutex
 	size int64
@@ -144,7 +145,7 @@ func (s *Server) add(ctx context.Context, w http.ResponseWriter, body []byte) {
 		refuse(w, http.StatusNotFound, "this log is not known here")
 		return
 	}
-	o, err := tlog.Open(req.checkpoint, l.log)
+	o, err := tlog.OpenAny(req.checkpoint, l.accepted)
 	if err != nil {
 		refuse(w, http.StatusForbidden, "the checkpoint is not signed by the log")
 		return
@@ -182,7 +183,7 @@ func (s *Server) check(l *state, checkpoint []byte) error {
 	if l.stopped != nil {
 		return l.stopped
 	}
-	o, err := tlog.Open(checkpoint, l.log, s.key)
+	o, err := tlog.OpenAny(checkpoint, l.all, s.key)
 	if err != nil || len(o.Cosigned) == 0 {
 		return nil //nolint:nilerr // a bad line under its name proves nothing
 	}
@@ -213,21 +214,24 @@ func (s *Server) cosign(l *state, o *tlog.Opened) (text string, err error) {
 	if text, err = s.key.Cosign(body, at); err != nil {
 		return "", err
 	}
-	kept := []byte(body + "\n" + logLine(o.Note, l.log) + text)
-	if err := replaceFile(filepath.Join(s.dir, logFile(o.Origin)), append([]byte(l.vkey+"\n"), kept...), s.sync); err != nil {
+	kept := []byte(body + "\n" + logLines(o.Note, l.accepted) + text)
+	if err := replaceFile(filepath.Join(s.dir, logFile(o.Origin)), append(l.header.text(), kept...), s.sync); err != nil {
 		return "", err
 	}
 	l.size, l.root, l.at, l.note = o.Size, o.Root, at, kept
 	return text, nil
 }
 
-// logLine is the signature line of the log itself in a note that was opened.
-func logLine(signed []byte, log note.Verifier) string {
-	n, err := note.Open(signed, note.VerifierList(log))
-	if err != nil || len(n.Sigs) == 0 {
+// logLines are the signature lines of the log itself in a note that was opened.
+func logLines(signed []byte, logs []note.Verifier) (lines string) {
+	n, err := note.Open(signed, note.VerifierList(logs...))
+	if err != nil {
 		return ""
 	}
-	return "— " + n.Sigs[0].Name + " " + n.Sigs[0].Base64 + "\n"
+	for _, sig := range n.Sigs {
+		lines += "— " + sig.Name + " " + sig.Base64 + "\n"
+	}
+	return lines
 }
 
 // keep keeps what was refused although the log signed it: it is evidence.

@@ -1,13 +1,11 @@
 package witness
 
 import (
-	"bytes"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -49,44 +47,6 @@ func Init(dir, name string) (vkey string, err error) {
 	return keys.Public, nil
 }
 
-// Add makes a witness know a log, from its beginning. A log that it knows is left as it is.
-func Add(dir, vkey string) error {
-	v, err := tlog.NewVerifier(vkey)
-	if err != nil {
-		return err
-	}
-	path := filepath.Join(dir, logFile(v.Name()))
-	have, err := os.ReadFile(path)
-	there := err == nil
-	if there && !strings.HasPrefix(string(have), vkey+"\n") {
-		return fmt.Errorf("the log %s is known with another key", v.Name())
-	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("add a log: %w", err)
-	}
-	// Every log known before has a line in the key's file: starting it again would cosign a second history.
-	key, err := os.ReadFile(filepath.Join(dir, keyFile))
-	if err != nil {
-		return fmt.Errorf("add a log: %w", err)
-	}
-	line := "log " + v.Name() + "\n"
-	switch known := strings.Contains(string(key), "\n"+line); {
-	case known && there:
-		return nil
-	case known:
-		return fmt.Errorf("%w: %s was known, and its file is not there", ErrState, v.Name())
-	case !there:
-		// The file first: a crash between the two leaves a log that can be added again.
-		if err := WriteFile(path, []byte(vkey+"\n")); err != nil {
-			return fmt.Errorf("add a log: %w", err)
-		}
-	}
-	if err := WriteFile(filepath.Join(dir, keyFile), append(key, line...)); err != nil {
-		return fmt.Errorf("add a log: %w", err)
-	}
-	return nil
-}
-
 // logID names a log in paths: the SHA-256 of its origin.
 func logID(origin string) string {
 	sum := sha256.Sum256([]byte(origin))
@@ -121,29 +81,6 @@ func readKey(dir string) (key *tlog.Cosigner, origins []string, err error) {
 		origins = append(origins, origin)
 	}
 	return key, origins, nil
-}
-
-// readLog reads the file of a log: its key, and the last cosigned checkpoint, if it ever cosigned.
-func readLog(dir, origin string, key *tlog.Cosigner) (*state, error) {
-	text, err := os.ReadFile(filepath.Join(dir, logFile(origin)))
-	if err != nil {
-		return nil, fmt.Errorf("%w: %s: %w", ErrState, origin, err)
-	}
-	vkey, note, ok := bytes.Cut(text, []byte("\n"))
-	v, err := tlog.NewVerifier(string(vkey))
-	if !ok || err != nil || v.Name() != origin {
-		return nil, fmt.Errorf("%w: the file of %s is damaged", ErrState, origin)
-	}
-	s := &state{log: v, vkey: string(vkey), root: tlog.EmptyRoot()}
-	if len(note) == 0 {
-		return s, nil
-	}
-	o, err := tlog.Open(note, v, key)
-	if err != nil || len(o.Cosigned) != 1 {
-		return nil, fmt.Errorf("%w: the file of %s is damaged", ErrState, origin)
-	}
-	s.size, s.root, s.at, s.note = o.Size, o.Root, o.Cosigned[0].At, note
-	return s, nil
 }
 
 // lock keeps a second process from the folder until the file is closed.

@@ -100,7 +100,7 @@ func begin(t testing.TB, logs ...*memory) (dir string) {
 		t.Fatal(err)
 	}
 	for _, m := range logs {
-		if err := Add(dir, m.signer.VKey()); err != nil {
+		if err := Add(dir, m.signer.VKey(), Terms{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -298,7 +298,7 @@ func TestAWitnessWithoutItsStateRefuses(t *testing.T) {
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) { // the last of the five may have been the loss
 		t.Fatal(err)
 	}
-	if err := Add(dir, m.signer.VKey()); !errors.Is(err, ErrState) {
+	if err := Add(dir, m.signer.VKey(), Terms{}); !errors.Is(err, ErrState) {
 		t.Errorf("a log whose file is lost is begun again: %v", err)
 	}
 

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -144,7 +145,7 @@ func (p *program) sandboxWitness(ctx context.Context, dir, label string, logs []
 		}
 	}
 	for _, k := range logs {
-		if err := witness.Add(dir, k.VKey()); err != nil {
+		if err := knowLog(dir, k); err != nil {
 			return nil, "", err
 		}
 	}
@@ -163,6 +164,30 @@ func (p *program) sandboxWitness(ctx context.Context, dir, label string, logs []
 		return httpserve.Until(ctx, witnessServer(s), ln, time.Second, nil)
 	}
 	return run, fmt.Sprintf("witness %s %s http://127.0.0.1:%s/\n", label, s.VKey(), port), nil
+}
+
+// knowLog makes a witness know the keys of a log. While the key changes, both keys are here: together they sign the size that was signed last,
+// which vouches for the new one. The oldest key comes first.
+func knowLog(dir string, k *workers.LogKey) error {
+	var terms witness.Terms
+	if len(k.OldVKeys()) > 0 {
+		size, root, err := k.Mark()
+		if err != nil {
+			return err
+		}
+		if size == 0 {
+			root = tlog.EmptyRoot()
+		}
+		if terms.Vouched, err = k.Sign(size, root); err != nil {
+			return err
+		}
+	}
+	for _, vkey := range slices.Backward(append([]string{k.VKey()}, k.OldVKeys()...)) {
+		if err := witness.Add(dir, vkey, terms); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // witnessServer returns a server with limits on the resources of a witness that a client can use.

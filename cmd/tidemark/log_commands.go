@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"os"
 	"strings"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"tidemark/chain"
 	"tidemark/chain/tlog"
@@ -152,10 +155,23 @@ func (c witnessInit) Run(p *program) error {
 type witnessAdd struct {
 	Dir  string `arg:"" help:"The folder."`
 	VKey string `arg:"" name:"vkey" help:"The log's public key; its name is the log's origin."`
+
+	URL     string `name:"url" help:"The address of the log's files. The witness looks there for its own lines, at start and each hour." placeholder:"URL"`
+	Vouched string `help:"For a further key of a known log: a file with a checkpoint that the old key and the new one have signed." placeholder:"FILE" type:"path"`
+	Replace bool   `help:"For a further key of a known log that nothing vouches for: accept it alone. The old one is kept for what it signed."`
 }
 
-// Run adds a log.
-func (c witnessAdd) Run(*program) error { return witness.Add(c.Dir, c.VKey) }
+// Run adds a log, or a key of a log.
+func (c witnessAdd) Run(*program) error {
+	terms := witness.Terms{URL: c.URL, Replace: c.Replace}
+	if c.Vouched != "" {
+		var err error
+		if terms.Vouched, err = os.ReadFile(c.Vouched); err != nil {
+			return usageError{fmt.Errorf("--vouched: %w", err)}
+		}
+	}
+	return witness.Add(c.Dir, c.VKey, terms)
+}
 
 type witnessServe struct {
 	Dir    string `arg:"" help:"The folder."`
@@ -174,7 +190,10 @@ func (c witnessServe) Run(ctx context.Context, p *program) error {
 		return fmt.Errorf("--listen: %w", err)
 	}
 	p.log.InfoContext(ctx, "the witness serves", "witness", s.Name(), "vkey", s.VKey(), "addr", ln.Addr().String(), "logs", strings.Join(s.Logs(), " "))
-	return httpserve.Until(ctx, witnessServer(s), ln, time.Second, nil)
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { s.Watch(ctx, http.DefaultTransport); return nil })
+	g.Go(func() error { return httpserve.Until(ctx, witnessServer(s), ln, time.Second, nil) })
+	return g.Wait()
 }
 
 // maxProofFile limits the size of a proof file, in bytes.

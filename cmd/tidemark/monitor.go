@@ -108,11 +108,13 @@ func (p *program) newWatcher() (*watcher, error) {
 	if err != nil {
 		return nil, usageError{fmt.Errorf("MONITOR_POLICY: %w", err)}
 	}
-	for _, l := range policy.Logs {
-		if l.URL == "" {
-			return nil, usageError{fmt.Errorf("MONITOR_POLICY: the log %s has no URL: there is nothing to follow", l.Name())}
-		}
-		o := monitor.Options{Log: l, Policy: policy, Dir: dir, Now: p.now, Cadence: p.settings.MonitorCadence}
+	logs, err := logsOf(policy)
+	if err != nil {
+		return nil, usageError{fmt.Errorf("MONITOR_POLICY: %w", err)}
+	}
+	for _, o := range logs {
+		l := o.Log
+		o.Policy, o.Dir, o.Now, o.Cadence = policy, dir, p.now, p.settings.MonitorCadence
 		// A server like ours publishes its record below its address. Its picks and forecasts must be in the log.
 		if base, ok := strings.CutSuffix(strings.TrimRight(l.URL, "/"), "/log"); ok {
 			o.Server, o.Audit = base, p.auditOf(base)
@@ -128,6 +130,30 @@ func (p *program) newWatcher() (*watcher, error) {
 	}
 	w.watch(p.metrics)
 	return w, nil
+}
+
+// logsOf returns what is followed: each log once, with all keys that the policy has of it.
+func logsOf(policy *tlog.Policy) (list []monitor.Options, err error) {
+	for _, l := range policy.Logs {
+		i := slices.IndexFunc(list, func(o monitor.Options) bool { return o.Log.Name() == l.Name() })
+		switch {
+		case i < 0:
+			list = append(list, monitor.Options{Log: l})
+		case l.URL != "" && list[i].Log.URL != "" && l.URL != list[i].Log.URL:
+			return nil, fmt.Errorf("the log %s has two addresses", l.Name())
+		default:
+			list[i].Keys = append(list[i].Keys, l.Verifier)
+			if list[i].Log.URL == "" {
+				list[i].Log.URL = l.URL
+			}
+		}
+	}
+	for _, o := range list {
+		if o.Log.URL == "" {
+			return nil, fmt.Errorf("the log %s has no URL: there is nothing to follow", o.Log.Name())
+		}
+	}
+	return list, nil
 }
 
 // auditOf compares the record of a server, its git ledger and its attestations with the log's picks.
