@@ -42,13 +42,15 @@ const (
 	KindStale = "stale"
 	// KindUnavailable: a server is unavailable.
 	KindUnavailable = "away"
+	// KindUnknown: the log has leaves of kinds that this program does not know.
+	KindUnknown = "unknown"
 	// KindState: the monitor's memory is short.
 	KindState = "state"
 )
 
 // Kinds are all kinds of findings.
 var Kinds = []string{
-	KindInconsistent, KindSplit, KindRule, KindTampered, KindStopped, KindMissing, KindRecord, KindStale, KindUnavailable, KindState,
+	KindInconsistent, KindSplit, KindRule, KindTampered, KindStopped, KindMissing, KindRecord, KindStale, KindUnavailable, KindUnknown, KindState,
 }
 
 // Finding is an observation that the operator must check.
@@ -86,6 +88,8 @@ type Options struct {
 	// Audit compares the server's record, its ledger and its attestations with the end of the log's picks, and returns the contradictions.
 	// The environment, live or demo, comes from the first leaf of the log. Audit may be nil.
 	Audit func(ctx context.Context, picks chain.Checkpoint, environment string) ([]string, error)
+	// TradingDays returns the days between two, which count, on which a record has a pick or a gap. Nil: no day must have one.
+	TradingDays func(from, to string) []string
 	// AuditEvery is the pause between audits. Zero: 15 minutes.
 	AuditEvery time.Duration
 }
@@ -270,6 +274,7 @@ func (r *round) look() error {
 		if err := r.reveals(); err != nil {
 			return err
 		}
+		r.content()
 	}
 	r.server()
 	r.audit()
@@ -323,8 +328,7 @@ func (r *round) follow(f *files, o *tlog.Opened) (whole bool, err error) {
 	a := r.ahead
 	r.ahead = nil
 	if a == nil || a.size != s.Size || a.root != s.Root || a.edge.Size > o.Size {
-		a = &ahead{size: s.Size, root: s.Root, edge: s.Edge.Clone(), rules: s.Rules}
-		a.rules.Seals = maps.Clone(s.Rules.Seals)
+		a = &ahead{size: s.Size, root: s.Root, edge: s.Edge.Clone(), rules: s.Rules.clone()}
 	}
 	seen := r.now
 	if s.Size == 0 {
@@ -352,6 +356,9 @@ func (r *round) follow(f *files, o *tlog.Opened) (whole bool, err error) {
 		if err := r.prove(KindRule, fault, fault, o.Note); err != nil {
 			return false, err
 		}
+	}
+	if a.rules.UnknownLeafKinds > s.Rules.UnknownLeafKinds {
+		s.UnknownAt = r.now
 	}
 	s.Note, s.Size, s.Root, s.Edge, s.GrownAt, s.Rules = o.Note, o.Size, o.Root, a.edge, r.now, a.rules
 	return true, nil

@@ -29,38 +29,38 @@ func (r *rules) add(index int64, text []byte, seen time.Time) string {
 	if at := leaf.At(); at.After(r.Newest) {
 		r.Newest = at
 	}
+	late := r.dated(leaf)
+	if fault := r.hold(index, leaf, seen); fault != "" {
+		return fault
+	}
+	return late
+}
+
+// hold holds a leaf to the rules of its kind.
+func (r *rules) hold(index int64, leaf tlog.Leaf, seen time.Time) string {
 	switch leaf.Kind {
 	case tlog.KindGenesis:
 		if index != 0 {
 			return "a log begins once"
 		}
-		r.Environment, r.GenesisAt = leaf.Get("environment"), leaf.At()
-		if _, err := time.Parse(time.DateOnly, leaf.Get("sealing_from")); err == nil {
-			r.SealingFrom = leaf.Get("sealing_from")
-		}
+		return r.genesis(leaf)
 	case tlog.KindPick:
-		return r.pick(leaf)
+		return r.pick(index, leaf)
+	case tlog.KindGap:
+		return r.gap(leaf)
+	case tlog.KindCorrection:
+		return r.correction(leaf)
 	case tlog.KindForecast:
-		release, _ := time.Parse(tlog.TimeLayout, leaf.Get("release_at"))
-		if fault := next(&r.Forecasts, leaf); fault != "" {
-			return fault
-		}
-		if !leaf.At().Before(release) {
-			return fmt.Sprintf("the forecast %s is dated %s, and its figure was due at %s", leaf.Get("id"), leaf.Get("at"), leaf.Get("release_at"))
-		}
-		// What was there before the log began came with it; a demonstration's clock is not ours.
-		if !seen.IsZero() && r.Environment == "live" && leaf.At().After(r.GenesisAt) && seen.After(release) {
-			return fmt.Sprintf("the forecast %s came into the log after its figure was due, at %s", leaf.Get("id"), leaf.Get("release_at"))
-		}
+		return r.forecast(leaf, seen)
 	case tlog.KindGrade:
-		return next(&r.Grades, leaf)
+		return r.grade(leaf)
 	case tlog.KindSeal:
 		if fault := r.seal(index, leaf.Get("about")); fault != "" {
 			return fault
 		}
 		return r.openPick(index, leaf, seen)
 	case tlog.KindReveal:
-		return r.reveal(leaf)
+		return r.reveal(index, leaf)
 	}
 	return ""
 }
@@ -98,7 +98,7 @@ func next(last *int64, leaf tlog.Leaf) string {
 }
 
 // pick holds a pick's leaf to the chain of picks.
-func (r *rules) pick(leaf tlog.Leaf) string {
+func (r *rules) pick(index int64, leaf tlog.Leaf) string {
 	if r.PicksBroken {
 		return "" // it was said once
 	}
@@ -115,7 +115,10 @@ func (r *rules) pick(leaf tlog.Leaf) string {
 		}
 		if err == nil {
 			r.Picks = v.Checkpoint()
-			return r.sealed(part[2], leaf.Get("preimage"))
+			if fault := r.announced(part[2]); fault != "" {
+				return fault
+			}
+			return r.sealed(index, part[2], leaf.Get("preimage"))
 		}
 		fault = err.Error()
 	}

@@ -29,8 +29,17 @@ type openSeal struct {
 	// Revealed is the SHA-256 of what the reveal shows, Picked that of the preimage of the pick's leaf; empty before.
 	Revealed string `json:"revealed,omitempty"`
 	Picked   string `json:"picked,omitempty"`
+	// Shown is the number of the first leaf that shows the pick, 0 before.
+	Shown int64 `json:"shown,omitempty"`
 	// Said means that the missing reveal is stored as evidence.
 	Said bool `json:"said,omitempty"`
+}
+
+// show notes the first leaf that shows the pick.
+func (s *openSeal) show(index int64) {
+	if s.Shown == 0 {
+		s.Shown = index
+	}
 }
 
 func digest(text []byte) string {
@@ -47,7 +56,7 @@ func (r *rules) openPick(index int64, leaf tlog.Leaf, seen time.Time) string {
 	if _, err := time.Parse(time.DateOnly, day); err != nil {
 		return fmt.Sprintf("a seal is about %q, which is no day", leaf.Get("about"))
 	}
-	if r.SealingFrom == "" {
+	if r.SealingFrom == "" || day < r.SealingFrom {
 		r.SealingFrom = day
 	}
 	if len(r.Open) >= maxOpen {
@@ -64,7 +73,7 @@ func (r *rules) openPick(index int64, leaf tlog.Leaf, seen time.Time) string {
 }
 
 // reveal holds a reveal to its seal.
-func (r *rules) reveal(leaf tlog.Leaf) string {
+func (r *rules) reveal(index int64, leaf tlog.Leaf) string {
 	day, ok := strings.CutPrefix(leaf.Get("about"), aboutPick)
 	if !ok {
 		return ""
@@ -79,6 +88,7 @@ func (r *rules) reveal(leaf tlog.Leaf) string {
 		return fmt.Sprintf("the reveal of %s is not what leaf %d committed to", day, s.Index)
 	}
 	s.Revealed = digest(content)
+	s.show(index)
 	late := leaf.At().After(s.RevealBy)
 	if fault := r.close(day, s); fault != "" {
 		return fault
@@ -90,7 +100,7 @@ func (r *rules) reveal(leaf tlog.Leaf) string {
 }
 
 // sealed holds a pick's leaf to its seal. Since the first sealed day each pick needs one.
-func (r *rules) sealed(day, preimage string) string {
+func (r *rules) sealed(index int64, day, preimage string) string {
 	s, ok := r.Open[day]
 	switch {
 	case !ok && r.SealingFrom != "" && day >= r.SealingFrom:
@@ -98,6 +108,7 @@ func (r *rules) sealed(day, preimage string) string {
 	case !ok:
 		return ""
 	}
+	s.show(index)
 	s.Picked = digest([]byte(preimage))
 	return r.close(day, s)
 }
@@ -110,6 +121,13 @@ func (r *rules) close(day string, s openSeal) string {
 		return ""
 	}
 	delete(r.Open, day)
+	if r.Environment == "live" && len(r.Opened) < maxOpened && !s.SeenAt.IsZero() {
+		r.Opened = maps.Clone(r.Opened)
+		if r.Opened == nil {
+			r.Opened = map[string]openedSeal{}
+		}
+		r.Opened[day] = openedSeal{Seal: s.Index, Shown: s.Shown, ClosedAt: s.SeenAt}
+	}
 	if s.Revealed != s.Picked {
 		return fmt.Sprintf("the reveal of %s shows another pick than the one that was announced", day)
 	}

@@ -37,6 +37,8 @@ type state struct {
 	Next int64 `json:"next_tile"`
 
 	Rules rules `json:"rules"`
+	// UnknownAt is when a leaf of an unknown kind came last.
+	UnknownAt time.Time `json:"unknown_at"`
 	// Absent are the facts that the log lacks, each with the time when that was seen first.
 	Absent map[string]time.Time `json:"absent"`
 }
@@ -55,6 +57,20 @@ type rules struct {
 	// SealingFrom is the day since which picks are sealed, empty while none is. Open are the seals of picks by their days, at most maxOpen.
 	SealingFrom string              `json:"sealing_from"`
 	Open        map[string]openSeal `json:"open"`
+	// Whole means that the rules know the log from its genesis, which says how many picks there were, and the head of their chain. Begun means
+	// that leaves came after those of before the log, and Last is the time of the last one.
+	Whole         bool      `json:"whole,omitempty"`
+	GenesisLength int64     `json:"genesis_length,omitempty"`
+	GenesisHead   string    `json:"genesis_head,omitempty"`
+	Begun         bool      `json:"begun,omitempty"`
+	Last          time.Time `json:"last"`
+	// Ungraded are the numbers of the forecasts without a grade, by hashes of their names, at most maxUngraded; Forgot means that there were
+	// more. Days are the newest days, true for a pick and false for a gap, at most maxDays.
+	Ungraded map[string]int64 `json:"ungraded,omitempty"`
+	Forgot   bool             `json:"forgot,omitempty"`
+	Days     map[string]bool  `json:"days,omitempty"`
+	// Opened are the sealed picks that were shown and whose seal's witnesses were not asked about, by their days, at most maxOpened.
+	Opened map[string]openedSeal `json:"opened,omitempty"`
 	// Newest is the latest time of a leaf.
 	Newest           time.Time `json:"newest"`
 	PicksBroken      bool      `json:"picks_broken"`

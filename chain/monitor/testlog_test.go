@@ -86,7 +86,7 @@ func leafOf(t *testing.T, kind string, values ...string) []byte {
 func gaps(t *testing.T, word string, n int) (list [][]byte) {
 	t.Helper()
 	for i := range n {
-		list = append(list, leafOf(t, tlog.KindGap, "2026-03-02", fmt.Sprintf("%s %d", word, i), "2026-03-02T22:00:00.000000Z"))
+		list = append(list, leafOf(t, tlog.KindMethod, "m", fmt.Sprintf("%s-%d", strings.ReplaceAll(word, " ", "-"), i), "tried", strings.Repeat("ab", 32), "n", "2026-03-02T22:00:00.000000Z"))
 	}
 	return list
 }

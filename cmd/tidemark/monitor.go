@@ -20,6 +20,7 @@ import (
 	"tidemark/chain/monitor"
 	"tidemark/chain/tlog"
 	"tidemark/chain/witness"
+	"tidemark/internal/calendar"
 	"tidemark/internal/config"
 	"tidemark/internal/ops"
 	"tidemark/internal/postgres"
@@ -115,6 +116,7 @@ func (p *program) newWatcher() (*watcher, error) {
 	for _, o := range logs {
 		l := o.Log
 		o.Policy, o.Dir, o.Now, o.Cadence = policy, dir, p.now, p.settings.MonitorCadence
+		o.TradingDays = tradingDays
 		// A server like ours publishes its record below its address. Its picks and forecasts must be in the log.
 		if base, ok := strings.CutSuffix(strings.TrimRight(l.URL, "/"), "/log"); ok {
 			o.Server, o.Audit = base, p.auditOf(base)
@@ -154,6 +156,21 @@ func logsOf(policy *tlog.Policy) (list []monitor.Options, err error) {
 		}
 	}
 	return list, nil
+}
+
+// tradingDays returns the trading days between two, which count.
+func tradingDays(from, to string) (days []string) {
+	first, err := time.Parse(time.DateOnly, from)
+	last, err2 := time.Parse(time.DateOnly, to)
+	if err != nil || err2 != nil {
+		return nil
+	}
+	for day := first; !day.After(last); day = day.AddDate(0, 0, 1) {
+		if calendar.IsTradingDay(day) {
+			days = append(days, day.Format(time.DateOnly))
+		}
+	}
+	return days
 }
 
 // auditOf compares the record of a server, its git ledger and its attestations with the log's picks.
@@ -269,6 +286,7 @@ var (
 		monitor.KindRecord:       {Name: "tidemark_monitor_record", Help: "Open findings of the monitor: the server's record, its git ledger or its attestations contradict the log's picks.", Labels: []string{"log"}},
 		monitor.KindStale:        {Name: "tidemark_monitor_stale", Help: "Open findings of the monitor: an older checkpoint is served than was seen before.", Labels: []string{"log"}},
 		monitor.KindUnavailable:  {Name: "tidemark_monitor_away", Help: "Open findings of the monitor: the log, a witness or the server cannot be asked.", Labels: []string{"log"}},
+		monitor.KindUnknown:      {Name: "tidemark_monitor_unknown", Help: "Open findings of the monitor: the log has new leaves of kinds that this program does not know.", Labels: []string{"log"}},
 		monitor.KindState:        {Name: "tidemark_monitor_state", Help: "Open findings of the monitor: the monitor's memory is young or was lost.", Labels: []string{"log"}},
 	}
 )

@@ -1,0 +1,202 @@
+package monitor
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"tidemark/chain"
+	"tidemark/chain/tlog"
+)
+
+func at(d time.Duration) string { return tlog.FormatTime(noon.Add(d)) }
+
+// gapOf is a gap of a day, which is known at a time.
+func gapOf(t *testing.T, day string, known time.Duration) []byte {
+	t.Helper()
+	return leafOf(t, tlog.KindGap, day, "no price", at(known))
+}
+
+func gradeOf(t *testing.T, seq, forecast int) []byte {
+	t.Helper()
+	return leafOf(t, tlog.KindGrade, fmt.Sprint(seq), fmt.Sprintf("s/f/%d", forecast), at(time.Hour), "1", "1", strings.Repeat("ab", 32), at(time.Hour))
+}
+
+func intervalOf(t *testing.T, value, lo, hi, level string) []byte {
+	t.Helper()
+	return leafOf(t, tlog.KindForecast, "1", "s/f/1", at(time.Hour), value, lo, hi, level, "m-1", strings.Repeat("ab", 32), at(-time.Minute))
+}
+
+func TestALeafThatBreaksARuleIsEvidence(t *testing.T) {
+	t.Parallel()
+	forecast := func(t *testing.T) []byte {
+		t.Helper()
+		return forecastLeaf(t, 1, noon.Add(-time.Minute), noon.Add(time.Hour))
+	}
+	for name, leaves := range map[string]func(t *testing.T) [][]byte{
+		"two grades of a forecast": func(t *testing.T) [][]byte {
+			t.Helper()
+			return [][]byte{forecast(t), gradeOf(t, 1, 1), gradeOf(t, 2, 1)}
+		},
+		"a grade of no forecast": func(t *testing.T) [][]byte { t.Helper(); return [][]byte{forecast(t), gradeOf(t, 1, 7)} },
+		"a forecast above its interval": func(t *testing.T) [][]byte {
+			t.Helper()
+			return [][]byte{intervalOf(t, "3", "1", "2", "0.8")}
+		},
+		"an interval that is turned": func(t *testing.T) [][]byte { t.Helper(); return [][]byte{intervalOf(t, "2", "3", "1", "0.8")} },
+		"a level above one":          func(t *testing.T) [][]byte { t.Helper(); return [][]byte{intervalOf(t, "2", "1", "3", "7")} },
+		"a time that falls": func(t *testing.T) [][]byte {
+			t.Helper()
+			return [][]byte{gapOf(t, "2026-03-03", 0), gapOf(t, "2026-03-02", -48*time.Hour)}
+		},
+		"a time to come": func(t *testing.T) [][]byte { t.Helper(); return [][]byte{gapOf(t, "2026-03-03", 300*24*time.Hour)} },
+		"two gaps of a day": func(t *testing.T) [][]byte {
+			t.Helper()
+			return [][]byte{gapOf(t, "2026-03-03", 0), gapOf(t, "2026-03-03", 0)}
+		},
+		"a gap of a day with a pick": func(t *testing.T) [][]byte {
+			t.Helper()
+			return [][]byte{newSealedDay(t).pick(), gapOf(t, "2026-03-04", 0)}
+		},
+		"a correction of no pick": func(t *testing.T) [][]byte {
+			t.Helper()
+			return [][]byte{leafOf(t, tlog.KindCorrection, "99", "x", "y", "2026-03-04", at(0))}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := newTestLog(t)
+			m := l.monitor(t.TempDir(), "two")
+			if kinds, all := found(t, m); len(kinds) > 0 {
+				t.Fatalf("before: %+v", all)
+			}
+			l.grow(leaves(t)...)
+			if kinds, all := found(t, m); !slices.Contains(kinds, KindRule) {
+				t.Errorf("it finds %v: %+v", kinds, all)
+			}
+		})
+	}
+}
+
+func TestWhatFollowsTheRulesIsNoFinding(t *testing.T) {
+	t.Parallel()
+	l := newTestLog(t)
+	dir := t.TempDir()
+	m := l.monitor(dir, "two")
+	found(t, m)
+	l.grow(forecastLeaf(t, 1, noon.Add(-time.Minute), noon.Add(time.Hour)), gapOf(t, "2026-03-03", 0))
+	if kinds, all := found(t, m); len(kinds) > 0 {
+		t.Errorf("%+v", all)
+	}
+	m = l.monitor(dir, "two") // a restart remembers which forecasts wait
+	l.pass(2 * time.Hour)
+	l.grow(gradeOf(t, 1, 1), leafOf(t, tlog.KindGap, "2026-03-02", "no price", at(-time.Hour)))
+	if kinds, all := found(t, m); len(kinds) > 0 {
+		t.Errorf("%+v", all)
+	}
+}
+
+func TestAGenesisThatLiesIsEvidence(t *testing.T) {
+	t.Parallel()
+	link, err := chain.Next(chain.Checkpoint{}, "AAPL", "243.85", "2026-02-20")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pick := leafOf(t, tlog.KindPick, "1", chain.Preimage(link), link.Hash, "2026-02-20T23:00:00.000000Z")
+	for name, c := range map[string]struct {
+		length, head, sealing string
+		want                  bool
+	}{
+		"the truth":           {"1", link.Hash, "2026-03-02", false},
+		"more picks":          {"85", strings.Repeat("ff", 32), "2026-03-02", true},
+		"another head":        {"1", strings.Repeat("ff", 32), "2026-03-02", true},
+		"a head of no chain":  {"0", strings.Repeat("ff", 32), "2026-03-02", true},
+		"seals in ten years":  {"1", link.Hash, "2036-03-02", true},
+		"no day of the seals": {"1", link.Hash, "none", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := newTestLog(t)
+			genesis := leafOf(t, tlog.KindGenesis, l.signer.Origin(), "live", c.length, c.head, "none", c.sealing, "2026-03-01T00:00:00.000000Z")
+			l.tree = (&testTree{root: tlog.EmptyRoot(), tiles: map[tlog.Tile][]byte{}}).grow(t, genesis, pick, gapOf(t, "2026-03-03", 0))
+			l.publish()
+			m := l.monitor(t.TempDir(), "two")
+			m.o.Server = ""
+			if kinds, all := found(t, m); slices.Contains(kinds, KindRule) != c.want {
+				t.Errorf("it finds %+v", all)
+			}
+		})
+	}
+}
+
+func TestADayWithoutPickOrGapAndAnUnknownLeafAreTold(t *testing.T) {
+	t.Parallel()
+	l, d := newTestLog(t), newSealedDay(t)
+	l.picks = `{"picks":[{"seq":1,"hash":"` + d.link.Hash + `"}]}`
+	m := l.monitor(t.TempDir(), "two")
+	m.o.TradingDays = func(from, to string) (days []string) {
+		for _, day := range []string{"2026-03-04", "2026-03-05", "2026-03-06", "2026-03-09"} {
+			if day >= from && day <= to {
+				days = append(days, day)
+			}
+		}
+		return days
+	}
+	found(t, m)
+	l.grow(d.pick())
+	l.pass(5 * 24 * time.Hour)
+	l.grow(gapOf(t, "2026-03-06", 3*24*time.Hour), []byte("hello"))
+	_, all := found(t, m)
+	var got []string
+	for _, f := range all {
+		got = append(got, strings.TrimSpace(f.Kind+" "+f.Subject))
+	}
+	if want := []string{"unknown", "missing day 2026-03-05"}; len(got) != 2 || !slices.Contains(got, want[0]) || !slices.Contains(got, want[1]) {
+		t.Errorf("it finds %q, want %q: %+v", got, want, all)
+	}
+}
+
+func TestASealThatNoQuorumHeldBeforeItsPickIsTold(t *testing.T) {
+	t.Parallel()
+	for name, held := range map[string]bool{"held in time": true, "made with its pick": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l, d := newTestLog(t), newSealedDay(t)
+			l.picks = `{"picks":[{"seq":1,"hash":"` + d.link.Hash + `"}]}`
+			m := l.monitor(t.TempDir(), "two")
+			found(t, m)
+			index := l.tree.size
+			sealed := l.tree.grow(t, d.seal())
+			l.pass(50 * time.Minute)
+			whole := sealed.grow(t, d.reveal(index), d.pick())
+			l.tree = whole
+			l.publish()
+			proven := sealed
+			if !held {
+				proven = whole
+			}
+			hashes, err := tlog.ProveInclusion(proven.size, proven.root, proven, index)
+			if err != nil {
+				t.Fatal(err)
+			}
+			proof := tlog.Proof{Index: index, Extra: d.seal(), Hashes: hashes, Note: l.cosigned(proven, l.now, l.witnesses...)}.Format()
+			l.lie = func(path string, _ []byte) (int, []byte) {
+				if path == fmt.Sprintf("/log/proof/%d.tlog-proof", index) {
+					return http.StatusOK, proof
+				}
+				return 0, nil
+			}
+			for range 2 {
+				kinds, all := found(t, m)
+				if slices.Contains(kinds, KindRule) == held {
+					t.Errorf("it finds %+v", all)
+				}
+				l.pass(time.Minute)
+				l.publish()
+			}
+		})
+	}
+}
