@@ -184,6 +184,20 @@ func (s *Server) limitHistory(w http.ResponseWriter, r *http.Request) error {
 	return s.limitedByAddress(w, r, "signals", s.billing.SignalsRate)
 }
 
+// logShare is how many times the requests for history are allowed for the files of the logs: each is one row, and a monitor reads all of them
+// twice.
+const logShare = 5
+
+// limitLog applies the rate limit of the logs' files, which leaves the one for history alone.
+func (s *Server) limitLog(w http.ResponseWriter, r *http.Request) error {
+	if s.billing == nil {
+		return nil
+	}
+	rate := s.billing.SignalsRate
+	rate.N *= logShare
+	return s.limitedByAddress(w, r, "log", rate)
+}
+
 // limited counts one request of a name against the limit of a door and reports the result in the header. The error is the problem of a
 // rejected request.
 func (s *Server) limited(w http.ResponseWriter, r *http.Request, door, name string, rate Rate) error {

@@ -73,7 +73,7 @@ func (s *Server) serveLog(w http.ResponseWriter, r *http.Request) error {
 	if rest, ok := strings.CutPrefix(path, sourcesPrefix); ok {
 		path, log = rest, postgres.LogSources
 	}
-	if err := s.limitHistory(w, r); err != nil {
+	if err := s.limitLog(w, r); err != nil {
 		return err
 	}
 	body, mediaType, cache, err := s.logFile(r.Context(), log, path)

@@ -16,8 +16,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/mod/sumdb/note"
-
 	"tidemark/chain"
 	"tidemark/chain/tlog"
 )
@@ -68,7 +66,7 @@ type Options struct {
 	Log    tlog.PolicyLog
 	Policy *tlog.Policy
 	// Keys are further keys of the log, which sign while its key changes.
-	Keys []note.Verifier
+	Keys []tlog.PolicyLog
 	// Dir is the folder of the monitor's memory.
 	Dir string
 	// Transport does the HTTP. Nil: http.DefaultTransport.
@@ -227,7 +225,7 @@ func (r *round) prove(kind, about, text string, parts ...[]byte) error {
 
 // open opens a checkpoint that any key of the log has signed.
 func (r *round) open(signed []byte, witnesses ...*tlog.Cosigner) (*tlog.Opened, error) {
-	return tlog.OpenAny(signed, append([]note.Verifier{r.o.Log}, r.o.Keys...), witnesses...)
+	return tlog.OpenAny(signed, append([]tlog.PolicyLog{r.o.Log}, r.o.Keys...), witnesses...)
 }
 
 // copied is the checkpoint that a witness holds.

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"tidemark/chain/tlog"
 )
@@ -38,9 +40,43 @@ func newClient(transport http.RoundTripper) *http.Client {
 	return &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
-// get reads a small response, which must be complete in time, so that a hanging server delays no others. An intermediary must not answer
-// for the server.
+// laterError reports that a server wants to be asked again after a pause.
+type laterError struct {
+	error
+
+	pause time.Duration
+}
+
+// maxPause is the longest pause of a server that is waited for, and maxPauses how often. A longer one ends the round, and the next begins there.
+const (
+	maxPause  = time.Minute
+	maxPauses = 5
+)
+
+// get reads a small response. A server that wants a pause gets it, within the time of the round's part.
 func (m *Monitor) get(ctx context.Context, url string, maxBytes int) ([]byte, error) {
+	for pauses := 0; ; pauses++ {
+		body, err := m.once(ctx, url, maxBytes)
+		later, ok := errors.AsType[laterError](err)
+		if !ok {
+			return body, err
+		}
+		if later.pause > maxPause || pauses == maxPauses {
+			return nil, unavailableError{later.error}
+		}
+		timer := time.NewTimer(later.pause)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return nil, unavailableError{context.Cause(ctx)}
+		case <-timer.C:
+		}
+	}
+}
+
+// once asks once. The response must be complete in time, so that a hanging server delays no others. An intermediary must not answer for the
+// server.
+func (m *Monitor) once(ctx context.Context, url string, maxBytes int) ([]byte, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, m.o.AnswerTimeout, fmt.Errorf("%s has not answered after %s", url, m.o.AnswerTimeout))
 	defer cancel()
 	body, err := m.read(ctx, url, maxBytes)
@@ -63,6 +99,11 @@ func (m *Monitor) read(ctx context.Context, url string, maxBytes int) ([]byte, e
 	defer func() { _ = resp.Body.Close() }()
 	if resp.StatusCode == http.StatusNotFound {
 		return nil, fmt.Errorf("%s: %w", url, errMissing)
+	}
+	if resp.StatusCode == http.StatusTooManyRequests || resp.StatusCode == http.StatusServiceUnavailable {
+		if seconds, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && seconds >= 0 {
+			return nil, laterError{fmt.Errorf("%s answers %s, and wants a pause of %d s", url, resp.Status, seconds), time.Duration(min(seconds, 1<<20)) * time.Second}
+		}
 	}
 	if resp.StatusCode != http.StatusOK {
 		return nil, unavailableError{fmt.Errorf("%s answers %s", url, resp.Status)}

@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/mod/sumdb/note"
-
 	"tidemark/chain/tlog"
 )
 
@@ -72,7 +70,7 @@ func TestALogWhoseKeyChangesIsFollowedByEitherKey(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.o.Keys = []note.Verifier{next}
+	m.o.Keys = []tlog.PolicyLog{{Verifier: next}}
 	for i, signer := range []*tlog.Signer{l.signer, other.signer, l.signer} {
 		l.signer = signer
 		l.grow(gaps(t, fmt.Sprint("of ", i), 5)...)

@@ -120,7 +120,7 @@ func Open(signed []byte, log note.Verifier, witnesses ...*Cosigner) (*Opened, er
 }
 
 // OpenAny is Open for a log that is known by several keys: one of them must have signed.
-func OpenAny(signed []byte, logs []note.Verifier, witnesses ...*Cosigner) (o *Opened, err error) {
+func OpenAny[V note.Verifier](signed []byte, logs []V, witnesses ...*Cosigner) (o *Opened, err error) {
 	err = errors.New("no key of the log is known")
 	for _, log := range logs {
 		if o, err = Open(signed, log, witnesses...); err == nil {

@@ -144,7 +144,7 @@ func logsOf(policy *tlog.Policy) (list []monitor.Options, err error) {
 		case l.URL != "" && list[i].Log.URL != "" && l.URL != list[i].Log.URL:
 			return nil, fmt.Errorf("the log %s has two addresses", l.Name())
 		default:
-			list[i].Keys = append(list[i].Keys, l.Verifier)
+			list[i].Keys = append(list[i].Keys, l)
 			if list[i].Log.URL == "" {
 				list[i].Log.URL = l.URL
 			}

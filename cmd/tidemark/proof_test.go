@@ -60,7 +60,7 @@ func newProofLog(t *testing.T, origin string, n int) *proofLog {
 	}
 	var hashes []tlog.Hash
 	for i := range n {
-		leaf, err := tlog.FormatLeaf(tlog.KindGap, "2026-03-02", fmt.Sprintf("reason %d", i), "2026-03-02T22:00:00.000000Z")
+		leaf, err := tlog.FormatLeaf(tlog.KindMethod, "m", fmt.Sprintf("v%d", i), "tried", strings.Repeat("ab", 32), fmt.Sprintf("reason %d", i), "2026-03-02T22:00:00.000000Z")
 		if err != nil {
 			t.Fatal(err)
 		}
