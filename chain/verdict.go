@@ -77,7 +77,7 @@ type Recomputed struct {
 	At func(length int64) (Checkpoint, bool)
 }
 
-// Ahead is how far the clock of a witness may be ahead of the reader's. A later time is no time: it makes nothing fresh.
+// Ahead is how far the clock of a witness may be ahead of the reader's. A later time does not count: it makes nothing fresh.
 const Ahead = 5 * time.Minute
 
 // Judgement is a verdict and what it rests on.
@@ -212,7 +212,7 @@ func isFresh(at, now time.Time) bool {
 	return !at.Before(now.Add(-FreshFor)) && !at.After(now.Add(Ahead))
 }
 
-// party is who stands behind a holding: the account that attested, or else the witness itself.
+// party names the source of a holding: the account that attested, or else the witness.
 func (h Holding) party() string {
 	if h.Attester != "" {
 		return strings.ToLower(h.Attester)

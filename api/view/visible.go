@@ -5,7 +5,8 @@ import "tidemark/picks"
 // PublicPicks is how many of the latest picks are public with their results, on the pages and through MCP.
 const PublicPicks = 5
 
-// Visitor is what a page depends on beside its address. The zero value is a visitor without a key who prefers English.
+// Visitor holds the facts about a reader that a page depends on, besides its address. The zero value is a visitor without a key who prefers
+// English.
 type Visitor struct {
 	// Lang is the language that the visitor prefers. It counts if the address names none.
 	Lang picks.Lang

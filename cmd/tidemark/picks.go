@@ -40,7 +40,7 @@ type picksCommand struct {
 
 	List     picksList     `cmd:"" default:"withargs" help:"Print the picks with their returns."`
 	Explain  picksExplain  `cmd:"" help:"Print how a company was scored for a day: every number, and the filing it is from."`
-	Backtest picksBacktest `cmd:"" help:"Run the method on the stored history, and tell whether its scores say anything about later returns."`
+	Backtest picksBacktest `cmd:"" help:"Run the method on the stored history, and report whether its scores say anything about later returns."`
 	Publish  picksPublish  `cmd:"" help:"Choose today's pick: the day's job takes it in the place of the method's."`
 	Withdraw picksWithdraw `cmd:"" help:"Take a choice back that the day's job has not taken yet."`
 	Correct  picksCorrect  `cmd:"" help:"Correct an announced pick. The pick stays, and the correction is listed with it."`

@@ -73,8 +73,8 @@ func rehash(picks []link) {
 	}
 }
 
-// spoil changes a member of a pick without new hashes.
-func (m maker) spoil(picks []link) {
+// falsify changes a member of a pick without new hashes.
+func (m maker) falsify(picks []link) {
 	p := &picks[m.IntN(len(picks))]
 	switch m.IntN(6) {
 	case 0:
@@ -137,7 +137,7 @@ func (m maker) testCase(i int) testCase {
 		rehash(picks)
 	}
 	if len(picks) > 0 && m.rarely() {
-		m.spoil(picks)
+		m.falsify(picks)
 	}
 	if len(picks) > 1 && m.rarely() {
 		slices.Reverse(picks)

@@ -37,7 +37,7 @@ type books struct {
 	quarters []Quarter
 }
 
-// marginTilt is by how many standard deviations the logarithm of a company's net margin differs from that of its business.
+// marginTilt is by how many standard deviations the logarithm of a company's net margin differs from the margin of its business.
 func marginTilt(w World, c *Company) float64 { return w.Noise(tiltName(c)).Normal(FirstDay) }
 
 func tiltName(c *Company) string { return "books " + c.tickers[0] + " tilt" }

@@ -19,7 +19,7 @@ const (
 	Unreported Books = "unreported"
 )
 
-// Prices is what the prices of the market's shares follow.
+// Prices names the rule that the prices of the market's shares follow.
 type Prices string
 
 // The kinds of prices.
@@ -28,14 +28,14 @@ const (
 	Drawn Prices = "drawn"
 	// Fair prices are walks without memory: every share is expected to gain as much, and no figure says which gains more.
 	Fair Prices = "fair"
-	// Planted prices are fair but for one effect: a company whose margin is above that of its business gains more and grows faster, for good.
+	// Planted prices are fair but for one effect: a company with a higher margin than its business gains more and grows faster, for good.
 	Planted Prices = "planted"
 )
 
 const (
 	// fairGrowth is the expected growth of fair prices in a year.
 	fairGrowth = 0.05
-	// plantedGrowth is what a margin that is one standard deviation above its business adds to it, and to the growth of the sales.
+	// plantedGrowth is added to it, and to the growth of the sales, for a margin one standard deviation above its business.
 	plantedGrowth = 0.20
 )
 

@@ -25,7 +25,7 @@ type World struct {
 	// Companies is the number of companies in the market. If it is less than the number of predefined companies (some 65), as zero is,
 	// the market has exactly the predefined ones. Further ones are made after their example.
 	Companies int
-	// Prices is what the prices of shares follow. Empty is Drawn.
+	// Prices names the rule that the prices of shares follow. Empty is Drawn.
 	Prices Prices
 	// Revised is an instant. Of what is two weeks older, the newest figures are others than they were drawn, a little lower. Zero: none are.
 	Revised time.Time
