@@ -149,7 +149,7 @@ func (r *rendered) find(address string, lang picks.Lang, sees string) *view.Page
 }
 
 // parameters are the query parameters that pages read. Other parameters, as in links from other sites, do not change the page.
-var parameters = []string{"as_of", "cursor", "first", "from", "lag", "lang", "min_severity", "range", "second", "status", "to"}
+var parameters = []string{"as_of", "code", "cursor", "first", "from", "lag", "lang", "min_severity", "range", "second", "status", "to"}
 
 // maxRendered bounds the cached pages of a state. Beyond that, pages are rendered for each request.
 const maxRendered = 512

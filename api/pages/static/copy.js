@@ -21,7 +21,7 @@ if (navigator.clipboard) {
     pre.replaceWith(box);
     box.append(pre, button(() => pre.innerText.trim()));
   }
-  for (const hash of document.querySelectorAll(".hash:not(td)")) {
+  for (const hash of document.querySelectorAll(".hash:not(td, table .hash)")) {
     if (!hash.id && hash.textContent.endsWith("…")) continue; // only its beginning is shown
     const text = document.createElement("span");
     text.append(...hash.childNodes);

@@ -534,6 +534,60 @@ test("the severity of events is a filter", async () => {
   });
 });
 
+test("a hash in a table has room on a telephone", async () => {
+  await visit(`/evidence/${signals[0]}/latest`, { viewport: { width: 390, height: 844 } }, async (page) => {
+    const widths = await page.locator("th .hash").evaluateAll((list) => list.map((e) => e.getBoundingClientRect().width));
+    assert.ok(widths.length > 0 && Math.min(...widths) >= 100, widths.join());
+  });
+});
+
+test("the documents have contents, code in five languages with this server's answers, and a button that tries each example", async () => {
+  await visit("/docs", { javaScriptEnabled: false }, async (page) => {
+    for (const link of await page.getByRole("navigation", { name: "Contents" }).getByRole("link").all()) {
+      assert.equal(await page.locator(await link.getAttribute("href")).count(), 1, await link.innerText());
+    }
+    for (const [name, sign] of [["Python", "import json, urllib.request"], ["Go", "package main"], ["TypeScript", "const answer = await fetch("], ["R", "library(jsonlite)"], ["curl", "curl '"]]) {
+      await page.getByRole("navigation", { name: "Language of the examples" }).getByRole("link", { name, exact: true }).click();
+      await page.waitForURL(name === "curl" ? /docs$/ : new RegExp(`code=${name.toLowerCase()}`));
+      assert.ok((await page.locator("pre.code").first().innerText()).startsWith(sign), name);
+    }
+    assert.ok(await page.locator("pre.answer:not(.tried)").count() >= 5, "the answers stand on the page");
+    assert.match(await page.locator("pre.answer").first().innerText(), /"observed_at"|"id"/);
+  });
+  const { data: { api_key: key } } = await json("/api/v1/auth/register", { name: "docs" });
+  await visit("/docs", {}, async (page) => {
+    const tries = page.locator("form.try");
+    assert.ok(await tries.count() >= 5);
+    for (let i = 0; i < await tries.count(); i++) {
+      const form = tries.nth(i);
+      if (await form.getByLabel("API key").count()) await form.getByLabel("API key").fill(key);
+      await form.getByRole("button", { name: "Try it" }).click();
+      const shown = page.locator(`#${await form.getAttribute("data-output")}`);
+      await page.waitForFunction((e) => e.textContent !== "", await shown.elementHandle());
+      assert.match(await shown.innerText(), /^200 .*\d+ ms/, await form.getAttribute("data-address"));
+    }
+  });
+});
+
+test("every page keeps its budget: 40 KB before the data of plots, and nothing from elsewhere", async () => {
+  const { gzipSync } = await import("node:zlib");
+  for (const path of everyPage) {
+    await visit(path, { expected: /.*/ }, async (page) => {
+      const own = new URL(base).origin;
+      const loaded = await page.evaluate(() => performance.getEntriesByType("resource").map((e) => e.name));
+      const away = loaded.filter((url) => new URL(url).origin !== own && !/^data:/.test(url) && path !== "/verify");
+      assert.deepEqual(away, [], path);
+      const files = [path, ...loaded.filter((url) => new URL(url).pathname.startsWith("/static/"))];
+      let bytes = 0;
+      for (const url of files) {
+        const body = await (await fetch(new URL(url, base))).text();
+        bytes += gzipSync(body).length;
+      }
+      assert.ok(bytes <= 40_960, `${path} weighs ${bytes} bytes`);
+    });
+  }
+});
+
 // A whole SHA-256 is wider than a telephone: its table is moved with a finger.
 test("no table is cut off on a telephone or a tablet, and no page is wider than the screen", async () => {
   // The longest names decide, so every pick is looked at.

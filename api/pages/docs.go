@@ -1,0 +1,193 @@
+package pages
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"tidemark/api/view"
+	"tidemark/internal/locale/languages"
+	"tidemark/picks"
+)
+
+// docsBody is the content of the documentation.
+type docsBody struct {
+	PublicURL string
+	// Info is nil without a Picks API.
+	Info     *view.Info
+	Prices   []price
+	Signals  []*view.Signal
+	Problems []view.ProblemKind
+	// Record, Described and Agents report whether the record, the descriptions for programs and the MCP server exist.
+	Record, Described, Agents bool
+	// Languages are the names of the languages of the texts.
+	Languages string
+	// Tabs are the languages of the examples. Code is the chosen one.
+	Tabs []choice
+	Code string
+	// Examples are keyed by the sections of the page.
+	Examples map[string][]example
+}
+
+// price is the price of one endpoint in US dollars.
+type price struct{ Path, USD string }
+
+// example is a request with its code and the answer of this server.
+type example struct {
+	// ID is unique on the page. Title says what is asked.
+	ID, Title string
+	// Path is the address without the server's name. Keyed reports that it needs a key. Text reports that the answer is not JSON.
+	Path        string
+	Keyed, Text bool
+	// Code asks for it. Answer is the beginning of the answer now, empty if there is none.
+	Code, Answer string
+}
+
+// docs explains how programs use the service. Each example has the code of one language and the answer of this server.
+func (p *Pages) docs(ctx context.Context, r request) (*view.Document, error) {
+	if r.signals == nil || len(r.signals.Signals) == 0 {
+		return nil, nil
+	}
+	var names []string
+	for _, c := range codes {
+		names = append(names, c.id)
+	}
+	code, err := r.one("code", names[0], names...)
+	if err != nil {
+		return nil, err
+	}
+	body := docsBody{
+		PublicURL: p.o.PublicURL, Signals: r.signals.Signals, Problems: view.ProblemKinds(), Record: r.record != nil, Described: p.o.Described, Agents: p.o.Agents,
+		Languages: languages.Named("and"), Code: code,
+	}
+	for _, c := range codes {
+		address := r.path + "?code=" + c.id
+		if c.id == names[0] {
+			address = r.path
+		}
+		body.Tabs = append(body.Tabs, choice{Name: c.name, Address: address, Chosen: c.id == code})
+	}
+	if r.published != nil {
+		if body.Info, _, err = data[view.Info](r.published.Info(nil)); err != nil {
+			return nil, err
+		}
+		for _, path := range slices.Sorted(maps.Keys(body.Info.Prices)) {
+			body.Prices = append(body.Prices, price{path, body.Info.Prices[path]})
+		}
+	}
+	if body.Examples, err = p.examples(ctx, r, code); err != nil {
+		return nil, err
+	}
+	l := p.layout(r.site, r.path)
+	l.Title = "Documentation" + suffix
+	l.Description = "How programs use Tidemark: signals without a key, picks with one or paid by request, formats, errors and limits."
+	l.Scripts = []string{p.staticAddress("docs.js")}
+	l.Body = body
+	return p.document("docs", l, time.Time{}), nil
+}
+
+// examples returns the examples of the page with the answers of now. What the database would have to answer while it is unavailable has no
+// answer.
+func (p *Pages) examples(ctx context.Context, r request, code string) (map[string][]example, error) {
+	s := r.signals.Signals[0]
+	for _, other := range r.signals.Signals {
+		if other.Definition.Frequency != "monthly" {
+			s = other
+			break
+		}
+	}
+	id := s.Definition.ID
+	list := map[string][]example{}
+	add := func(section string, e example, answer []byte) {
+		e.Code = codeOf(code, p.o.PublicURL, e)
+		e.Answer = excerpt(answer, e.Text)
+		list[section] = append(list[section], e)
+	}
+	encoded := func(v any, err error) ([]byte, error) {
+		if err != nil {
+			if view.Unavailable(err) {
+				err = nil
+			}
+			return nil, err
+		}
+		return view.Encode(v)
+	}
+	add("signals", example{ID: "get-signal", Title: "The newest value of a signal", Path: "/api/signals/" + id}, s.JSON.Identity.Body)
+	if newest := s.History.Last(); !newest.IsZero() {
+		from := newest.AddDate(0, 0, -28).Format(time.DateOnly)
+		listing, err := p.o.View.History(ctx, s, view.ListingRequest{Format: view.FormatCSV, From: newest.AddDate(0, 0, -28).Truncate(24 * time.Hour)})
+		if err != nil {
+			return nil, err
+		}
+		var text bytes.Buffer
+		if err := listing.Write(ctx, &text, 0); err != nil {
+			return nil, fmt.Errorf("write a history: %w", err)
+		}
+		add("signals", example{ID: "get-history", Title: "Its history as a table", Path: "/api/signals/" + id + "/history?format=csv&from=" + from, Text: true}, text.Bytes())
+	}
+	then := p.o.View.Now().UTC().AddDate(0, 0, -7).Truncate(24 * time.Hour)
+	past, err := p.o.View.SnapshotAsOf(ctx, s, endOf(then))
+	answer, err := encoded(past, err)
+	if err != nil {
+		return nil, err
+	}
+	if past != nil {
+		add("signals", example{ID: "get-as-of", Title: "What was known a week ago", Path: "/api/signals/" + id + "?as_of=" + then.Format(time.DateOnly)}, answer)
+	}
+	if answer, err = encoded(p.o.View.Calendar(ctx, r.signals)); err != nil {
+		return nil, err
+	}
+	add("changes", example{ID: "get-calendar", Title: "The next releases", Path: "/api/calendar"}, answer)
+	if r.published != nil {
+		doc, err := r.published.LatestPick(picks.English)
+		if err != nil {
+			return nil, err
+		}
+		if doc != nil {
+			add("keys", example{ID: "get-pick", Title: "The latest pick", Path: "/api/v1/picks/latest", Keyed: true}, doc.Identity.Body)
+		}
+	}
+	if r.record != nil {
+		var text bytes.Buffer
+		if err := r.record.Page(1, 2, view.FormatJSON).Write(ctx, &text, 0); err != nil {
+			return nil, fmt.Errorf("write the record: %w", err)
+		}
+		add("record", example{ID: "get-record", Title: "The first two links of the chain", Path: "/api/v1/verify/picks?limit=2"}, text.Bytes())
+	}
+	return list, nil
+}
+
+// excerptLines and excerptWidth bound the shown beginning of an answer.
+const excerptLines, excerptWidth = 16, 120
+
+// excerpt returns the beginning of an answer, one member a line.
+func excerpt(answer []byte, text bool) string {
+	if len(answer) == 0 {
+		return ""
+	}
+	if !text {
+		var indented bytes.Buffer
+		if err := json.Indent(&indented, answer, "", "  "); err != nil {
+			return ""
+		}
+		answer = indented.Bytes()
+	}
+	lines := strings.Split(strings.TrimRight(string(answer), "\r\n"), "\n")
+	more := len(lines) > excerptLines
+	lines = lines[:min(len(lines), excerptLines)]
+	for i, line := range lines {
+		if letters := []rune(strings.TrimRight(line, "\r")); len(letters) > excerptWidth {
+			line = string(letters[:excerptWidth]) + "…"
+		}
+		lines[i] = strings.TrimRight(line, "\r")
+	}
+	if more {
+		lines = append(lines, "…")
+	}
+	return strings.Join(lines, "\n")
+}
