@@ -62,7 +62,7 @@ func recompute(ctx context.Context, m *meter) error {
 		}
 	}
 	compute := func(d signals.Definition, in series.Set) { d.Compute(in, at) }
-	backtest := func(d signals.Definition, in series.Set) { d.RunBacktest(in, at, time.Time{}) }
+	backtest := func(d signals.Definition, in series.Set) { d.RunBacktest(in, at, signals.Arrivals{}) }
 	for _, c := range []struct {
 		what string
 		f    func(signals.Definition, series.Set)
@@ -103,7 +103,7 @@ func onAllCores(ctx context.Context, m *meter, in series.Set, at time.Time) erro
 				group, _ := errgroup.WithContext(ctx)
 				group.SetLimit(goroutines)
 				for _, d := range signals.All() {
-					group.Go(func() error { d.RunBacktest(in, at, time.Time{}); return nil })
+					group.Go(func() error { d.RunBacktest(in, at, signals.Arrivals{}); return nil })
 					group.Go(func() error { d.Compute(in, at); return nil })
 				}
 				return group.Wait()
@@ -292,7 +292,7 @@ func (p *python) compare(m *meter, in series.Set, at time.Time, target float64) 
 		var result signals.BacktestResult
 		c, e, err := m.turns(
 			func() (time.Duration, error) {
-				return m.once(func() error { result = d.RunBacktest(in, at, time.Time{}); return nil })
+				return m.once(func() error { result = d.RunBacktest(in, at, signals.Arrivals{}); return nil })
 			},
 			func() (time.Duration, error) { return p.ask("backtest " + id) },
 		)

@@ -25,7 +25,7 @@ func TestThePeersComputeTheSameColumns(t *testing.T) {
 				d, _ := signals.ByID(id)
 				for what, columns := range map[string][][]float64{
 					id:               trackColumns(d.Compute(in, at)),
-					"backtest " + id: resultColumns(d.RunBacktest(in, at, time.Time{})),
+					"backtest " + id: resultColumns(d.RunBacktest(in, at, signals.Arrivals{})),
 				} {
 					if _, err := p.ask(what); err != nil {
 						t.Fatal(err)

@@ -125,7 +125,8 @@ func winner(e Edge, rule float64) string {
 const BacktestMethod = "walk forward: each value is used from the instant at which it and all values before it were known, against outcomes that " +
 	"begin later; predictor and sign are declared, nothing is fitted; rank correlation with Newey-West standard errors over 1.3 times the " +
 	"root of the number of cases, at least twice the overlap of the outcomes; p-value: the larger of theirs and of the share of circular " +
-	"shifts of the outcomes that relate as much to the forecasts; out of sample: the newer half"
+	"shifts of the outcomes that relate as much to the forecasts, which is never below 1 over one more than the number of possible shifts; " +
+	"out of sample: the newer half"
 
 // BacktestInputs are all series that a backtest of the signal reads.
 func (d Definition) BacktestInputs() []series.ID {
@@ -134,14 +135,11 @@ func (d Definition) BacktestInputs() []series.ID {
 
 // RunBacktest tests the signal against its target as of an instant. in holds BacktestInputs, and ideally the first vintage of each
 // observation, because readers had that one. A value is used only from its vintage on. Newer vintages are therefore safe too, but leave
-// fewer cases. The arrival of some values of Revised may not have been observed: the newest of these has the vintage assumed. The zero time
-// means that all arrivals were observed. RunBacktest is pure, and costs O(n log n).
-func (d Definition) RunBacktest(in series.Set, at, assumed time.Time) BacktestResult {
-	arrived := series.Set{}
-	for _, id := range d.BacktestInputs() {
-		arrived[id] = inOrder(in[id])
-	}
-	read := asKnown(d.Compute(arrived, at))
+// fewer cases. RunBacktest is pure, and costs O(n log n) for each time at which old values changed.
+func (d Definition) RunBacktest(in series.Set, at time.Time, a Arrivals) BacktestResult {
+	arrived := d.arrived(in)
+	firsts := asKnown(d.Compute(arrived, at))
+	read := d.reread(firsts, in, at, a)
 	cases := slices.DeleteFunc(d.Backtest.Cases(read, arrived), func(c Case) bool {
 		return math.IsNaN(known(c.Predicted)) || math.IsNaN(known(c.Happened))
 	})
@@ -149,17 +147,15 @@ func (d Definition) RunBacktest(in series.Set, at, assumed time.Time) BacktestRe
 		At: at, Edge: edge(cases), HitRatePct: hitRate(cases), OutOfSample: edge(cases[len(cases)/2:]), NaiveRankIC: naiveRankIC(cases),
 		Trials: len(All()),
 		LookAheadSafe: !slices.ContainsFunc(cases, func(c Case) bool {
-			return c.Start.Before(c.Known) || c.End.Before(c.Start) || !c.Known.After(assumed)
+			return c.Start.Before(c.Known) || c.End.Before(c.Start) || !c.Known.After(a.RecordedFrom)
 		}),
+		RecordedFrom: a.RecordedFrom,
 	}
 	first := len(cases)
-	if i := slices.IndexFunc(cases, func(c Case) bool { return c.Known.After(assumed) }); i >= 0 {
+	if i := slices.IndexFunc(cases, func(c Case) bool { return c.Known.After(a.RecordedFrom) }); i >= 0 {
 		first = i
 	}
 	r.Assumed, r.Recorded = edge(cases[:first]), edge(cases[first:])
-	if !assumed.IsZero() {
-		r.RecordedFrom = assumed
-	}
 	r.P = max(r.P, shiftP(cases, r.Edge)) // an unknown one makes it unknown
 	r.AdjustedP = min(1, r.P*float64(r.Trials))
 	r.BestRule, r.BestRuleIC = d.Backtest.Naive, r.NaiveRankIC
@@ -175,32 +171,7 @@ func (d Definition) RunBacktest(in series.Set, at, assumed time.Time) BacktestRe
 		r.Examples = slices.CompactFunc([]Case{cases[0], cases[n/2], cases[n-1]}, func(a, b Case) bool { return a.Start.Equal(b.Start) })
 	}
 	if d.Backtest.Skill != nil {
-		r.Skill = d.Backtest.Skill(read, arrived)
+		r.Skill = d.Backtest.Skill(firsts, arrived)
 	}
 	return r
-}
-
-// LooksAhead reports whether an estimate changes with data that became known only after it. It computes the signal again at a quarter, half
-// and three quarters of its history, from the data known by then. It takes the arguments of RunBacktest.
-func (d Definition) LooksAhead(in series.Set, at time.Time) bool {
-	arrived := series.Set{}
-	for _, id := range d.Inputs {
-		arrived[id] = inOrder(in[id])
-	}
-	read := asKnown(d.Compute(arrived, at))
-	for _, part := range []int{1, 2, 3} {
-		if len(read) == 0 {
-			return false
-		}
-		then := read[len(read)*part/4]
-		known := series.Set{}
-		for id, points := range arrived {
-			known[id] = slices.DeleteFunc(slices.Clone(points), func(p series.Point) bool { return p.VintageAt.After(then.KnownAt) })
-		}
-		again := asKnown(d.Compute(known, then.KnownAt))
-		if len(again) == 0 || !again[len(again)-1].same(then) {
-			return true
-		}
-	}
-	return false
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -18,11 +17,11 @@ func TestABacktestIsAPureFunctionToTheBit(t *testing.T) {
 	perDefinition(t, func(t *testing.T, d signals.Definition) {
 		set := madeUp(d, 2*history, 11)
 		before := clone(set)
-		first := d.RunBacktest(set, end, time.Time{})
+		first := d.RunBacktest(set, end, signals.Arrivals{})
 		if diff := cmp.Diff(before, set, sameBits); diff != "" {
 			t.Fatalf("the input was changed (-before +after):\n%s", diff)
 		}
-		if diff := cmp.Diff(first, d.RunBacktest(clone(set), end, time.Time{}), sameBits); diff != "" {
+		if diff := cmp.Diff(first, d.RunBacktest(clone(set), end, signals.Arrivals{}), sameBits); diff != "" {
 			t.Errorf("the same input gave another result (-first +second):\n%s", diff)
 		}
 		if first.N < 30 || math.IsNaN(first.RankIC) || math.IsNaN(first.OutOfSample.Lo) || math.IsNaN(first.NaiveRankIC) ||
@@ -68,7 +67,7 @@ func TestMadeUpPricesAreNotForetold(t *testing.T) {
 		d, _ := signals.ByID(id)
 		edges := 0
 		for seed := range uint64(12) {
-			if d.RunBacktest(madeUp(d, 2*history, 100+seed), end, time.Time{}).Clear() {
+			if d.RunBacktest(madeUp(d, 2*history, 100+seed), end, signals.Arrivals{}).Clear() {
 				edges++
 			}
 		}
@@ -90,7 +89,7 @@ func TestABacktestOfAbsurdInputHoldsNoInfinity(t *testing.T) {
 			perDefinition(t, func(t *testing.T, d signals.Definition) {
 				set := madeUp(d, history, 15)
 				every(replace)(set)
-				r := d.RunBacktest(set, end, time.Time{})
+				r := d.RunBacktest(set, end, signals.Arrivals{})
 				for _, x := range []float64{
 					r.RankIC, r.Lo, r.Hi, r.T, r.P, r.AdjustedP, r.HitRatePct, r.NaiveRankIC, r.OutOfSample.RankIC, r.OutOfSample.T,
 				} {
@@ -118,7 +117,7 @@ func BenchmarkBacktest(b *testing.B) {
 			b.Run(fmt.Sprintf("%s/years=%d", d.ID, years), func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
-					d.RunBacktest(set, end, time.Time{})
+					d.RunBacktest(set, end, signals.Arrivals{})
 				}
 			})
 		}

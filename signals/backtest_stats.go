@@ -45,18 +45,19 @@ func edge(cases []Case) Edge {
 	return e
 }
 
-// minShifts and maxShifts are how many shifts make the p-value of a shift test. Fewer could not tell a small one.
-const minShifts, maxShifts = 99, 999
+// maxShifts is how many shifts make the p-value of a shift test where more are possible.
+const maxShifts = 999
 
 // shiftP is the share of circular shifts of the outcomes that relate to the forecasts at least as much as the outcomes themselves do, itself
 // included. A shift keeps how each of the two persists and breaks what relates them, so it needs no model of the dependence. Shifts by at most
-// the edge's lags are left out, because there some of the relation is left. It is zero where there are too few shifts. It costs O(n).
+// the edge's lags are left out, because there some of the relation is left. Few shifts cannot show a small p-value: it is at least 1 over their
+// number and 1. It is unknown where no shift is left. It costs O(n).
 func shiftP(cases []Case, e Edge) float64 {
 	n := len(cases)
 	first, last := e.Lags+1, n-e.Lags-1
 	count := min(maxShifts, last-first+1)
-	if math.IsNaN(e.RankIC) || count < minShifts {
-		return 0
+	if math.IsNaN(e.RankIC) || count < 1 {
+		return math.NaN()
 	}
 	x := ranks(cases, func(c Case) float64 { return c.Predicted })
 	y := ranks(cases, func(c Case) float64 { return c.Happened })

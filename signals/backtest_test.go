@@ -68,14 +68,14 @@ func TestAPlantedLookAheadScoresChanceAndOnlyWithoutItsVintagesPerfection(t *tes
 	for seed := range uint64(seeds) {
 		target := randomWalk(seed, 1000)
 		future := func(i int) float64 { return target[i+20].Value - target[i].Value }
-		honest := logExporter().RunBacktest(series.Set{toldSeries: tell(target, 20, future), targetSeries: target}, backtestEnd, time.Time{})
+		honest := logExporter().RunBacktest(series.Set{toldSeries: tell(target, 20, future), targetSeries: target}, backtestEnd, Arrivals{})
 		if honest.N < 900 || math.Abs(honest.RankIC) > 0.5 || !honest.LookAheadSafe {
 			t.Errorf("seed %d: with its vintages %d cases score %v, want chance", seed, honest.N, honest.RankIC)
 		}
 		if honest.Clear() {
 			found++
 		}
-		cheating := logExporter().RunBacktest(series.Set{toldSeries: tell(target, 0, future), targetSeries: target}, backtestEnd, time.Time{})
+		cheating := logExporter().RunBacktest(series.Set{toldSeries: tell(target, 0, future), targetSeries: target}, backtestEnd, Arrivals{})
 		if cheating.RankIC < 0.999 || cheating.HitRatePct < 99.9 {
 			t.Errorf("seed %d: without its vintages it scores %v, hits %v %%, want perfection", seed, cheating.RankIC, cheating.HitRatePct)
 		}
@@ -91,7 +91,7 @@ func TestLookAheadSafeIsFalseForCasesOfWhichTheFirstValueIsNotKnown(t *testing.T
 	told := tell(target, 1, func(i int) float64 { return float64(i%11) - 5 })
 	set := series.Set{toldSeries: told, targetSeries: target}
 	assumed := told[399].VintageAt
-	r := logExporter().RunBacktest(set, backtestEnd, assumed)
+	r := logExporter().RunBacktest(set, backtestEnd, Arrivals{RecordedFrom: assumed})
 	if r.LookAheadSafe || !r.RecordedFrom.Equal(assumed) {
 		t.Errorf("safe %t, recorded from %s, want values up to %s to be in doubt", r.LookAheadSafe, r.RecordedFrom, assumed)
 	}
@@ -99,11 +99,11 @@ func TestLookAheadSafeIsFalseForCasesOfWhichTheFirstValueIsNotKnown(t *testing.T
 		t.Errorf("%d cases before and %d since of %d, want 400 before", r.Assumed.N, r.Recorded.N, r.N)
 	}
 	// Each of the two parts equals its separate backtest.
-	late := logExporter().RunBacktest(series.Set{toldSeries: told[400:], targetSeries: target}, backtestEnd, time.Time{})
+	late := logExporter().RunBacktest(series.Set{toldSeries: told[400:], targetSeries: target}, backtestEnd, Arrivals{})
 	if d := cmp.Diff(late.Edge, r.Recorded, equalNaNs); d != "" || !late.LookAheadSafe {
 		t.Errorf("the newer part (-alone +part), alone safe %t:\n%s", late.LookAheadSafe, d)
 	}
-	if r := logExporter().RunBacktest(set, backtestEnd, told[0].VintageAt.Add(-time.Hour)); !r.LookAheadSafe || r.Assumed.N != 0 {
+	if r := logExporter().RunBacktest(set, backtestEnd, Arrivals{RecordedFrom: told[0].VintageAt.Add(-time.Hour)}); !r.LookAheadSafe || r.Assumed.N != 0 {
 		t.Errorf("no case rests on an assumed value, and yet safe is %t with %d cases before", r.LookAheadSafe, r.Assumed.N)
 	}
 }
@@ -149,6 +149,102 @@ func TestAnEstimateThatKnowsWhatCameLaterIsFound(t *testing.T) {
 	}
 }
 
+func TestALookAheadThatIsPlantedOnSomeDaysOrInTheCasesIsFound(t *testing.T) {
+	t.Parallel()
+	target := randomWalk(4, 2400)
+	set := series.Set{targetSeries: target}
+	noise := rand.New(rand.NewPCG(4, 62))
+	own := make([]float64, len(target))
+	for i := range own {
+		own[i] = noise.NormFloat64()
+	}
+	// The value of some days is the outcome that the backtest holds it against.
+	peeking := func(peek func(i int) bool) Definition {
+		return Definition{
+			ID: "peeker", Inputs: []series.ID{targetSeries},
+			Compute: func(in series.Set, _ time.Time) Track {
+				points := in[targetSeries]
+				track := make(Track, len(points))
+				for i, p := range points {
+					v := own[i]
+					if peek(i) && i+21 < len(points) {
+						v = points[i+21].Value - points[i+1].Value
+					}
+					track[i] = Estimate{ObservedAt: p.ObservedAt, KnownAt: p.VintageAt, Value: v, Scale: 1, N: 1}
+				}
+				return track
+			},
+			Backtest: Backtest{Cases: forwardChanges(pointsOf(targetSeries), 20, 1)},
+		}
+	}
+	never := func(int) bool { return false }
+	withCases := func(change func(cases []Case)) Definition {
+		d := peeking(never)
+		honest := d.Backtest.Cases
+		d.Backtest.Cases = func(read Track, in series.Set) []Case {
+			cases := honest(read, in)
+			change(cases)
+			return cases
+		}
+		return d
+	}
+	early := peeking(never)
+	honest := early.Compute
+	early.Compute = func(in series.Set, at time.Time) Track {
+		track := honest(in, at)
+		for i := range track {
+			track[i].Value = in[targetSeries][i].Value
+			track[i].KnownAt = track[i].ObservedAt.AddDate(0, 0, -5)
+		}
+		return track
+	}
+	for name, d := range map[string]Definition{
+		"on every day":                  peeking(func(int) bool { return true }),
+		"on every third day":            peeking(func(i int) bool { return i%3 == 1 }),
+		"on nine of ten days":           peeking(func(i int) bool { return i%10 != 0 }),
+		"on one day of ten":             peeking(func(i int) bool { return i%10 == 0 }),
+		"in the forecast of the cases":  withCases(func(cases []Case) { each(cases, func(c *Case) { c.Predicted += c.Happened }) }),
+		"in the naive forecast":         withCases(func(cases []Case) { each(cases, func(c *Case) { c.Naive = c.Happened }) }),
+		"known before it was published": early,
+	} {
+		for day := range 5 {
+			if !d.LooksAhead(set, backtestEnd.AddDate(0, 0, day)) {
+				t.Errorf("a look-ahead %s is not found on day %d", name, day)
+			}
+		}
+	}
+	for day := range 20 {
+		if peeking(never).LooksAhead(set, backtestEnd.AddDate(0, 0, day)) {
+			t.Errorf("an honest signal is said to look ahead on day %d", day)
+		}
+	}
+}
+
+func each(cases []Case, change func(*Case)) {
+	for i := range cases {
+		change(&cases[i])
+	}
+}
+
+func TestAFewShiftsCannotMakeASmallPValue(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{12, 40, 46, 98} {
+		cases := make([]Case, n)
+		for i := range cases { // foretold to perfection
+			day := date("2020-01-01").AddDate(0, i, 0)
+			x := math.Sin(float64(i * i))
+			cases[i] = Case{Known: day, Start: day, End: day.AddDate(0, 0, 20), Predicted: x, Happened: x, Naive: math.NaN()}
+		}
+		d := logExporter()
+		d.Backtest.Cases = func(Track, series.Set) []Case { return cases }
+		r := d.RunBacktest(series.Set{}, backtestEnd, Arrivals{})
+		shifts := n - 2*r.Lags - 1
+		if want := 1 / float64(shifts+1); shifts > 0 && !(r.P >= want-1e-15) || shifts < 1 && !math.IsNaN(r.P) {
+			t.Errorf("%d cases, %d shifts: p %v, want at least %v", n, shifts, r.P, want)
+		}
+	}
+}
+
 func TestAPlantedEdgeIsFound(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(10) {
@@ -156,7 +252,7 @@ func TestAPlantedEdgeIsFound(t *testing.T) {
 		target := randomWalk(seed, 2500)
 		// Half of it is the change of the next 20 days, and it was known on the day.
 		told := tell(target, 0, func(i int) float64 { return target[i+20].Value - target[i].Value + 6*rng.NormFloat64() })
-		r := logExporter().RunBacktest(series.Set{toldSeries: told, targetSeries: target}, backtestEnd, time.Time{})
+		r := logExporter().RunBacktest(series.Set{toldSeries: told, targetSeries: target}, backtestEnd, Arrivals{})
 		if !(r.Lo > 0.2) || !(r.AdjustedP < 0.01) || !(r.OutOfSample.Lo > 0) || r.HitRatePct < 60 {
 			t.Errorf("seed %d: %v between %v and %v, adjusted p %v, out of sample from %v, hits %v %%",
 				seed, r.RankIC, r.Lo, r.Hi, r.AdjustedP, r.OutOfSample.Lo, r.HitRatePct)
@@ -205,8 +301,8 @@ func TestALateVintageIsNeverUsedBeforeItWasKnown(t *testing.T) {
 	revised := slices.Clone(told)
 	revised[100].VintageAt = told[400].VintageAt // corrected 300 days later
 	revised[100].Value = 1000
-	want := d.RunBacktest(series.Set{toldSeries: slices.Delete(slices.Clone(told), 100, 101), targetSeries: target}, backtestEnd, time.Time{})
-	got := d.RunBacktest(series.Set{toldSeries: revised, targetSeries: target}, backtestEnd, time.Time{})
+	want := d.RunBacktest(series.Set{toldSeries: slices.Delete(slices.Clone(told), 100, 101), targetSeries: target}, backtestEnd, Arrivals{})
+	got := d.RunBacktest(series.Set{toldSeries: revised, targetSeries: target}, backtestEnd, Arrivals{})
 	if diff := cmp.Diff(want, got, equalNaNs); diff != "" {
 		t.Errorf("a correction that came late left a trace in the years before it (-without +with):\n%s", diff)
 	}
@@ -266,7 +362,7 @@ func TestABacktestOfTooLittleOrOfNothingThatVariesIsUnknown(t *testing.T) {
 		{"a constant target", series.Set{toldSeries: varied, targetSeries: flat}, 379},
 		{"an unknown signal", series.Set{toldSeries: tell(target, 1, func(int) float64 { return math.NaN() }), targetSeries: target}, 0},
 	} {
-		r := logExporter().RunBacktest(c.set, backtestEnd, time.Time{})
+		r := logExporter().RunBacktest(c.set, backtestEnd, Arrivals{})
 		if r.N != c.n {
 			t.Errorf("%s: %d cases, want %d", c.name, r.N, c.n)
 		}
@@ -287,7 +383,7 @@ func TestABacktestOfTooLittleOrOfNothingThatVariesIsUnknown(t *testing.T) {
 func TestABacktestStatesItsSample(t *testing.T) {
 	t.Parallel()
 	target := randomWalk(3, 400)
-	r := logExporter().RunBacktest(series.Set{toldSeries: tell(target, 1, func(i int) float64 { return float64(i%11) - 5 }), targetSeries: target}, backtestEnd, time.Time{})
+	r := logExporter().RunBacktest(series.Set{toldSeries: tell(target, 1, func(i int) float64 { return float64(i%11) - 5 }), targetSeries: target}, backtestEnd, Arrivals{})
 	// Told are 380 days; the first outcome begins on the second day, the last ends with the target.
 	if r.N != 379 || !r.From.Equal(target[1].ObservedAt) || !r.To.Equal(target[399].ObservedAt) || !r.At.Equal(backtestEnd) {
 		t.Errorf("%d cases from %v to %v as of %v", r.N, r.From, r.To, r.At)

@@ -292,7 +292,7 @@ func TestCornBacktestFindsASkilledForecasterAndNotAnother(t *testing.T) {
 				set[cornForecast] = append(set[cornForecast], forecast(1925+i, time.August, about), forecast(1925+i, time.November, yields[i]))
 			}
 			set[cornFinal] = finals(1925, yields...)
-			r := d.RunBacktest(set, date("2025-02-01"), time.Time{})
+			r := d.RunBacktest(set, date("2025-02-01"), Arrivals{})
 			if r.N != 55 || r.From.Year() != 1970 || !r.LookAheadSafe { // 25 finals for the trend, 20 errors of it for the scale
 				t.Errorf("%d cases from %v", r.N, r.From)
 			}

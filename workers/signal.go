@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"tidemark/internal/postgres"
@@ -186,11 +187,11 @@ func (s Signals) judge(ctx context.Context, def signals.Definition, snap *postgr
 	if err != nil {
 		return err
 	}
-	assumed, err := s.DB.NewestAssumed(ctx, def.Revised, asOf)
+	arrivals, err := s.arrivals(ctx, def, in, asOf)
 	if err != nil {
 		return err
 	}
-	r := def.RunBacktest(in, asOf, assumed)
+	r := def.RunBacktest(in, asOf, arrivals)
 	r.LookAheadSafe = r.LookAheadSafe && !def.LooksAhead(in, asOf)
 	snap.Backtest = postgres.NewBacktest(def, r, s.CodeVersion)
 	vintages := map[series.ID][]series.Observation{}
@@ -201,6 +202,33 @@ func (s Signals) judge(ctx context.Context, def signals.Definition, snap *postgr
 	}
 	snap.Uncertainty = postgres.NewUncertainty(def.MeasureInterval(in, vintages, asOf))
 	return nil
+}
+
+// arrivals says how the data of a backtest became known. A publisher may change old values if the definition says so or if it has done so:
+// a value has another vintage than its first one. first holds the first vintages.
+func (s Signals) arrivals(ctx context.Context, def signals.Definition, first series.Set, asOf time.Time) (out signals.Arrivals, err error) {
+	newest, err := s.DB.ObservationsAsOf(ctx, def.BacktestInputs(), asOf)
+	if err != nil {
+		return out, err
+	}
+	var changed []series.ID // inputs of the signal itself
+	revised := slices.Clone(def.Revised)
+	for _, id := range def.BacktestInputs() {
+		if slices.EqualFunc(first[id], newest[id], func(a, b series.Point) bool {
+			return a.ObservedAt.Equal(b.ObservedAt) && a.VintageAt.Equal(b.VintageAt)
+		}) {
+			continue
+		}
+		revised = append(revised, id)
+		if slices.Contains(def.Inputs, id) {
+			changed = append(changed, id)
+		}
+	}
+	if out.RecordedFrom, err = s.DB.RecordedFrom(ctx, revised, asOf); err != nil || len(changed) == 0 {
+		return out, err
+	}
+	out.Vintages, err = s.DB.VintagesAsOf(ctx, changed, asOf)
+	return out, err
 }
 
 // status returns the state of a signal from its snapshot, and the cause. An operator's setting takes precedence.

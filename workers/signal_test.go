@@ -383,12 +383,12 @@ func TestBacktestIsMadeOnceADayOrWhenItsInputsChange(t *testing.T) {
 	one := series.Reading{Series: "test.a", ObservedAt: at(1, 0), Value: 1}
 	two := series.Reading{Series: "test.a", ObservedAt: at(3, 0), Value: -1}
 	b.store(at(2, 8), []series.Reading{one})
-	step := func(slot time.Time, want int, asOf time.Time) {
+	step := func(slot time.Time, want bool, asOf time.Time) {
 		t.Helper()
 		before := ran
 		b.run(def.ID, slot)
-		if got := ran - before; got != want {
-			t.Errorf("for %s %d backtests were made, want %d", slot, got, want)
+		if made := ran > before; made != want { // the search for a look-ahead makes the cases again
+			t.Errorf("for %s a backtest was made: %t, want %t", slot, made, want)
 		}
 		if s := b.snapshot(def.ID, slot); s.Backtest == nil || !s.Backtest.ComputedAt.Equal(asOf) {
 			t.Errorf("for %s the backtest is %+v, want one as of %s", slot, s.Backtest, asOf)
@@ -398,17 +398,17 @@ func TestBacktestIsMadeOnceADayOrWhenItsInputsChange(t *testing.T) {
 	if s := b.snapshot(def.ID, at(2, 7)); s.Backtest != nil || ran != 0 {
 		t.Errorf("before anything was known there is a backtest: %+v", s.Backtest)
 	}
-	step(at(2, 9), 1, at(2, 8))
-	step(at(2, 12), 0, at(2, 8))
-	step(at(3, 9), 1, at(3, 0)) // another day
-	step(at(3, 10), 0, at(3, 0))
+	step(at(2, 9), true, at(2, 8))
+	step(at(2, 12), false, at(2, 8))
+	step(at(3, 9), true, at(3, 0)) // another day
+	step(at(3, 10), false, at(3, 0))
 	b.store(at(3, 11), []series.Reading{one, two})
-	step(at(3, 11), 1, at(3, 11)) // something came
-	step(at(3, 20), 0, at(3, 11))
-	step(at(3, 20), 0, at(3, 11)) // the same slot again
+	step(at(3, 11), true, at(3, 11)) // something came
+	step(at(3, 20), false, at(3, 11))
+	step(at(3, 20), false, at(3, 11)) // the same slot again
 	b.job.CodeVersion = "two"
-	step(at(3, 21), 1, at(3, 11)) // another program
-	step(at(3, 10), 1, at(3, 0))
+	step(at(3, 21), true, at(3, 11)) // another program
+	step(at(3, 10), true, at(3, 0))
 
 	s := b.snapshot(def.ID, at(3, 21))
 	if edge := s.Backtest.OutOfSample.RankICBounds; edge == nil || edge[0] > 0 || s.Backtest.N != 200 || s.Backtest.Target.Symbol != "test.a" {
@@ -416,6 +416,47 @@ func TestBacktestIsMadeOnceADayOrWhenItsInputsChange(t *testing.T) {
 	}
 	if edge := b.snapshot(def.ID, at(2, 9)).Backtest.OutOfSample.RankICBounds; edge == nil || edge[0] <= 0 {
 		t.Errorf("the first backtest has no edge: %v", edge)
+	}
+}
+
+func TestABacktestOfAssumedVintagesIsNotSafeOnceTheSourceHasRevised(t *testing.T) {
+	t.Parallel()
+	def := definition()
+	def.Backtest = signals.Backtest{
+		Symbol: "test.a", Description: "a test", HorizonDays: 1,
+		Cases: func(read signals.Track, in series.Set) (out []signals.Case) {
+			for i, e := range read {
+				day := e.KnownAt.Truncate(24*time.Hour).AddDate(0, 0, 1)
+				out = append(out, signals.Case{Known: e.KnownAt, Start: day, End: day, Predicted: e.Value, Happened: float64(i % 3), Naive: math.NaN()})
+			}
+			return out
+		},
+	}
+	b := newBench(t, def)
+	at := func(day, hour int) time.Time { return time.Date(2026, 3, day, hour, 0, 0, 0, time.UTC) }
+	var published []series.Reading
+	for day := range 20 {
+		published = append(published, series.Reading{Series: "test.a", ObservedAt: at(day-30, 0), Value: float64(day)})
+	}
+	b.store(at(2, 8), published) // all of it was published long before
+	b.run(def.ID, at(2, 9))
+	if bt := b.snapshot(def.ID, at(2, 9)).Backtest; !bt.LookAheadSafe || bt.Vintages != nil {
+		t.Errorf("before any revision safe is %t, vintages %+v", bt.LookAheadSafe, bt.Vintages)
+	}
+	published[3].Value = 100
+	published = append(published, series.Reading{Series: "test.a", ObservedAt: at(3, 0), Value: 7})
+	b.store(at(4, 8), published)
+	b.run(def.ID, at(4, 9))
+	bt := b.snapshot(def.ID, at(4, 9)).Backtest
+	if bt.LookAheadSafe || bt.Vintages == nil || !bt.Vintages.RecordedFrom.Equal(at(2, 8)) {
+		t.Fatalf("after a revision safe is %t, vintages %+v, want values recorded from the first load on", bt.LookAheadSafe, bt.Vintages)
+	}
+	if bt.Vintages.Before.N == 0 || bt.Vintages.Since.N != 1 || bt.N != bt.Vintages.Before.N+1 {
+		t.Errorf("%d cases before and %d since of %d", bt.Vintages.Before.N, bt.Vintages.Since.N, bt.N)
+	}
+	b.run(def.ID, at(2, 10)) // as of an instant before the revision, nothing is known of it
+	if bt := b.snapshot(def.ID, at(2, 10)).Backtest; !bt.LookAheadSafe || bt.Vintages != nil {
+		t.Errorf("as of the day before the revision safe is %t, vintages %+v", bt.LookAheadSafe, bt.Vintages)
 	}
 }
 

@@ -32,7 +32,7 @@ type Backtest struct {
 	// CostsBps is nil: a rank correlation has no costs.
 	CostsBps      *float64 `json:"costs_bps"`
 	LookAheadSafe bool     `json:"look_ahead_safe"`
-	// Vintages is absent if every input value is as its publisher first published it.
+	// Vintages is absent if all values were recorded as they came, and if no publisher of an assumed value is known to change old ones.
 	Vintages    *AssumedVintages `json:"assumed_vintages,omitempty"`
 	Skill       []ForecastSkill  `json:"forecast_skill"`
 	Examples    []BacktestCase   `json:"examples"`
@@ -68,9 +68,9 @@ type OutOfSample struct {
 }
 
 // AssumedVintages splits the cases in two. Before holds cases with values that were not recorded as they were published, from publishers
-// who revise old values. Since holds cases with values recorded as they came.
+// who revise old values. Since holds cases with values recorded as they came: their forecast is that of all data as known at known_at.
 type AssumedVintages struct {
-	// RecordedFrom is when the recording of values as they came began.
+	// RecordedFrom is when the recording of values as they came began, which is not before the first request for them.
 	RecordedFrom time.Time  `json:"recorded_from"`
 	Before       PartOfEdge `json:"before"`
 	Since        PartOfEdge `json:"since"`

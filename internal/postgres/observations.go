@@ -159,29 +159,36 @@ func (db ObservationStore) NewestVintage(ctx context.Context, ids []series.ID, a
 	return at.UTC(), nil
 }
 
-// NewestAssumed returns the time of the newest assumed vintage of several series that was known at an instant. A vintage is assumed if its
-// publication was not observed. It is zero if there are only observed vintages.
-func (db ObservationStore) NewestAssumed(ctx context.Context, ids []series.ID, asOf time.Time) (time.Time, error) {
+// RecordedFrom returns from when on the values of several series were recorded as they came, as of an instant: not before the first load of
+// a series, nor before its newest assumed vintage. A vintage is assumed if its publication was not observed. Series without any do not
+// count; the result is zero if none has one.
+func (db ObservationStore) RecordedFrom(ctx context.Context, ids []series.ID, asOf time.Time) (time.Time, error) {
 	states, err := db.knownAsOf(ctx, ids, asOf)
 	if err != nil {
 		return time.Time{}, fmt.Errorf("read the newest assumed vintage: %w", err)
 	}
+	var at *time.Time
 	if states != nil {
+		var some []series.ID
 		var newest time.Time
-		for _, s := range states {
-			if s.assumed.After(newest) {
-				newest = s.assumed.UTC()
+		for i, s := range states {
+			if !s.assumed.IsZero() {
+				some, newest = append(some, ids[i]), latest(newest, s.assumed)
 			}
 		}
-		return newest, nil
+		if len(some) == 0 {
+			return time.Time{}, nil
+		}
+		err = db.reads.QueryRow(ctx, `select greatest(max(first_loaded_at), @newest) from watermarks where series = any(@series)`,
+			pgx.NamedArgs{"series": some, "newest": newest}).Scan(&at) // primary key
+	} else {
+		err = db.reads.QueryRow(ctx, `
+			select greatest(max(o.vintage_at), max(w.first_loaded_at))
+			from unnest(@series::text[]) as t (series) join observations o on o.series = t.series left join watermarks w on w.series = t.series
+			where o.assumed and o.vintage_at <= @as_of`, pgx.NamedArgs{"series": ids, "as_of": asOf}).Scan(&at) // primary key
 	}
-	var at *time.Time
-	err = db.reads.QueryRow(ctx, `
-		select max(o.vintage_at)
-		from unnest(@series::text[]) as t (series) join observations o on o.series = t.series
-		where o.assumed and o.vintage_at <= @as_of`, pgx.NamedArgs{"series": ids, "as_of": asOf}).Scan(&at) // primary key
 	if err != nil {
-		return time.Time{}, fmt.Errorf("read the newest assumed vintage: %w", err)
+		return time.Time{}, fmt.Errorf("look up from when on values were recorded: %w", err)
 	}
 	if at == nil {
 		return time.Time{}, nil

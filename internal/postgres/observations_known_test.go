@@ -73,12 +73,12 @@ func TestWhatIsKeptOfAnEarlierQuestionIsWhatTheDatabaseSays(t *testing.T) {
 				t.Fatalf("step %d, %s as of %s (-the database, +kept):\n%s", step, name, asOf, d)
 			}
 		}
-		want, err := fresh.NewestAssumed(t.Context(), ids, asOf)
+		want, err := fresh.RecordedFrom(t.Context(), ids, asOf)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := kept.NewestAssumed(t.Context(), ids, asOf); err != nil || !got.Equal(want) {
-			t.Errorf("step %d: the newest assumed vintage is of %s, want %s: %v", step, got, want, err)
+		if got, err := kept.RecordedFrom(t.Context(), ids, asOf); err != nil || !got.Equal(want) {
+			t.Errorf("step %d: values were recorded from %s, want %s: %v", step, got, want, err)
 		}
 		fresh.Close()
 	}

@@ -131,7 +131,7 @@ func TestBacktestsAgreeWithSQL(t *testing.T) {
 					target = append(target, series.Point{ObservedAt: e.ObservedAt, VintageAt: e.KnownAt, Value: e.Value})
 				}
 			}
-			got, want := d.RunBacktest(set, at, time.Time{}), sumCases(t, track, target, c.steps)
+			got, want := d.RunBacktest(set, at, signals.Arrivals{}), sumCases(t, track, target, c.steps)
 			if got.N != want.N || !got.From.Equal(want.First) || !got.To.Equal(want.Last) || got.N < 50 {
 				t.Errorf("%d cases from %v to %v, SQL has %d from %v to %v", got.N, got.From, got.To, want.N, want.First, want.Last)
 			}
@@ -199,7 +199,7 @@ func TestTheForecastsOfNASSAloneAreCompared(t *testing.T) {
 	t.Parallel()
 	d := definition(t, "iowa-corn-yield")
 	stages := 0
-	for _, s := range postgres.NewBacktest(d, d.RunBacktest(illinoisCorn(t), date("2025-06-01"), time.Time{}), "test").Skill {
+	for _, s := range postgres.NewBacktest(d, d.RunBacktest(illinoisCorn(t), date("2025-06-01"), signals.Arrivals{}), "test").Skill {
 		if s.Stage == "trend" {
 			if s.SourceRMSE != nil || s.Wins != nil {
 				t.Errorf("%+v", s)
@@ -223,7 +223,7 @@ func TestTheForecastsOfNASSAloneAreCompared(t *testing.T) {
 // Momentum has a sign, and its opposite is a rule just as simple: of the crack spread it relates more to what comes than the signal does.
 func TestTheOppositeOfMomentumBeatsTheCrackSpread(t *testing.T) {
 	t.Parallel()
-	r := definition(t, "crack-spread-321").RunBacktest(wednesdays(spotPrices(t)), date("2025-12-30"), time.Time{})
+	r := definition(t, "crack-spread-321").RunBacktest(wednesdays(spotPrices(t)), date("2025-12-30"), signals.Arrivals{})
 	for _, ic := range []float64{r.RankIC, r.BestRuleIC} {
 		if share := fmt.Sprintf("%.3f", ic); !strings.Contains(definition(t, "crack-spread-321").Brief, share) {
 			t.Errorf("the brief does not state %s", share)

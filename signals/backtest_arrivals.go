@@ -1,0 +1,186 @@
+package signals
+
+import (
+	"cmp"
+	"hash/fnv"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"tidemark/internal/series"
+)
+
+// Arrivals says how the observations of a backtest became known. The zero value says that each one did at its vintage and never changed.
+type Arrivals struct {
+	// RecordedFrom is from when on every value that changes was recorded as it came. The zero time means that all values were.
+	RecordedFrom time.Time
+	// Vintages are all vintages of the inputs that have changed, each series by observation time and vintage.
+	Vintages map[series.ID][]series.Observation
+}
+
+// arrived are the backtest's inputs without the points that became known only after a later one.
+func (d Definition) arrived(in series.Set) series.Set {
+	out := series.Set{}
+	for _, id := range d.BacktestInputs() {
+		out[id] = inOrder(in[id])
+	}
+	return out
+}
+
+// reread replaces the estimates of first that became known after RecordedFrom by those that readers had: each from the values as known at
+// its time. At a change of old values the newest estimate is made again, if it changed. Between two such changes one track serves,
+// because an estimate does not depend on what came later. first is a track of first vintages.
+func (d Definition) reread(first Track, in series.Set, at time.Time, a Arrivals) Track {
+	rows, changes := a.sinceRecorded()
+	if len(changes) == 0 {
+		return first
+	}
+	n := slices.IndexFunc(first, func(e Estimate) bool { return e.KnownAt.After(a.RecordedFrom) })
+	if n < 0 {
+		n = len(first)
+	}
+	read := slices.Clone(first[:n])
+	states := map[series.ID][]series.Point{}
+	from := a.RecordedFrom.Add(time.Nanosecond)
+	for i := range len(changes) + 1 {
+		until := at.Add(time.Nanosecond)
+		if i < len(changes) {
+			until = changes[i]
+		}
+		for len(rows) > 0 && rows[0].VintageAt.Before(until) {
+			states[rows[0].Series] = put(states[rows[0].Series], rows[0])
+			rows = rows[1:]
+		}
+		known := series.Set{}
+		for _, id := range d.Inputs {
+			if _, changed := a.Vintages[id]; changed {
+				known[id] = slices.Clone(states[id])
+				continue
+			}
+			known[id] = slices.DeleteFunc(slices.Clone(in[id]), func(p series.Point) bool { return !p.VintageAt.Before(until) })
+		}
+		track := asKnown(d.Compute(known, until.Add(-time.Nanosecond)))
+		start, found := slices.BinarySearchFunc(track, from, func(e Estimate, t time.Time) int { return e.KnownAt.Compare(t) })
+		if start > 0 && !found && i > 0 { // the newest estimate of the change itself
+			if e := track[start-1]; len(read) == 0 || !read[len(read)-1].same(e) {
+				e.KnownAt = from
+				read = append(read, e)
+			}
+		}
+		read = append(read, track[start:]...)
+		from = until
+	}
+	return read
+}
+
+// sinceRecorded returns all vintages in the order in which they came, and the instants after RecordedFrom at which one came that is not
+// the newest observation of its series, ascending.
+func (a Arrivals) sinceRecorded() (rows []series.Observation, changes []time.Time) {
+	for _, list := range a.Vintages {
+		rows = append(rows, list...)
+	}
+	slices.SortFunc(rows, func(x, y series.Observation) int {
+		return cmp.Or(x.VintageAt.Compare(y.VintageAt), cmp.Compare(x.Series, y.Series), x.ObservedAt.Compare(y.ObservedAt))
+	})
+	newest := map[series.ID]time.Time{}
+	for _, o := range rows {
+		if had, ok := newest[o.Series]; ok && !o.ObservedAt.After(had) {
+			if n := len(changes); o.VintageAt.After(a.RecordedFrom) && (n == 0 || !changes[n-1].Equal(o.VintageAt)) {
+				changes = append(changes, o.VintageAt)
+			}
+			continue
+		}
+		newest[o.Series] = o.ObservedAt
+	}
+	return rows, changes
+}
+
+// put adds a vintage to the points of its series, in place of the one before.
+func put(points []series.Point, o series.Observation) []series.Point {
+	i, found := slices.BinarySearchFunc(points, o.ObservedAt, func(p series.Point, t time.Time) int { return p.ObservedAt.Compare(t) })
+	p := series.Point{ObservedAt: o.ObservedAt, VintageAt: o.VintageAt, Value: o.Value}
+	switch {
+	case o.Marker != "" && found:
+		return slices.Delete(points, i, i+1)
+	case o.Marker != "":
+		return points
+	case found:
+		points[i] = p
+		return points
+	}
+	return slices.Insert(points, i, p)
+}
+
+// lookAheadCuts is how many instants LooksAhead tries.
+const lookAheadCuts = 6
+
+// LooksAhead reports whether an estimate or a case changes with data that became known only after it. It draws some instants of the
+// signal's past, changes all values that became known later or leaves them out, and compares all estimates and cases known by then: the
+// numbers of an estimate, and the forecast and the naive forecast of a case. Each day draws other instants. in and at are the arguments of
+// RunBacktest.
+func (d Definition) LooksAhead(in series.Set, at time.Time) bool {
+	arrived := d.arrived(in)
+	read := slices.Clone(asKnown(d.Compute(arrived, at)))
+	if len(read) == 0 {
+		return false
+	}
+	cases := d.Backtest.Cases(read, arrived)
+	h := fnv.New64a()
+	h.Write([]byte(d.ID))
+	rng := rand.New(rand.NewPCG(h.Sum64(), uint64(at.Unix()))) //nolint:gosec // which instants are tried is no secret
+	for i := range lookAheadCuts {
+		cut := read[(len(read)*i+rng.IntN(len(read)))/lookAheadCuts].KnownAt
+		bent, then := series.Set{}, series.Set{}
+		for id, points := range arrived {
+			bent[id], then[id] = bend(points, cut)
+		}
+		again := slices.Clone(asKnown(d.Compute(bent, at)))
+		if !sameTrack(read, again, cut) || !sameForecasts(cases, d.Backtest.Cases(again, bent), cut) {
+			return true
+		}
+		if i%2 == 0 {
+			continue // leaving out finds less, and costs as much
+		}
+		if !sameTrack(read, asKnown(d.Compute(then, cut)), cut) {
+			return true
+		}
+	}
+	return false
+}
+
+// bend returns the points with other values after an instant, and the points known at it. No two points in a row change by the same
+// factor. All changes are small: a value keeps its sign, and the version of a product its whole number.
+func bend(points []series.Point, cut time.Time) (bent, then []series.Point) {
+	bent = slices.Clone(points)
+	for i := range bent {
+		p := &bent[i]
+		if !p.VintageAt.After(cut) {
+			then = append(then, *p)
+			continue
+		}
+		p.Value *= [...]float64{1.04, 1.1, 1.07}[i%3]
+	}
+	return bent, then
+}
+
+func sameTrack(a, b Track, until time.Time) bool {
+	later := func(e Estimate) bool { return e.KnownAt.After(until) }
+	return slices.EqualFunc(upTo(a, later), upTo(b, later), Estimate.same)
+}
+
+func sameForecasts(a, b []Case, until time.Time) bool {
+	later := func(c Case) bool { return c.Known.After(until) }
+	equal := func(x, y float64) bool { return x == y || math.IsNaN(x) && math.IsNaN(y) }
+	return slices.EqualFunc(upTo(a, later), upTo(b, later), func(x, y Case) bool {
+		return x.Known.Equal(y.Known) && x.Start.Equal(y.Start) && equal(x.Predicted, y.Predicted) && equal(x.Naive, y.Naive)
+	})
+}
+
+// upTo returns the elements before the first later one.
+func upTo[T any](list []T, later func(T) bool) []T {
+	if i := slices.IndexFunc(list, later); i >= 0 {
+		return list[:i]
+	}
+	return list
+}
