@@ -136,6 +136,9 @@ func TestProvenanceIsOfEveryBody(t *testing.T) {
 		body := d.(map[string]any)
 		sums = append(sums, body["sha256"].(string))
 		observations += body["observations"].(float64)
+		if assumed := body["sha256"] == first; body["published_at_assumed"] != assumed { // the others were seen to come
+			t.Errorf("the publication of %s at %v is said to be assumed: %v", body["url"], body["published_at"], body["published_at_assumed"])
+		}
 	}
 	if len(sums) != 3 || sums[0] != first || sums[1] != second || sums[2] != third || list["count"] != 3.0 || observations != 5 {
 		t.Fatalf("%v", list)

@@ -79,7 +79,7 @@ func TestHistoryListsAllPoints(t *testing.T) {
 	got := s.get(crack + "/history")
 	want := map[string]any{
 		"id": "crack-spread-321", "name": "3:2:1 crack spread", "unit": "USD/bbl", "frequency": "daily", "as_of": "2026-03-04T11:00:00Z",
-		"uncertainty_level": 0.9, "baseline_method": "same_week_5y_mean",
+		"uncertainty_level": 0.9, "uncertainty_basis": "measured", "baseline_method": "same_week_5y_mean",
 		"data": []any{
 			map[string]any{
 				"observed_at": "2026-02-20T00:00:00Z", "published_at": "2026-02-22T00:01:30.25Z", "published_at_assumed": true,

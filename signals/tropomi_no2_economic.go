@@ -328,9 +328,11 @@ Ruhr, Po valley, Delhi, Tokyo bay, Houston, New York. A region's month needs a v
 noise around zero and count. Then
 
     anomaly of a region = ln(mean of the month) - mean over the reference years of ln(mean of the same month)
-    index = 100 * exp(mean of the regions' anomalies)
+    index = 100 * exp(mean of the anomalies of the regions that count)
 
-The regions have equal weights, and at least five of the eight must be there. The reference years of a month are all years before its own
+A region has an anomaly if its mean is above zero and it has at least one reference year; at least five of the eight must have one. Where
+at least five have three reference years or more, only those count; otherwise all with an anomaly count. Those that count have equal
+weights. The reference years of a month are all years before its own
 but 2020, so an index once computed from given data never changes with later months. As years go by there are more of them. A new
 version of KNMI's product shifts the level: a month is only compared with months of the same version (the number before the point).
 
@@ -342,7 +344,7 @@ twelve of them that rest on three reference years.
     z = log anomaly of the month / scale
     difference in percent = index - 100
 
-In a month whose regions have fewer than three reference years (before May 2022; the data begin in May 2018) the index is shown without
+In a month in which a region that counts has fewer than three reference years (before May 2022; the data begin in May 2018) the index is shown without
 z-score and interval.
 
 ## The interval

@@ -85,7 +85,7 @@ func (l *lines) forecast(f view.Forecast) {
 	for _, q := range f.Quantiles {
 		at[q.P] = q.Value
 	}
-	l.add("%s, %s: median %g %s, between %g and %g with a probability of 80 percent, label %s, recorded %s, release %s at the earliest.", f.Target.Name,
+	l.add("%s, %s: median %g %s, central 80 percent of its quantiles %g to %g, label %s, recorded %s, release %s at the earliest.", f.Target.Name,
 		f.Target.Period, at[0.5], f.Target.Unit, at[0.1], at[0.9], f.Label, f.IssuedAt.UTC().Format("2006-01-02 15:04"),
 		f.Target.ReleaseAt.UTC().Format("2006-01-02 15:04"))
 	switch g := f.Grade; {

@@ -271,8 +271,22 @@ func (l *lines) signal(s view.SignalSnapshot) {
 	if s.ObservedAt != nil {
 		day = s.ObservedAt.Format(time.DateOnly)
 	}
-	l.add("%s (%s), %s: %s %s, interval %s to %s, z %s, %s.", s.Name, s.ID, day, plain(s.Value), s.Unit, plain(s.UncertaintyLo), plain(s.UncertaintyHi),
-		plain(s.ZScore), s.Status)
+	l.add("%s (%s), %s: %s %s, %s, z %s, %s.", s.Name, s.ID, day, plain(s.Value), s.Unit, interval(s), plain(s.ZScore), s.Status)
+	if s.UncertaintyLo != nil {
+		l.add("  The interval: %s", s.Uncertainty.Text)
+	}
+}
+
+// interval names the bounds, and says where no probability is claimed.
+func interval(s view.SignalSnapshot) string {
+	if s.UncertaintyLo == nil || s.UncertaintyHi == nil {
+		return "no interval"
+	}
+	bounds := plain(s.UncertaintyLo) + " to " + plain(s.UncertaintyHi)
+	if s.Uncertainty.Measured() {
+		return s.Uncertainty.Name() + " " + bounds
+	}
+	return "assumed interval " + bounds + " (no probability)"
 }
 
 func plain(f *float64) string {

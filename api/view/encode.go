@@ -86,7 +86,7 @@ func appendPointJSON(b []byte, p postgres.Point, first time.Time, versions bool)
 	b = append(b, `,"published_at":`...)
 	b = appendTime(b, p.PublishedAt)
 	b = append(b, `,"published_at_assumed":`...)
-	b = strconv.AppendBool(b, p.PublishedAt.Before(first))
+	b = strconv.AppendBool(b, !p.PublishedAt.After(first))
 	return append(b, '}')
 }
 
@@ -133,7 +133,7 @@ func appendPointCSV(b []byte, p postgres.Point, first time.Time, versions bool) 
 	b = append(b, ',')
 	b = p.PublishedAt.AppendFormat(b, time.RFC3339Nano)
 	b = append(b, ',')
-	return strconv.AppendBool(b, p.PublishedAt.Before(first))
+	return strconv.AppendBool(b, !p.PublishedAt.After(first))
 }
 
 // digits is the maximum number of significant digits of a served number.

@@ -32,9 +32,11 @@ type InputBody struct {
 	URL    string `json:"url"`
 	// PublishedAt is when the newest of its observations became known. RetrievedAt is when its bytes came.
 	PublishedAt time.Time `json:"published_at"`
-	RetrievedAt time.Time `json:"retrieved_at"`
-	SHA256      string    `json:"sha256"`
-	Bytes       int64     `json:"bytes"`
+	// PublishedAtAssumed reports that the publication was not observed: the observation was already there at the first request for its series.
+	PublishedAtAssumed bool      `json:"published_at_assumed"`
+	RetrievedAt        time.Time `json:"retrieved_at"`
+	SHA256             string    `json:"sha256"`
+	Bytes              int64     `json:"bytes"`
 	// Observations is how many observations in force came with it.
 	Observations int `json:"observations"`
 	// LogIndex is the number of its leaf in the transparency log of sources. It is null if it has none.
@@ -65,7 +67,7 @@ func (v *View) Inputs(ctx context.Context, s *Signal, at time.Time) (*Document, 
 		out.AsOf, out.Count, out.MerkleRoot = stored.At.UTC(), len(list), merkleRoot(list)
 		for _, b := range list {
 			out.Data = append(out.Data, InputBody{
-				Source: b.Source, URL: b.URL, PublishedAt: b.PublishedAt, RetrievedAt: b.FetchedAt, SHA256: b.SHA256, Bytes: b.Bytes,
+				Source: b.Source, URL: b.URL, PublishedAt: b.PublishedAt, PublishedAtAssumed: b.PublishedAssumed, RetrievedAt: b.FetchedAt, SHA256: b.SHA256, Bytes: b.Bytes,
 				Observations: b.Observations, LogIndex: b.LogIndex, RawURL: v.rawURL(b.SHA256),
 			})
 		}

@@ -82,7 +82,9 @@ type listingHead struct {
 	Frequency        string     `json:"frequency"`
 	AsOf             *time.Time `json:"as_of"`
 	UncertaintyLevel float64    `json:"uncertainty_level"`
-	BaselineMethod   string     `json:"baseline_method"`
+	// UncertaintyBasis is measured or assumed, as uncertainty.basis of the newest snapshot. Where it is assumed, the level is no probability.
+	UncertaintyBasis string `json:"uncertainty_basis"`
+	BaselineMethod   string `json:"baseline_method"`
 }
 
 type listingTail struct {
@@ -198,7 +200,7 @@ func (l *Listing) frame(ctx context.Context, s *Signal, asOf *time.Time) error {
 	case FormatJSON:
 		head, err := Encode(listingHead{
 			ID: s.Definition.ID, Name: s.Snapshot.Name, Unit: s.Snapshot.Unit, Frequency: s.Snapshot.Frequency, AsOf: asOf,
-			UncertaintyLevel: signals.Level, BaselineMethod: s.Snapshot.BaselineMethod,
+			UncertaintyLevel: signals.Level, UncertaintyBasis: s.Snapshot.Uncertainty.Basis, BaselineMethod: s.Snapshot.BaselineMethod,
 		})
 		if err != nil {
 			return err

@@ -18,7 +18,8 @@ type SignalHistoryPoint struct {
 	ObservedAt time.Time `json:"observed_at"`
 	IngestedAt time.Time `json:"ingested_at"`
 	Value      *float64  `json:"value"`
-	// UncertaintyLo and UncertaintyHi bound the interval.
+	// UncertaintyLo and UncertaintyHi bound the interval. What it bounds, and whether a probability stands behind it, the signal's uncertainty
+	// says.
 	UncertaintyLo      *float64 `json:"uncertainty_lo"`
 	UncertaintyHi      *float64 `json:"uncertainty_hi"`
 	BaselineValue      *float64 `json:"baseline_value"`
@@ -27,9 +28,10 @@ type SignalHistoryPoint struct {
 	// Vintage counts the versions of this point from 1 on. Revised reports whether an earlier version exists.
 	Vintage int  `json:"vintage"`
 	Revised bool `json:"revised"`
-	// PublishedAt is when the newest of its inputs was published.
+	// PublishedAt is when a request first returned the newest of its inputs. The publisher may have shown it since the request before.
 	PublishedAt time.Time `json:"published_at"`
-	// PublishedAtAssumed reports that the publication was not observed: the time is calculated from the publisher's usual delay.
+	// PublishedAtAssumed reports that the publication was not observed: the value was there at the first request, or
+	// the time is calculated from the publisher's usual delay.
 	PublishedAtAssumed bool `json:"published_at_assumed"`
 	// KnownFrom is there only with vintages=all: the instant at which this version came into force.
 	KnownFrom *time.Time `json:"known_from,omitzero"`

@@ -82,9 +82,10 @@ type SignalSnapshot struct {
 	Uncertainty      Uncertainty `json:"uncertainty"`
 	Components       []Component `json:"components"`
 	Freshness        Freshness   `json:"freshness"`
-	// PublishedAt is when the newest of its inputs was published.
+	// PublishedAt is when a request first returned the newest of its inputs. The publisher may have shown it since the request before.
 	PublishedAt *time.Time `json:"published_at"`
-	// PublishedAtAssumed reports that the publication was not observed: the time is calculated from the publisher's usual delay.
+	// PublishedAtAssumed reports that the publication was not observed: the value was there at the first request, or
+	// the time is calculated from the publisher's usual delay.
 	PublishedAtAssumed bool       `json:"published_at_assumed"`
 	Provenance         Provenance `json:"provenance"`
 	Synthetic          bool       `json:"synthetic"`
@@ -234,7 +235,7 @@ func (s *SignalSnapshot) fill(stored *postgres.Snapshot) {
 	if stored.FirstIngestedAt != nil {
 		s.firstIngested = stored.FirstIngestedAt.UTC()
 	}
-	if s.PublishedAt != nil && s.PublishedAt.Before(s.firstIngested) {
+	if s.PublishedAt != nil && !s.PublishedAt.After(s.firstIngested) {
 		s.PublishedAtAssumed, s.IngestedAt = true, new(s.firstIngested)
 	}
 	s.Value, s.UncertaintyLo, s.UncertaintyHi = served(stored.Value), served(stored.Lo), served(stored.Hi)
@@ -270,7 +271,7 @@ func brief(d signals.Definition, s SignalSnapshot) string {
 }
 
 // Assumed reports whether a time of publication is assumed and was not observed.
-func (s SignalSnapshot) Assumed(published time.Time) bool { return published.Before(s.firstIngested) }
+func (s SignalSnapshot) Assumed(published time.Time) bool { return !published.After(s.firstIngested) }
 
 // utc returns t in UTC. The database driver returns times in the machine's zone.
 func utc(t *time.Time) *time.Time {

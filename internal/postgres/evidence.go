@@ -80,24 +80,27 @@ type Body struct {
 	// PublishedAt is when the newest of its observations became known. Observations counts those in force.
 	PublishedAt  time.Time
 	Observations int
+	// PublishedAssumed reports that PublishedAt was not observed: the observation was there at the first load of its series.
+	PublishedAssumed bool
 	// LogIndex is the number of its leaf in the log of sources, nil if it has none.
 	LogIndex *int64
 }
 
 const bodiesAsOfSQL = `
 	select f.id as fetch_id, f.source, f.url, coalesce(f.header->>'Content-Type', '') as content_type, f.fetched_at, f.sha256, f.bytes,
-		k.published_at, k.observations,
+		k.published_at, k.observations, k.published_assumed,
 		(select e.idx from log_entries e where e.log = 'sources' and e.key = 'body:' || f.id) as log_index
 	from (
-		select fetch_id, count(*) as observations, max(vintage_at) as published_at
-		from unnest(@series::text[]) as t (series) cross join lateral (
-			select distinct on (observed_at) observed_at, vintage_at, value, fetch_id
-			from observations
-			where series = t.series and vintage_at <= @as_of
+		select o.fetch_id, count(*) as observations, max(vintage_at) as published_at,
+			coalesce(max(vintage_at) = max(vintage_at) filter (where o.assumed or o.vintage_at = w.first_loaded_at), false) as published_assumed
+		from unnest(@series::text[]) as t (series) left join watermarks w on w.series = t.series cross join lateral (
+			select distinct on (observed_at) observed_at, vintage_at, value, assumed, o.fetch_id
+			from observations o
+			where o.series = t.series and vintage_at <= @as_of
 			order by observed_at desc, vintage_at desc
 		) o
 		where o.value is not null
-		group by fetch_id
+		group by o.fetch_id
 	) k join fetches f on f.id = k.fetch_id
 	order by f.id` // primary keys, backwards
 
@@ -115,7 +118,7 @@ func (db ObservationStore) BodiesAsOf(ctx context.Context, ids []series.ID, asOf
 		if i, twice := first[b.SHA256]; twice {
 			out[i].Observations += b.Observations
 			if b.PublishedAt.After(out[i].PublishedAt) {
-				out[i].PublishedAt = b.PublishedAt
+				out[i].PublishedAt, out[i].PublishedAssumed = b.PublishedAt, b.PublishedAssumed
 			}
 			continue
 		}

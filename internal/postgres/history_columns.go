@@ -57,5 +57,5 @@ func PutPoint(w *columns.Writer, p Point, first time.Time, versions bool) {
 		w.Instant(p.KnownTo)
 	}
 	w.Instant(p.PublishedAt)
-	w.Bool(p.PublishedAt.Before(first))
+	w.Bool(!p.PublishedAt.After(first))
 }

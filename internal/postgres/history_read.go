@@ -75,7 +75,7 @@ const (
 	replace(replace(known_to::text, ' ', 'T'), '+00', 'Z') as known_to`
 	csvPublishedColumns = `,
 	replace(replace(input_known_at::text, ' ', 'T'), '+00', 'Z') as published_at,
-	case when input_known_at < first_ingested then 'true' else 'false' end as published_at_assumed`
+	case when input_known_at <= first_ingested then 'true' else 'false' end as published_at_assumed`
 )
 
 // sql returns the query and passes its values to bind. The window functions follow the primary key in the sort direction, so a page costs

@@ -24,12 +24,9 @@ join columns r on r.series = c.series and r.month = c.month and r.version = c.ve
 group by c.series, c.day, c.year, c.log;
 create table months as
 select day, year, avg(anomaly) as mean, coalesce(var_samp(anomaly) / count(*), 0) as variance, min(years) as years
-from (
-    select a.day, a.year, a.anomaly, a.years, count(*) over (partition by a.day) as regions,
-        count(*) filter (where a.years >= 3) over (partition by a.day) as settled
-    from anomalies a
-) as a
-where case when settled >= 5 then years >= 3 else regions >= 5 end
+from anomalies
+join (select day, count(*) as regions, count(*) filter (where years >= 3) as of_three_years from anomalies group by day) as there using (day)
+where regions >= 5 and (years >= 3 or of_three_years < 5) -- as the brief says it
 group by day, year`
 
 const no2Track = `
