@@ -94,7 +94,7 @@ func (r *rules) gap(leaf tlog.Leaf) string {
 		return ""
 	}
 	if pick {
-		return fmt.Sprintf("%s has a pick, and a gap", day)
+		return day + " has a pick, and a gap"
 	}
 	return day + " has two gaps"
 }

@@ -223,15 +223,16 @@ func (s *Server) cosign(l *state, o *tlog.Opened) (text string, err error) {
 }
 
 // logLines are the signature lines of the log itself in a note that was opened.
-func logLines(signed []byte, logs []note.Verifier) (lines string) {
+func logLines(signed []byte, logs []note.Verifier) string {
 	n, err := note.Open(signed, note.VerifierList(logs...))
 	if err != nil {
 		return ""
 	}
+	var lines strings.Builder
 	for _, sig := range n.Sigs {
-		lines += "— " + sig.Name + " " + sig.Base64 + "\n"
+		lines.WriteString("— " + sig.Name + " " + sig.Base64 + "\n")
 	}
-	return lines
+	return lines.String()
 }
 
 // keep keeps what was refused although the log signed it: it is evidence.
