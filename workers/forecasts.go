@@ -29,6 +29,8 @@ func (f Forecasts) Run(ctx context.Context, t task.Task) error {
 	if err != nil {
 		return err
 	}
+	// A forecast is dated to the second, and knows nothing that came later.
+	now = now.Truncate(time.Second)
 	recorded, err := f.DB.Forecasts(ctx, t.Subject, now, 0, 0)
 	if err != nil {
 		return err
@@ -62,7 +64,7 @@ func (f Forecasts) figure(ctx context.Context, fence task.Fence, target forecast
 	if !ok || slices.ContainsFunc(recorded, func(r postgres.Forecast) bool { return r.Period == release.Period }) {
 		return nil
 	}
-	record, again, err := target.Forecast(in, release, now.Truncate(time.Second))
+	record, again, err := target.Forecast(in, release, now)
 	if errors.Is(err, forecast.ErrTooFew) {
 		f.Log.InfoContext(ctx, "no forecast yet", "figure", target.Figure, "reason", err)
 		return nil
@@ -89,7 +91,7 @@ func (f Forecasts) grade(ctx context.Context, fence task.Fence, target forecast.
 		return nil, err
 	}
 	outcome, at, printed := target.Outcome(in, r.Release())
-	g := forecast.Grade{ID: r.ID, PublishedAt: now.Truncate(time.Second), Flags: []string{forecast.FlagVoid}}
+	g := forecast.Grade{ID: r.ID, PublishedAt: now, Flags: []string{forecast.FlagVoid}}
 	switch {
 	case printed:
 		flags, err := f.flags(ctx, target, r, at)

@@ -196,15 +196,17 @@ func newForecast(f postgres.Forecast) Forecast {
 	return out
 }
 
-// ForecastOfLines returns a published forecast, with every member that its lines contain rebuilt from them. Other members stay unchanged.
+// ForecastOfLines returns a published forecast, with every member that its lines contain rebuilt from them, and the time of the release
+// worked out from figure and period. Other members stay unchanged.
 // If a line is invalid, the whole forecast stays unchanged: forecast.Check reports the fault.
 func ForecastOfLines(f Forecast) Forecast {
 	r, err := forecast.ParseRecord(f.Line)
 	if err != nil {
 		return f
 	}
+	release, _ := forecast.Named(r.Signal, r.Figure).ReleaseOf(r.Period)
 	p := postgres.Forecast{
-		Seq: f.Seq, ID: r.ID, Signal: r.Signal, Figure: r.Figure, Period: r.Period, ScheduledAt: f.Target.ReleaseAt, IssuedAt: r.IssuedAt,
+		Seq: f.Seq, ID: r.ID, Signal: r.Signal, Figure: r.Figure, Period: r.Period, ScheduledAt: release.ScheduledAt, IssuedAt: r.IssuedAt,
 		Quantiles: forecast.Joined(r.Quantiles), Naive1: forecast.Joined(r.Naive1), Naive2: forecast.Joined(r.Naive2), Label: f.Label, ModelVersion: r.ModelVersion,
 		InputsHash: r.InputsHash, PreviousHash: r.PreviousHash, Hash: r.Hash(), Synthetic: f.Synthetic,
 	}

@@ -137,7 +137,7 @@ func judgeForecasts(list []view.Forecast, stated []view.Scorecards) (cards []vie
 		}
 	}
 	for _, f := range list {
-		// The label, the names and the release time are not part of a line. Only the server states them.
+		// The label is not part of a line. Only the server states it.
 		if at := differs(view.ForecastOfLines(f), f); at != "" {
 			faults = append(faults, fmt.Sprintf("%s says beside its line that %s", f.ID, at))
 		}
@@ -228,7 +228,7 @@ func printScorecards(out io.Writer, base string, list []view.Forecast, cards []v
 	for _, f := range faults {
 		_, _ = fmt.Fprintf(out, "MISMATCH  %s\n", printable(f))
 	}
-	verdict := "All lines hash to what is stated and hang together, every score was recomputed, and the scorecards agree."
+	verdict := "All lines hash to what is stated and hang together, each is older than its print was due, every score was recomputed, and the scorecards agree."
 	if len(faults) > 0 {
 		verdict = fmt.Sprintf("Contradicted: %d faults.", len(faults))
 	}

@@ -98,6 +98,9 @@ func TestAServerThatLiesAboutItsForecastsIsContradicted(t *testing.T) {
 		{"a score", func(_ []view.Forecast, c *view.Scorecards) { c.Data[0].All.CRPS = new(0.1) }, "/0/all/crps"},
 		{"a number beside its line", func(l []view.Forecast, _ *view.Scorecards) { l[1].Quantiles[3].Value = 99 }, "/quantiles/3/value is 99"},
 		{"a time beside its line", func(l []view.Forecast, _ *view.Scorecards) { l[1].IssuedAt = l[1].IssuedAt.AddDate(0, 0, -1) }, "/issued_at"},
+		{"a release that is far off", func(l []view.Forecast, _ *view.Scorecards) {
+			l[1].Target.ReleaseAt = time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+		}, "/target/release_at is 2030-01-01T00:00:00Z, 2026-05-20T14:30:00Z recomputed"},
 		{"an outcome beside its line", func(l []view.Forecast, _ *view.Scorecards) { l[0].Grade.Outcome = new(1.0) }, "/grade/outcome"},
 		{"a grade that is none", func(l []view.Forecast, _ *view.Scorecards) {
 			l[0].Grade.Line = strings.Replace(l[0].Grade.Line, "10.5", "1e30", 1)

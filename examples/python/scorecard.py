@@ -1,7 +1,7 @@
 """The forecasts' scorecards, recomputed from the public list with the standard library (docs/forecasts.md).
 
-It reads the forecasts of all signals, hashes every line again, follows both chains, scores every graded forecast with exact fractions,
-works out each scorecard and compares all of it with what the server says. It exits with 1 and names the differences if there are any.
+It reads the forecasts of all signals, hashes every line again, follows both chains, works out when each print was due and whether the
+forecast came before, scores every graded forecast with exact fractions, works out each scorecard and compares all of it with what the server says. It exits with 1 and names the differences if there are any.
 
 It ends with the heads of both chains. Keep them: a server can write a whole record anew, with hashes that fit. Given as arguments, they
 must still be in the chains. TIDEMARK_URL names the server.
@@ -35,6 +35,7 @@ WEEKLY, MONTHLY = (104, 6, 4), (36, 3, 1)
 # After how many days without a print a forecast is void, where these are not 30.
 GIVEN_UP_AFTER = {"iowa-corn-yield": 10, "tropomi-no2-economic": 60}
 MONTHLY_SIGNALS = {"lng-arbitrage", "iowa-corn-yield", "tropomi-no2-economic"}
+SIGNALS = ("iowa-corn-yield", "tropomi-no2-economic", "crack-spread-321", "eia-weekly-petroleum", "lng-arbitrage", "hormuz-transit")
 
 differences = []
 
@@ -69,7 +70,7 @@ def read():
     before = None
     for _ in range(10):
         forecasts, cards = {}, {}
-        for signal in [s["id"] for s in call("/api/signals")["signals"]]:
+        for signal in SIGNALS:  # the catalog leaves out those that are decayed or deprecated
             quoted = urllib.parse.quote(signal, safe="")
             forecasts[signal], cursor = [], ""
             while cursor is not None:
@@ -106,6 +107,48 @@ def distribution(text, where):
     if len(values) != len(LEVELS) or values != sorted(values):
         differ(where, "the line does not hold 23 quantiles in ascending order")
     return values
+
+
+def utc(day, hour, minute, new_york):
+    """Return an instant of a day as the server writes it. New York is four hours behind from the second Sunday of March to the first one
+    of November, else five; releases are at hours of the day when that does not change."""
+    at = datetime.datetime(day.year, day.month, day.day, hour, minute)
+    if new_york:
+        march, november = datetime.date(day.year, 3, 8), datetime.date(day.year, 11, 1)
+        first, last = (d + datetime.timedelta(6 - d.weekday()) for d in (march, november))
+        at += datetime.timedelta(hours=4 if first <= day < last else 5)
+    return at.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def due(signal, target):
+    """Return when the print of a figure and period is due at the earliest, or None if there is no such print."""
+    figure, _, period = target.partition("/")
+    weekly = {  # the day that a period names, the days until the print, its clock
+        ("eia-weekly-petroleum", "crude_stocks_change"): (4, 5, 10, 30, True),
+        ("eia-weekly-petroleum", "gasoline_stocks_change"): (4, 5, 10, 30, True),
+        ("eia-weekly-petroleum", "distillate_stocks_change"): (4, 5, 10, 30, True),
+        ("hormuz-transit", "ships_week"): (6, 2, 13, 35, False),
+        ("crack-spread-321", "spread"): (0, 2, 10, 30, True),
+    }
+    monthly = {("lng-arbitrage", "margin_europe"): 2, ("tropomi-no2-economic", "index"): 15}  # the day of the month after
+    try:
+        if (signal, figure) in weekly:
+            weekday, days, *clock = weekly[signal, figure]
+            day = datetime.datetime.strptime(period, "%Y-%m-%d").date()
+            if day.isoformat() != period or day.weekday() != weekday:
+                return None
+            return utc(day + datetime.timedelta(days), *clock)
+        if (signal, figure) == ("iowa-corn-yield", "next_print") and re.fullmatch(r"\d{4}-final", period):
+            return utc(datetime.date(int(period[:4]) + 1, 1, 8), 12, 0, True)
+        if not re.fullmatch(r"\d{4}-\d\d", period):
+            return None
+        month = datetime.date(int(period[:4]), int(period[5:]), 1)
+        if (signal, figure) == ("iowa-corn-yield", "next_print"):
+            return utc(month.replace(day=8), 12, 0, True) if 8 <= month.month <= 11 else None
+        after = datetime.date(month.year + month.month // 12, month.month % 12 + 1, monthly[signal, figure])
+        return utc(after, 0, 0, False)
+    except (ValueError, KeyError):
+        return None
 
 
 def crps(quantiles, outcome):
@@ -174,9 +217,13 @@ def follow(forecasts, heads):
         three = [distribution(fields[k], where) for k in (4, 5, 6)]
         for name, said, quantiles in zip(("quantiles", "naive 1", "naive 2"), (f["quantiles"], *f["naive"]), three):
             same(where, name, [(Fraction(x["p"]), Fraction(x["value"])) for x in said], list(zip(LEVELS, quantiles)))
-        if f["issued_at"] >= f["target"]["release_at"]:
-            differ(where, "it was issued when its print was due")
-        parsed.append({"forecast": f, "where": where, "fields": fields, "three": three})
+        release = due(fields[1], fields[2])
+        if release is None:
+            sys.exit(f"{where}: no print of {fields[1]} is called {fields[2]}")
+        same(where, "release_at", f["target"]["release_at"], release)
+        if fields[3] >= release:
+            differ(where, f"it was issued at {fields[3]}, when its print was due since {release}")
+        parsed.append({"forecast": f, "where": where, "fields": fields, "three": three, "release": release})
     return parsed
 
 
@@ -204,7 +251,7 @@ def grade(parsed, heads):
             differ(where, "it was graded before its print")
         if fields[1] == "":  # no print came in time
             same(where, "void", "void" in fields[6].split(","), True)
-            wait = datetime.datetime.fromisoformat(fields[2][:19]) - datetime.datetime.fromisoformat(p["forecast"]["target"]["release_at"][:19])
+            wait = datetime.datetime.fromisoformat(fields[2][:19]) - datetime.datetime.fromisoformat(p["release"][:19])
             if wait.days < GIVEN_UP_AFTER.get(p["fields"][1], 30):
                 differ(where, f"it was given up {wait.days} days after the time of its print")
             same(where, "the scores in the line", fields[3:6], [""] * 3)
@@ -438,7 +485,7 @@ def main():
             compare_card(signal, card, [p for p in own if p["fields"][2].split("/")[0] == card["figure"]])
     if differences:
         sys.exit("\n".join([f"{len(differences)} differences:", *differences]))
-    print(f"{len(parsed)} forecasts of {BASE}: all lines hash to what is stated, both chains hold, all scores and scorecards agree.")
+    print(f"{len(parsed)} forecasts of {BASE}: all lines hash to what is stated, both chains hold, all were issued before their prints were due, all scores and scorecards agree.")
     for chain in ("forecast", "grade"):
         count = sum(name.startswith(chain) for name in heads)
         if count:

@@ -1,7 +1,6 @@
 package forecast
 
 import (
-	"fmt"
 	"math"
 	"time"
 
@@ -25,9 +24,10 @@ func cornYield() Target {
 	return Target{
 		Signal: "iowa-corn-yield", Figure: "next_print", Name: "USDA's next figure of the corn yield in Iowa", Unit: "bu/acre", Decimals: 1,
 		Version: "next_print-1", Monthly: true, GradesNeeded: monthlyGrades, GivenUpAfter: days(10), Inputs: []series.ID{finals, forecasts},
-		next:    nextCorn,
-		outcome: func(in series.Set, r Release) (series.Point, bool) { return pointOn(in[r.Series], r.ObservedAt) },
-		walk:    func(in series.Set, r Release) []step { return cornSteps(cornPrints(in), r) },
+		schedules: []schedule{cornMonthly(), cornFinal()},
+		next:      nextCorn,
+		outcome:   func(in series.Set, r Release) (series.Point, bool) { return pointOn(in[r.Series], r.ObservedAt) },
+		walk:      func(in series.Set, r Release) []step { return cornSteps(cornPrints(in), r) },
 	}
 }
 
@@ -57,16 +57,24 @@ func nextCorn(in series.Set, at time.Time) (Release, bool) {
 	return cornRelease(year, time.January), true
 }
 
-// cornRelease is the figure of a crop year that is printed in a month: not before the eighth, at noon.
+// cornMonthly and cornFinal are the schedules: not before the eighth, at noon.
+func cornMonthly() schedule {
+	return schedule{form: formMonth, series: forecasts, months: cornMonths, due: func(month time.Time) time.Time {
+		return onClock(month.AddDate(0, 0, 7), 12, 0)
+	}}
+}
+
+func cornFinal() schedule {
+	return schedule{form: formFinal, series: finals, due: func(year time.Time) time.Time { return onClock(year.AddDate(1, 0, 7), 12, 0) }}
+}
+
+// cornRelease is the figure of a crop year that is printed in a month; that of January is the final.
 func cornRelease(year int, month time.Month) Release {
-	if month == time.January {
-		return Release{
-			Period: fmt.Sprintf("%d-final", year), ObservedAt: time.Date(year, time.January, 1, 0, 0, 0, 0, time.UTC), Series: finals,
-			ScheduledAt: onClock(time.Date(year+1, time.January, 8, 0, 0, 0, 0, time.UTC), 12, 0),
-		}
-	}
 	first := time.Date(year, month, 1, 0, 0, 0, 0, time.UTC)
-	return Release{Period: first.Format("2006-01"), ObservedAt: first, Series: forecasts, ScheduledAt: onClock(first.Add(days(7)), 12, 0)}
+	if month == time.January {
+		return cornFinal().release(first)
+	}
+	return cornMonthly().release(first)
 }
 
 // cornPrint is one printed figure of a crop year, by its month; the final's is January.

@@ -19,10 +19,13 @@ const (
 // crackSpread forecasts the 3:2:1 crack spread at New York Harbor on the last day up to a Monday that has all three prices. The prices
 // count as first printed by EIA's spot prices on the Wednesday after.
 func crackSpread() Target {
+	wednesday := schedule{form: time.DateOnly, series: crudeOil, weekday: time.Monday, due: func(monday time.Time) time.Time {
+		return onClock(monday.Add(days(2)), 10, 30)
+	}}
 	return Target{
 		Signal: "crack-spread-321", Figure: "spread", Name: "3:2:1 crack spread, New York Harbor, on the last priced day up to Monday",
 		Unit: "USD/bbl", Decimals: 3, Version: "spread-1", GradesNeeded: weeklyGrades, GivenUpAfter: gradeTimeout,
-		Inputs: []series.ID{crudeOil, petrol, diesel},
+		Inputs: []series.ID{crudeOil, petrol, diesel}, schedules: []schedule{wednesday},
 		next: func(in series.Set, at time.Time) (Release, bool) {
 			p, ok := newest(spreads(in))
 			if !ok {
@@ -32,13 +35,11 @@ func crackSpread() Target {
 			monday := time.Date(today.Year(), today.Month(), today.Day()+7-(int(today.Weekday())+6)%7, 0, 0, 0, 0, time.UTC)
 			// It is issued once the prices up to the Monday before are known, which is on Wednesday; on Thursday it is issued with the
 			// known prices.
-			wednesday, thursday := onClock(monday.Add(-days(5)), 17, 0), onClock(monday.Add(-days(4)), 12, 0)
-			if at.Before(wednesday) || at.Before(thursday) && p.ObservedAt.Before(monday.Add(-days(7))) {
+			evening, thursday := onClock(monday.Add(-days(5)), 17, 0), onClock(monday.Add(-days(4)), 12, 0)
+			if at.Before(evening) || at.Before(thursday) && p.ObservedAt.Before(monday.Add(-days(7))) {
 				return Release{}, false
 			}
-			return Release{
-				Period: monday.Format(time.DateOnly), ObservedAt: monday, Series: crudeOil, ScheduledAt: onClock(monday.Add(days(2)), 10, 30),
-			}, true
+			return wednesday.release(monday), true
 		},
 		outcome: func(in series.Set, r Release) (series.Point, bool) {
 			var last series.Point

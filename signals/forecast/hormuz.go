@@ -12,20 +12,20 @@ const ships series.ID = "portwatch.chokepoint6.n_total"
 // hormuzTransits forecasts the mean number of ships a day through the Strait of Hormuz in a week from Monday to Sunday, as PortWatch first
 // prints it.
 func hormuzTransits() Target {
+	tuesday := schedule{form: time.DateOnly, series: ships, weekday: time.Sunday, due: func(sunday time.Time) time.Time {
+		return sunday.Add(days(2) + 13*time.Hour + 35*time.Minute)
+	}}
 	return Target{
 		Signal: "hormuz-transit", Figure: "ships_week", Name: "Ships a day through the Strait of Hormuz, mean of the week from Monday to Sunday",
 		Unit: "ships/day", Decimals: 3, Version: "ships_week-1", GradesNeeded: weeklyGrades, GivenUpAfter: gradeTimeout, Inputs: []series.ID{ships},
+		schedules: []schedule{tuesday},
 		next: func(in series.Set, _ time.Time) (Release, bool) {
 			all := sundays(in[ships], time.Time{})
 			p, ok := newest(all)
 			if !ok {
 				return Release{}, false
 			}
-			sunday := p.ObservedAt.Add(week)
-			return Release{
-				Period: sunday.Format(time.DateOnly), ObservedAt: sunday, Series: ships,
-				ScheduledAt: sunday.Add(days(2) + 13*time.Hour + 35*time.Minute), // Tuesday
-			}, true
+			return tuesday.release(p.ObservedAt.Add(week)), true
 		},
 		outcome: func(in series.Set, r Release) (series.Point, bool) {
 			return pointOn(sundays(in[ships], r.ObservedAt.Add(-week)), r.ObservedAt)

@@ -19,20 +19,18 @@ const (
 // lngMargin forecasts the margin of a cargo from the US Gulf Coast to Europe in a month, as the World Bank's Pink Sheet first prints its two
 // prices.
 func lngMargin() Target {
+	// The second day of the month after.
+	second := schedule{form: formMonth, series: europe, due: func(month time.Time) time.Time { return month.AddDate(0, 1, 1) }}
 	return Target{
 		Signal: "lng-arbitrage", Figure: "margin_europe", Name: "Margin of US LNG in Europe, monthly mean prices", Unit: "USD/MMBtu",
 		Decimals: 4, Version: "margin_europe-1", Monthly: true, GradesNeeded: monthlyGrades, GivenUpAfter: gradeTimeout,
-		Inputs: []series.ID{europe, hub},
+		Inputs: []series.ID{europe, hub}, schedules: []schedule{second},
 		next: func(in series.Set, _ time.Time) (Release, bool) {
 			p, ok := newest(gasMonths(in).points())
 			if !ok {
 				return Release{}, false
 			}
-			month := p.ObservedAt.AddDate(0, 1, 0)
-			return Release{
-				Period: month.Format("2006-01"), ObservedAt: month, Series: europe,
-				ScheduledAt: month.AddDate(0, 1, 1), // the second day of the month after
-			}, true
+			return second.release(p.ObservedAt.AddDate(0, 1, 0)), true
 		},
 		outcome: func(in series.Set, r Release) (series.Point, bool) {
 			return pointOn(gasMonths(in).points(), r.ObservedAt)

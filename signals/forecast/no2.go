@@ -24,19 +24,18 @@ func no2Index() Target {
 		}
 		return out
 	}
+	// TEMIS prints some weeks after the month. A grid has all regions; a cloudy month may lack one.
+	middle := schedule{form: formMonth, series: def.Inputs[0], due: func(month time.Time) time.Time { return month.AddDate(0, 1, 14) }}
 	return Target{
 		Signal: def.ID, Figure: "index", Name: "Index of nitrogen dioxide over industrial regions, next month", Unit: def.Unit,
 		Decimals: 2, Version: "index-1", Monthly: true, GradesNeeded: monthlyGrades, GivenUpAfter: days(60), Inputs: def.Inputs,
+		schedules: []schedule{middle}, printed: def.Inputs,
 		next: func(in series.Set, _ time.Time) (Release, bool) {
 			p, ok := newest(track(in))
 			if !ok {
 				return Release{}, false
 			}
-			month := p.ObservedAt.AddDate(0, 1, 0)
-			return Release{
-				Period: month.Format("2006-01"), ObservedAt: month, Series: def.Inputs[0],
-				ScheduledAt: month.AddDate(0, 1, 14), // TEMIS prints some weeks after the month
-			}, true
+			return middle.release(p.ObservedAt.AddDate(0, 1, 0)), true
 		},
 		outcome: func(in series.Set, r Release) (series.Point, bool) { return pointOn(track(in), r.ObservedAt) },
 		walk:    func(in series.Set, r Release) []step { return no2Steps(track(in), r.ObservedAt) },

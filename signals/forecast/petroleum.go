@@ -30,20 +30,20 @@ func distillateStocks() Target {
 
 // stocks forecasts the weekly change of one series. Only crude oil is said from the other products and the refineries as well.
 func stocks(id series.ID, figure, name string, inputs []series.ID, others bool) Target {
+	// Wednesday. A holiday moves it to Thursday; stopping on Wednesday is early, and never late.
+	wednesday := schedule{form: time.DateOnly, series: id, weekday: time.Friday, due: func(friday time.Time) time.Time {
+		return onClock(friday.Add(days(5)), 10, 30)
+	}}
 	return Target{
 		Signal: "eia-weekly-petroleum", Figure: figure, Name: name, Unit: "thousand barrels", Decimals: 1, Version: figure + "-1",
 		Change: true, GradesNeeded: weeklyGrades, GivenUpAfter: gradeTimeout, Inputs: inputs,
+		schedules: []schedule{wednesday},
 		next: func(in series.Set, _ time.Time) (Release, bool) {
 			p, ok := newest(in[id])
 			if !ok {
 				return Release{}, false
 			}
-			friday := p.ObservedAt.Add(week)
-			return Release{
-				Period: friday.Format(time.DateOnly), ObservedAt: friday, Series: id,
-				// Wednesday. A holiday moves it to Thursday; stopping on Wednesday is early, and never late.
-				ScheduledAt: onClock(friday.Add(days(5)), 10, 30),
-			}, true
+			return wednesday.release(p.ObservedAt.Add(week)), true
 		},
 		outcome: func(in series.Set, r Release) (series.Point, bool) {
 			p, ok := pointOn(in[id], r.ObservedAt)

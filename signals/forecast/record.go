@@ -163,6 +163,8 @@ func ParseRecord(line string) (Record, error) {
 		return Record{}, fmt.Errorf("the forecast %s is of the unknown figure %s of %s", r.ID, r.Figure, r.Signal)
 	case r.ID != t.Signal+"/"+t.Figure+"/"+r.Period:
 		return Record{}, fmt.Errorf("the forecast %s is of %s/%s/%s", r.ID, r.Signal, r.Figure, r.Period)
+	case !t.prints(r.Period):
+		return Record{}, fmt.Errorf("the forecast %s is of %q, and no print of that figure is", r.ID, r.Period)
 	case !hashForm.MatchString(r.InputsHash):
 		return Record{}, fmt.Errorf("the forecast %s has %q in the place of its inputs' hash", r.ID, r.InputsHash)
 	}
@@ -225,7 +227,7 @@ func ParseGrade(line string) (Grade, error) {
 type Published struct{ Line, Hash, GradeLine, GradeHash string }
 
 // Check verifies published forecasts, of all signals in the order of their chain, as any reader can. It hashes every line again, checks its
-// link to the line before, and computes every score again. It returns the records, the graded forecasts with an outcome, and a sentence for
+// link to the line before, computes every score again, and holds the times against the release that follows from figure and period. It returns the records, the graded forecasts with an outcome, and a sentence for
 // each fault.
 func Check(list []Published) (records []Record, graded map[string]Graded, faults []string) {
 	graded = map[string]Graded{}
@@ -252,6 +254,11 @@ func Check(list []Published) (records []Record, graded map[string]Graded, faults
 			fault("%s: it is linked to %s, the line before has %s", r.ID, r.PreviousHash, previous)
 		}
 		previous = r.Hash()
+		target := Named(r.Signal, r.Figure)
+		release, _ := target.ReleaseOf(r.Period)
+		if !r.IssuedAt.Before(release.ScheduledAt) {
+			fault("%s: it was issued at %s, when its figure was due since %s", r.ID, r.IssuedAt.Format(time.RFC3339), release.ScheduledAt.Format(time.RFC3339))
+		}
 		if p.GradeLine == "" {
 			continue
 		}
@@ -271,10 +278,13 @@ func Check(list []Published) (records []Record, graded map[string]Graded, faults
 		}
 		grades[g.PreviousHash] = g
 		if g.Outcome == "" {
+			if end := release.ScheduledAt.Add(target.GivenUpAfter); g.PublishedAt.Before(end) {
+				fault("%s: it was given up at %s, a print may come until %s", r.ID, g.PublishedAt.Format(time.RFC3339), end.Format(time.RFC3339))
+			}
 			continue
 		}
 		again, err := NewGrade(r, g.Outcome, g.PublishedAt, g.Flags)
-		if err != nil || !Named(r.Signal, r.Figure).takes(g.Outcome) {
+		if err != nil || !target.takes(g.Outcome) {
 			fault("%s: its outcome is %q", r.ID, g.Outcome)
 			continue
 		}

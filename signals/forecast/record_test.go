@@ -103,6 +103,22 @@ func TestALieInThePublishedListIsFound(t *testing.T) {
 			rehash(&l[1])
 			return l
 		},
+		"issued when its print was due": func(l []Published) []Published {
+			l[2].Line = strings.Replace(l[2].Line, "2026-05-20T21:05:00Z", "2026-05-27T14:30:00Z", 1)
+			rehash(&l[2])
+			return l
+		},
+		"a week that ends on a Saturday": func(l []Published) []Published {
+			l[2].Line = strings.ReplaceAll(l[2].Line, "2026-05-22", "2026-05-23")
+			rehash(&l[2])
+			return l
+		},
+		"given up before its time": func(l []Published) []Published {
+			before := l[1].GradeLine[strings.LastIndex(l[1].GradeLine, "|")+1:]
+			l[1].GradeLine = "eia-weekly-petroleum/crude_stocks_change/2026-05-15||2026-06-19T14:29:59Z||||void|" + before
+			regrade(&l[1])
+			return l
+		},
 		"quantiles that do not ascend": func(l []Published) []Published {
 			l[1].Line = strings.Replace(l[1].Line, "1.0;2.0", "2.0;1.0", 1)
 			rehash(&l[1])

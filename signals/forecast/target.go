@@ -31,6 +31,10 @@ type Target struct {
 	// Inputs are the series that the model reads, the first vintage of each value.
 	Inputs []series.ID
 
+	// schedules say when it is released, one for each form of its periods.
+	schedules []schedule
+	// printed are the series of which any value about a period tells that the figure is printed. None means that of the release.
+	printed []series.ID
 	// next returns the release that may be forecast at an instant, from the first vintages known then; false if none exists.
 	next func(in series.Set, at time.Time) (Release, bool)
 	// outcome is the figure of a period by first vintages, with the newest of their times; false while it is not complete.
@@ -81,8 +85,10 @@ func (t Target) Next(in series.Set, at time.Time) (Release, bool) {
 	if !ok || !at.Before(r.ScheduledAt) {
 		return Release{}, false
 	}
-	if _, printed := pointOn(in[r.Series], r.ObservedAt); printed {
-		return Release{}, false
+	for _, id := range append([]series.ID{r.Series}, t.printed...) {
+		if _, printed := pointOn(in[id], r.ObservedAt); printed {
+			return Release{}, false
+		}
 	}
 	return r, true
 }

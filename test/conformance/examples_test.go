@@ -33,32 +33,37 @@ func examplePython(t *testing.T, s *server) {
 	toured(t, s, exec.CommandContext(t.Context(), "python3", "../../examples/python/tour.py"))
 }
 
-// examplePythonScorecard recomputes the forecasts' scorecards, and again behind a proxy that changes the levels of their quantiles, which
-// no hash covers. The sandbox may still be catching up with the present, so both are repeated until its record no longer changes.
+// examplePythonScorecard recomputes the forecasts' scorecards, and again behind proxies that change what no hash covers: the levels of the
+// quantiles, the times of releases, and the catalog, which leaves out signals that are decayed. The sandbox may still be catching up with the present, so both are repeated until its record no longer changes.
 func examplePythonScorecard(t *testing.T, s *server) {
 	need(t, "python3")
 	origin, err := url.Parse(s.url)
 	if err != nil {
 		t.Fatal(err)
 	}
-	liar := httptest.NewServer(&httputil.ReverseProxy{
-		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(origin) },
-		ModifyResponse: func(r *http.Response) error {
-			b, err := io.ReadAll(r.Body)
-			b = bytes.ReplaceAll(b, []byte(`"p":0.5,`), []byte(`"p":0.51,`))
-			r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(b)), int64(len(b))
-			r.Header.Set("Content-Length", strconv.Itoa(len(b)))
-			return err
-		},
-	})
-	t.Cleanup(liar.Close)
+	behind := func(honest, lie string) string {
+		liar := httptest.NewServer(&httputil.ReverseProxy{
+			Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(origin) },
+			ModifyResponse: func(r *http.Response) error {
+				b, err := io.ReadAll(r.Body)
+				b = bytes.ReplaceAll(b, []byte(honest), []byte(lie))
+				r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(b)), int64(len(b))
+				r.Header.Set("Content-Length", strconv.Itoa(len(b)))
+				return err
+			},
+		})
+		t.Cleanup(liar.Close)
+		return liar.URL
+	}
 	for _, c := range []struct {
 		what, url string
 		status    int
 		want      *regexp.Regexp
 	}{
 		{"an honest record is recomputed", s.url, 0, regexp.MustCompile(`(?m)^grade:[1-9]\d*:[0-9a-f]{64}$`)},
-		{"a changed level is named", liar.URL, 1, regexp.MustCompile(`(?m)^forecast \d+ \(.*\): quantiles is `)},
+		{"a signal that left the catalog counts", behind(`"signals":[`, `"signals":[],"others":[`), 0, regexp.MustCompile(`(?m)^grade:[1-9]\d*:[0-9a-f]{64}$`)},
+		{"a changed release is named", behind(`"release_at":"20`, `"release_at":"30`), 1, regexp.MustCompile(`(?m)^forecast \d+ \(.*\): release_at is 2`)},
+		{"a changed level is named", behind(`"p":0.5,`, `"p":0.51,`), 1, regexp.MustCompile(`(?m)^forecast \d+ \(.*\): quantiles is `)},
 	} {
 		program.Until(t, program.Timeout, c.what, func() (bool, string) {
 			cmd := exec.CommandContext(t.Context(), "python3", "../../examples/python/scorecard.py")
