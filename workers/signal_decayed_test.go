@@ -37,7 +37,7 @@ func (w forecastWorld) live(figure string, id series.ID, from, to int) time.Time
 	for n := from; n < to; n++ {
 		friday := forecastFriday.AddDate(0, 0, 7*(n+1))
 		issued := friday.AddDate(0, 0, -1).Add(22 * time.Hour)
-		printed := friday.AddDate(0, 0, 5).Add(15 * time.Hour)
+		printed := friday.AddDate(0, 0, 5).Add(16 * time.Hour)
 		change := float64(1000 * (n%7 - 3))
 		level += change
 		w.at(issued)
@@ -46,7 +46,7 @@ func (w forecastWorld) live(figure string, id series.ID, from, to int) time.Time
 			Signal: target.Signal, Figure: figure, Period: friday.Format(time.DateOnly), IssuedAt: issued,
 			Quantiles: quantilesAbout(w.t, change+miss), Naive1: naive, Naive2: naive, ModelVersion: target.Version, InputsHash: forecast.NoRecord,
 		}
-		release := forecast.Release{Period: r.Period, ObservedAt: friday, ScheduledAt: friday.AddDate(0, 0, 5).Add(14*time.Hour + 30*time.Minute), Series: id}
+		release, _ := target.ReleaseOf(r.Period)
 		r.ID = target.ID(release)
 		if _, err := w.db.RecordForecast(w.t.Context(), task.Fence{}, r, release, forecast.LabelNoSkill, false); err != nil {
 			w.t.Fatal(err)
