@@ -69,7 +69,7 @@ type Scheduler struct {
 	Tracer *telemetry.Tracer
 	// Metrics counts panics. It may be nil.
 	Metrics *telemetry.Metrics
-	// Wake makes a tick come at once; it may be nil.
+	// Wake makes due runs be handed out at once; it may be nil.
 	Wake <-chan struct{}
 	// HandedOut is called after each task that the queue took. It must return at once. It may be nil.
 	HandedOut func()
@@ -101,17 +101,21 @@ const (
 	callTimeout = 30 * time.Second
 )
 
-// Run ticks until ctx ends. It returns an error at once when a schedule cannot be parsed; troubles with Postgres or the queue are logged
-// and tried again at the next tick.
+// Run ticks until ctx ends. A wake only hands out due runs: whatever becomes due wakes it, and the rest may wait for the next tick. Run
+// returns an error at once when a schedule cannot be parsed; troubles with Postgres or the queue are logged and tried again at the next tick.
 func (s *Scheduler) Run(ctx context.Context) error {
 	if err := s.init(); err != nil {
 		return err
 	}
 	every := time.NewTicker(orElse(s.Every, time.Second))
 	defer every.Stop()
-	for {
-		err := s.guarded(ctx)
-		if err == nil {
+	for woken := false; ; {
+		part := s.Tick
+		if woken {
+			part = s.handOut
+		}
+		err := s.guarded(ctx, part)
+		if err == nil && !woken {
 			s.ready.Store(true)
 		}
 		if err != nil && ctx.Err() == nil {
@@ -121,7 +125,9 @@ func (s *Scheduler) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-every.C:
+			woken = false
 		case <-s.Wake:
+			woken = true
 		}
 	}
 }
@@ -170,9 +176,19 @@ func (s *Scheduler) Tick(ctx context.Context) error {
 	return errors.Join(s.record(ctx), s.reclaim(ctx), s.reconcile(ctx), s.dispatch(ctx))
 }
 
-// guarded is Tick, with a panic as an error: the next tick tries again.
-func (s *Scheduler) guarded(ctx context.Context) error {
-	return s.Metrics.Guard(ctx, s.Log, "scheduler", func() error { return s.Tick(ctx) })
+// handOut is the last step of Tick.
+func (s *Scheduler) handOut(ctx context.Context) error {
+	s.tick.Lock()
+	defer s.tick.Unlock()
+	if err := s.save(ctx); err != nil {
+		return err
+	}
+	return s.dispatch(ctx)
+}
+
+// guarded is Tick or handOut, with a panic as an error: the next tick tries again.
+func (s *Scheduler) guarded(ctx context.Context, part func(context.Context) error) error {
+	return s.Metrics.Guard(ctx, s.Log, "scheduler", func() error { return part(ctx) })
 }
 
 // call makes one call of the store or the queue.

@@ -4,42 +4,48 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 )
 
-func TestTheErrorOfACommandIsALineOfTheLog(t *testing.T) {
+func TestTheErrorOfARoleIsALineOfTheLog(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{
-		{"api", "--world=moon"},                        // the command line is wrong
-		{"api", "--concurrency=1"},                     // a flag of another command
-		{"api", "--database-url=mysql://h/d"},          // a setting is wrong
-		{"worker", "--state-dir=/dev/null/nothing"},    // the command fails
-		{"runs", "--database-url=postgres://h:x/db"},   // a command that is not a role
-		{"worker", "--tiingo-api-key=a\nb", "--help0"}, // text of several lines
+		{"api", "--world=moon"},                     // the command line is wrong
+		{"api", "--concurrency=1"},                  // a flag of another command
+		{"api", "--database-url=mysql://h/d"},       // a setting is wrong
+		{"worker", "--state-dir=/dev/null/nothing"}, // the command fails
 	} {
 		t.Run(strings.Join(args, " "), func(t *testing.T) {
 			t.Parallel()
-			var asText, asJSON bytes.Buffer
-			code := run(t.Context(), append(args, "--log-format=text"), io.Discard, &asText)
-			if again := run(t.Context(), append(args, "--log-format=json"), io.Discard, &asJSON); again != code || code == 0 {
-				t.Errorf("exit status %d with text, %d with JSON", code, again)
+			text, last := bothFormats(t, args)
+			var line struct{ Time, Level, Msg, Err string }
+			if err := json.Unmarshal([]byte(last), &line); err != nil {
+				t.Fatalf("%q: %v", last, err)
 			}
-			lines := strings.Split(strings.TrimSpace(asJSON.String()), "\n")
-			var last struct{ Time, Level, Msg, Err string }
-			for _, line := range lines {
-				if err := json.Unmarshal([]byte(line), &last); err != nil {
-					t.Errorf("%q: %v", line, err)
-				}
-			}
-			text := asText.String()
-			if !strings.Contains(text, "tidemark: ") {
-				t.Errorf("as text: %q", text)
-			}
-			_, want, _ := strings.Cut(strings.TrimSpace(text), "tidemark: ")
-			if last.Level != "ERROR" || last.Time == "" || last.Msg == "" || last.Err != want {
-				t.Errorf("as JSON: %s\nas text: %s", lines[len(lines)-1], text)
+			if line.Level != "ERROR" || line.Time == "" || line.Msg == "" || "tidemark: "+line.Err != text {
+				t.Errorf("as JSON: %s\nas text: %s", last, text)
 			}
 		})
 	}
+}
+
+func TestTheErrorOfACommandForPeopleIsText(t *testing.T) {
+	t.Parallel()
+	if text, last := bothFormats(t, []string{"backfill", "plan", "--from=yesterday"}); last != text {
+		t.Errorf("with LOG_FORMAT=json it says %q, want %q", last, text)
+	}
+}
+
+// bothFormats runs a command that fails, and returns its error with LOG_FORMAT=text and its last line with LOG_FORMAT=json.
+func bothFormats(t *testing.T, args []string) (text, last string) {
+	t.Helper()
+	var asText, asJSON bytes.Buffer
+	code := run(t.Context(), slices.Concat(args, []string{"--log-format=text"}), io.Discard, &asText)
+	if again := run(t.Context(), slices.Concat(args, []string{"--log-format=json"}), io.Discard, &asJSON); again != code || code == 0 {
+		t.Errorf("exit status %d with text, %d with JSON", code, again)
+	}
+	lines := strings.Split(strings.TrimSpace(asJSON.String()), "\n")
+	return strings.TrimSpace(asText.String()), lines[len(lines)-1]
 }

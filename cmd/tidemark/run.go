@@ -124,6 +124,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 }
 
+// roles are the commands that run until they are stopped. Their errors are read where their log is.
+var roles = []string{"up", "scheduler", "worker", "api", "queue", "monitor", "witness"}
+
 // lastLine returns the function that writes the error with which a command ends: as a line of the log if its format is JSON, otherwise as
 // text.
 func lastLine(stderr io.Writer, format string) func(text string) {
@@ -133,8 +136,11 @@ func lastLine(stderr io.Writer, format string) func(text string) {
 	return func(text string) { _, _ = fmt.Fprintf(stderr, "tidemark: %s\n", printableLines(text)) }
 }
 
-// wantedFormat returns the log format of a command line or environment that may have errors.
+// wantedFormat returns the format of the last line of a command line that may have errors: the log format for a role, text for others.
 func wantedFormat(args []string) (format string) {
+	if !slices.ContainsFunc(args, func(a string) bool { return slices.Contains(roles, a) }) {
+		return telemetry.FormatText
+	}
 	const variable, flag = "LOG_FORMAT=", "--log-format"
 	for _, v := range config.Environ() {
 		if value, ok := strings.CutPrefix(v, variable); ok {
@@ -189,7 +195,9 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer, say *
 	if err != nil {
 		return usageError{err}
 	}
-	*say = lastLine(stderr, settings.LogFormat)
+	if slices.Contains(roles, strings.Fields(parsed.Command())[0]) {
+		*say = lastLine(stderr, settings.LogFormat)
+	}
 	urgencyOf(ctx).sayWith(*say)
 	p := &program{
 		settings: settings,

@@ -21,6 +21,8 @@ var Differing = map[string]string{
 	"push_head":      "as pushes",
 	"datasets":       "at most one in a minute of the wall clock",
 	"dataset_files":  "as datasets",
+	"x402_payments":  "how far a payment by request was when it failed decides what its payer does next; test/payments kills it between any two steps",
+	"x402_ledger":    "as x402_payments", "x402_named": "as x402_payments", "x402_sightings": "as x402_payments",
 	"schema_version": "the migrations'",
 }
 
@@ -28,7 +30,7 @@ var Differing = map[string]string{
 var differing = map[string]string{
 	// Numbers in the order in which roles came, which nothing decides.
 	"id":     "numbers are given in the order in which roles come",
-	"run_id": "as id", "backfill_id": "as id",
+	"run_id": "as id", "backfill_id": "as id", "quarantine_id": "as id",
 	// The wall clock, in a world that has another.
 	"created_at": "the wall clock's time", "recorded_at": "the wall clock's time", "computed_at": "the wall clock's time", "updated_at": "the wall clock's time",
 	"snapshots.served_at": "a time of attempts", "snapshots.loads_seen": "as loads",
@@ -49,6 +51,14 @@ var differing = map[string]string{
 	// The witnesses', by the wall clock.
 	"ledger_entries.correction": "as id: a number that was drawn and rolled back is not drawn again",
 	"ledger_entries.commit_id":  "a commit has its time in it", "ledger_entries.pushed_at": "the wall clock's time",
+	// Payments, by the wall clock. Blocks, transactions and answers have its time in them.
+	"payment_claims.asked_at": "the wall clock's time", "payment_claims.answered_at": "the wall clock's time",
+	"payment_claims.looked_at":     "the wall clock's time",
+	"payment_transfers.block_hash": "a block has its time in it", "payment_transfers.block_time": "the wall clock's time",
+	"payment_transfers.confirmations": "how many blocks had come", "payment_transfers.granted_at": "the wall clock's time",
+	"payment_quotes.amount": "drawn by chance", "payment_quotes.held": "the wall clock's time",
+	"processor_events.received_at": "the wall clock's time", "processor_events.done_at": "the wall clock's time",
+	"x402_terms.checked_at": "the wall clock's time",
 	// Drawn by chance.
 	"keys.public_id":  "drawn by chance",
 	"pick_seals.salt": "drawn by chance", "pick_seals.commitment": "of the salt", "pick_seals.idx": "as id",
@@ -67,7 +77,8 @@ func kept(table, column string) bool {
 var leftOut = map[string]string{
 	// In how many runs a backfill does its slots depends on how long one of them takes. Its slots are compared.
 	// A data set is published at most once in a minute of the wall clock; the run of a day that comes sooner is skipped.
-	"runs": `where job <> 'backfill' and (job, subject) <> ('publish', 'dataset')`,
+	// How often a run of payments looks at the chain is a matter of time. What it brought is compared in the tables of payments.
+	"runs": `where job <> 'backfill' and (job, subject) <> ('publish', 'dataset') and queue <> 'payments'`,
 	// An operator who got no answer plans again, and applies the second plan. The first one does nothing.
 	"keys": "where " + inUse + "t.id)", "ledger": "where " + inUse + "t.key_id)",
 	"backfills": `where status <> 'planned'`, "backfill_slots": appliedOnly, "backfill_fetches": appliedOnly,
@@ -80,8 +91,11 @@ const appliedOnly = `where exists (select from backfills b where b.id = t.backfi
 
 // seenThrough are columns that name a row by its number, as what that row is.
 var seenThrough = map[string]string{
-	"runs.reason":         `regexp_replace(reason, '^backfill [0-9]+', 'backfill n')`,
-	"signal_states.cause": `regexp_replace(cause, '[0-9]+', 'n')`,
+	"runs.reason":              `regexp_replace(reason, '^backfill [0-9]+', 'backfill n')`,
+	"ledger.ref":               `regexp_replace(ref, '#[0-9]+$', '#n')`,
+	"runs.error":               `regexp_replace(error, 'quarantine (show )?[0-9]+', 'quarantine n', 'g')`,
+	"processor_events.outcome": `regexp_replace(outcome, 'key_[0-9a-z]+', 'key_n')`,
+	"signal_states.cause":      `regexp_replace(cause, '[0-9]+', 'n')`,
 }
 
 func skipped(table, column string) bool {
