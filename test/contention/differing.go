@@ -9,7 +9,7 @@ var Differing = map[string]string{
 	"hosts":          "when an upstream may be asked next, by the wall clock",
 	"fetches":        "each attempt asks again; what it brought is compared in the tables that it fills",
 	"loads":          "each attempt that has asked adds one, with the wall clock's time",
-	"load_fetches":   "as loads",
+	"load_fetches":   "as loads", "quarantined_fetches": "as fetches",
 	"run_attempts":   "the log of attempts",
 	"ledger_state":   "when the witnesses were asked, by the wall clock; tidemark verify looks at what they hold",
 	"attester_state": "as ledger_state",
