@@ -38,7 +38,9 @@ func TestClosesAreEnoughIfNineOfTenAreThere(t *testing.T) {
 		{"a new company replaces no other", market(8, 2, 5), 8, 10, false, "8 of 10 closing prices of 2026-03-09 are there"},
 		{"none is there", market(0, 3, 0), 0, 3, false, "0 of 3 closing prices of 2026-03-09 are there"},
 		{
-			"nothing is known", Prices{}, 0, 0, false,
+			"nothing is known",
+			Prices{},
+			0, 0, false,
 			"no company has a closing price of 2026-03-09 or of the session before (`tidemark help settings` lists the sources of prices)",
 		},
 	} {

@@ -62,7 +62,7 @@ var kept = map[string]string{
 		from observations o join fetches f on f.id = o.fetch_id`,
 	"watermarks": `select w.series, w.first_loaded_at, w.confirmed_at, f.url, f.fetched_at, f.sha256 from watermarks w join fetches f on f.id = w.fetch_id`,
 	"snapshots": `select signal, at, status, cause, covers_from, observed_at, known_at, first_ingested_at, value, lo, hi, baseline, scale, z_score, delta_pct, n,
-		components, inputs, backtest, uncertainty, edge, synthetic, code_version from snapshots`,
+		components, inputs, backtest, uncertainty, synthetic, code_version from snapshots`,
 	"estimates": `select signal, observed_at, known_at, edition, gone, kept, value, lo, hi, baseline, scale, n, z_score, delta_pct, input_known_at from estimates`,
 	"fetches":   `select source, url, status, header, fetched_at, sha256, bytes, not_modified, synthetic, constructed from fetches`,
 	"companies": ofFetches("companies"), "filings": ofFetches("filings"), "facts": ofFetches("facts"), "bars": ofFetches("bars"),

@@ -67,7 +67,8 @@ func TestTheReadersPolicySaysWhichWitnessesOfTheLogCount(t *testing.T) {
 		"an old quorum":      {[]time.Duration{old, old, old}, nil, chain.SelfConsistent, 0, 3, audit.Pending, "no quorum"},
 		"a quorum of future": {[]time.Duration{-fresh, -fresh}, nil, chain.SelfConsistent, 0, 3, audit.Pending, "no quorum"},
 		"no policy": {
-			[]time.Duration{fresh, fresh}, func(_ *testing.T, s *sealedServer) { s.policy = nil }, chain.SelfConsistent, 0, 0,
+			[]time.Duration{fresh, fresh},
+			func(_ *testing.T, s *sealedServer) { s.policy = nil }, chain.SelfConsistent, 0, 0,
 			audit.NotChecked, "nobody vouches for this log",
 		},
 		"a hidden log": {[]time.Duration{fresh, fresh}, func(_ *testing.T, s *sealedServer) {

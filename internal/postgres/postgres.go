@@ -86,9 +86,25 @@ type connections struct {
 // newDB returns the stores that use c.
 func newDB(c *connections) *DB {
 	return &DB{
-		c, RunStore{c}, WorldStore{c}, FetchStore{c}, ObservationStore{c}, QuarantineStore{c}, SnapshotStore{c}, ForecastStore{c}, BackfillStore{c},
-		EquityStore{c}, RecordStore{c}, WitnessStore{c}, LogStore{c}, PublicationStore{c}, DatasetStore{c}, KeyStore{c}, PaymentStore{c},
-		PushStore{c}, OperatorStore{c},
+		c,
+		RunStore{c},
+		WorldStore{c},
+		FetchStore{c},
+		ObservationStore{c},
+		QuarantineStore{c},
+		SnapshotStore{c},
+		ForecastStore{c},
+		BackfillStore{c},
+		EquityStore{c},
+		RecordStore{c},
+		WitnessStore{c},
+		LogStore{c},
+		PublicationStore{c},
+		DatasetStore{c},
+		KeyStore{c},
+		PaymentStore{c},
+		PushStore{c},
+		OperatorStore{c},
 	}
 }
 

@@ -156,7 +156,7 @@ func (db PublicationStore) revisedFrom(ctx context.Context, date, known, asOf ti
 	if len(ciks) == 0 {
 		return first, nil
 	}
-	equities := EquityStore{db.connections}
+	equities := EquityStore(db)
 	var spoke [2]map[int64]string
 	for i, at := range []time.Time{known, asOf} {
 		if spoke[i], err = equities.speakers(ctx, ciks, calendar.DayOf(at), at); err != nil {

@@ -69,7 +69,7 @@ const handOutSQL = `
 // slot comes first. The caller sends them to the queue, and calls PutBack for runs that the queue did not accept. No other caller receives
 // them in the meantime. HandOut also turns pending slots of backfills into runs, as many at a time as each backfill allows.
 func (db RunStore) HandOut(ctx context.Context, limit int) ([]task.Task, error) {
-	fault := BackfillStore{db.connections}.FeedBackfills(ctx)
+	fault := BackfillStore(db).FeedBackfills(ctx)
 	due, err := db.tasks(ctx, "hand out runs", handOutSQL, pgx.NamedArgs{"limit": limit})
 	if err == nil && len(due) == 0 {
 		err = fault // an error of a backfill does not block other work

@@ -115,7 +115,7 @@ func (db ObservationStore) LoadsNow(ctx context.Context, since Loads, sources []
 // rebuilt yet.
 func (db ObservationStore) Steps(ctx context.Context) iter.Seq2[series.Step, error] {
 	return func(yield func(series.Step, error) bool) {
-		goOn, err := SnapshotStore{db.connections}.operatorStates(ctx, yield)
+		goOn, err := SnapshotStore(db).operatorStates(ctx, yield)
 		if err == nil && goOn {
 			err = db.steps(ctx, yield)
 		}

@@ -1,8 +1,6 @@
 package es
 
 // phrases are the sentences of the texts.
-//
-//nolint:misspell // the words are Spanish
 var phrases = map[string]string{
 	"why.pick":                   "{name} ({ticker}) es nuestra selección del {pick_date}.",
 	"why.pick#2":                 "{name} ({ticker}) fue la selección del {pick_date}.",

@@ -1,8 +1,6 @@
 package es
 
 // terms are the words for keys in the texts.
-//
-//nolint:misspell // the words are Spanish
 var terms = map[string]string{
 	"sector.Technology": "tecnología", "sector.Communications and Media": "comunicaciones y medios", "sector.Health Care": "salud",
 	"sector.Finance": "finanzas", "sector.Real Estate": "bienes inmuebles", "sector.Energy": "energía", "sector.Utilities": "servicios públicos",

@@ -1,8 +1,6 @@
 package pt
 
 // phrases are the sentences of the texts.
-//
-//nolint:misspell // the words are Portuguese
 var phrases = map[string]string{
 	"why.pick":                   "{name} ({ticker}) é a nossa seleção de {pick_date}.",
 	"why.pick#2":                 "{name} ({ticker}) foi a seleção de {pick_date}.",

@@ -1,8 +1,6 @@
 package pt
 
 // terms are the words for keys in the texts.
-//
-//nolint:misspell // the words are Portuguese
 var terms = map[string]string{
 	"sector.Technology": "tecnologia", "sector.Communications and Media": "comunicações e mídia", "sector.Health Care": "saúde",
 	"sector.Finance": "finanças", "sector.Real Estate": "imóveis", "sector.Energy": "energia", "sector.Utilities": "serviços públicos",
