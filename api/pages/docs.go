@@ -152,12 +152,12 @@ func (p *Pages) examples(ctx context.Context, r request, code string) (map[strin
 			add("keys", example{ID: "get-pick", Title: "The latest pick", Path: "/api/v1/picks/latest", Keyed: true}, doc.Identity.Body)
 		}
 	}
-	if r.record != nil {
+	if r.record != nil { // as a table: in JSON it says when the chain was recomputed last, and the page would be another one each time
 		var text bytes.Buffer
-		if err := r.record.Page(1, 2, view.FormatJSON).Write(ctx, &text, 0); err != nil {
+		if err := r.record.Page(1, 2, view.FormatCSV).Write(ctx, &text, 0); err != nil {
 			return nil, fmt.Errorf("write the record: %w", err)
 		}
-		add("record", example{ID: "get-record", Title: "The first two links of the chain", Path: "/api/v1/verify/picks?limit=2"}, text.Bytes())
+		add("record", example{ID: "get-record", Title: "The first two links of the chain", Path: "/api/v1/verify/picks?format=csv&limit=2", Text: true}, text.Bytes())
 	}
 	return list, nil
 }

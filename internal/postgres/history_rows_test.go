@@ -72,7 +72,7 @@ func TestNumbersKeepTheirBits(t *testing.T) {
 	if err := db.SaveSnapshot(t.Context(), task.Fence{}, snapshot(noon(10)), want); err != nil {
 		t.Fatal(err)
 	}
-	// Half of the points were published before the first load.
+	// Half of the points were published before the first load, and one at its instant: it was merely there.
 	first := want[len(want)/2].KnownAt
 	q := postgres.HistoryQuery{Signal: "s", AsOf: noon(10), FirstIngested: first}
 	got := slices.Collect(points(t, db.History(t.Context(), q)))
@@ -95,7 +95,7 @@ func TestNumbersKeepTheirBits(t *testing.T) {
 		p, line := got[i], table[i+1]
 		if !p.ObservedAt.Equal(e.ObservedAt) || !p.PublishedAt.Equal(e.KnownAt) || line[0] != e.ObservedAt.Format(time.RFC3339Nano) ||
 			line[1] != maxTime(e.KnownAt, first).Format(time.RFC3339Nano) || line[10] != e.KnownAt.Format(time.RFC3339Nano) ||
-			line[11] != strconv.FormatBool(e.KnownAt.Before(first)) {
+			line[11] != strconv.FormatBool(!e.KnownAt.After(first)) {
 			t.Errorf("point %d is about %v, known %v, as CSV %v; want %v, %v", i, p.ObservedAt, p.PublishedAt, line[:2], e.ObservedAt, e.KnownAt)
 		}
 		read := []float64{p.Value, p.Lo, p.Hi, p.Baseline, p.DeltaPct, p.Z}

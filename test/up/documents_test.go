@@ -36,7 +36,7 @@ var notRun = map[string]string{
 	"tidemark sandbox ":          "TestTheWalkThroughQuarantine",
 	"tidemark log key ":          "makes the keys of a log of one's own: cmd/tidemark's and workers' tests",
 	"tidemark witness ":          "makes and serves a witness of one's own: chain/witness' tests",
-	"tidemark log settle ":       "wants a leaf that was set aside: cmd/tidemark's tests",
+	"tidemark log settle ":       "wants a leaf that was set aside: internal/postgres' tests",
 	"tidemark verify --proof ":   "wants a proof and a policy of one's own: chain/tlog's tests",
 	"tidemark verify --url https://tidemark.example --policy ": "wants a policy of one's own: cmd/tidemark's tests",
 	"curl -O https://tidemark.example/log/":                    "wants a leaf of that number: api's tests",

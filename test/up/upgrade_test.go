@@ -37,7 +37,7 @@ func TestAnUpgradeFromTheFirstReleaseKeepsEveryRow(t *testing.T) {
 	<-p.Done
 	pgtest.MigrateTo(t, url, firstRelease)
 	tables := everything(t, url)
-	tables["runs"] = strings.Replace(tables["runs"], " queue,", "", 1) // unfinished runs move to the queues of the current version
+	tables["runs"] = strings.Replace(tables["runs"], " queue,", "", 1)          // unfinished runs move to the queues of the current version
 	tables["snapshots"] = strings.Replace(tables["snapshots"], ", edge", "", 1) // what the status of a signal no longer follows from
 	before := contents(t, url, tables)
 	if len(before) < 40 || before["observations"] == before["gaps"] {
