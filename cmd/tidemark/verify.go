@@ -117,7 +117,7 @@ func conclusion(r *audit.Report) string {
 	}
 	switch {
 	case r.Verdict == chain.Witnessed:
-		return fmt.Sprintf("Witnessed: %s. %d of %s hold the same up to pick %d, the newest %s.",
+		return fmt.Sprintf("Witnessed: %s. The same is held by %d of %s up to pick %d, the newest %s.",
 			record, r.Agreeing, parties(r.Parties), r.Covered, newest)
 	case r.Verdict == chain.Contradicted:
 		return strings.Join(append([]string{"Contradicted: " + record + "."}, against...), "; ")
