@@ -89,15 +89,7 @@ func TestAKeyOfAKnownLogNeedsTheOldOnesWord(t *testing.T) {
 
 func TestAWitnessThatWasPutBackFindsItsOwnLineWhereTheLogShowsIt(t *testing.T) {
 	t.Parallel()
-	m := newMemory(t, "log.example/l")
-	for range 9 {
-		m.grow(t, 1, "true")
-	}
-	dir := begin(t, m)
-	_, url, stop := serve(t, dir)
-	if _, err := add(t, url, m, 5, 0); err != nil {
-		t.Fatal(err)
-	}
+	m, dir, url, stop := fiveOfNine(t)
 	path := filepath.Join(dir, logFile("log.example/l"))
 	old, err := os.ReadFile(path)
 	if err != nil {

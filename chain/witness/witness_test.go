@@ -249,17 +249,25 @@ func TestAWitnessAnswersAsTheProtocolSays(t *testing.T) {
 	}
 }
 
-func TestAWitnessWithoutItsStateRefuses(t *testing.T) {
-	t.Parallel()
-	m := newMemory(t, "log.example/l")
+// fiveOfNine serves a witness that cosigned the first five of a log's nine leaves. It returns the log, the witness's folder and URL, and what
+// stops it.
+func fiveOfNine(t *testing.T) (m *memory, dir, url string, stop func()) {
+	t.Helper()
+	m = newMemory(t, "log.example/l")
 	for range 9 {
 		m.grow(t, 1, "true")
 	}
-	dir := begin(t, m)
-	_, url, stop := serve(t, dir)
+	dir = begin(t, m)
+	_, url, stop = serve(t, dir)
 	if _, err := add(t, url, m, 5, 0); err != nil {
 		t.Fatal(err)
 	}
+	return m, dir, url, stop
+}
+
+func TestAWitnessWithoutItsStateRefuses(t *testing.T) {
+	t.Parallel()
+	m, dir, url, stop := fiveOfNine(t)
 	path := filepath.Join(dir, logFile("log.example/l"))
 	old, err := os.ReadFile(path)
 	if err != nil {

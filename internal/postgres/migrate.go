@@ -92,7 +92,7 @@ const (
 )
 
 // up applies the missing migrations. Each is its own transaction, together with the note that it was applied. So what a transient error
-// ended may be tried again: a table in use, a deadlock, a server that restarts. The note also tells whether a lost COMMIT took effect.
+// ended may be tried again: a table in use, a deadlock, a server that restarts. The note also reports whether a lost COMMIT took effect.
 func up(ctx context.Context, p *goose.Provider, log *slog.Logger) error {
 	count, took := 0, time.Duration(0)
 	for try := 1; ; try++ {
