@@ -49,6 +49,14 @@ func Ingest(
 	return added, errors.Join(err, serr)
 }
 
+// Load returns a source's fetch in the form of the database.
+func Load(src ingest.Source, f ingest.Fetched) postgres.Load {
+	return postgres.Load{
+		FetchID: f.Fetch.ID, FetchedAt: f.Fetch.FetchedAt, Readings: f.Batch.Readings, Covers: f.Batch.Covers, Vintages: f.Batch.Vintages,
+		Published: src.Published, Rounding: src.Rounding,
+	}
+}
+
 // loadSink hands the pages of a run to the database, and keeps the good ones.
 type loadSink struct {
 	src     ingest.Source

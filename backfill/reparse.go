@@ -144,11 +144,3 @@ func repair(ctx context.Context, db *postgres.DB, store ingest.Archive, src inge
 func only[T any](ids []series.ID, list []T, id func(T) series.ID) []T {
 	return slices.DeleteFunc(slices.Clone(list), func(v T) bool { return !slices.Contains(ids, id(v)) })
 }
-
-// Load returns a source's fetch in the form of the database.
-func Load(src ingest.Source, f ingest.Fetched) postgres.Load {
-	return postgres.Load{
-		FetchID: f.Fetch.ID, FetchedAt: f.Fetch.FetchedAt, Readings: f.Batch.Readings, Covers: f.Batch.Covers, Vintages: f.Batch.Vintages,
-		Published: src.Published, Rounding: src.Rounding,
-	}
-}

@@ -124,9 +124,8 @@ func (e *Engine) walk(ctx context.Context, src Source, w series.Window, runID in
 			failures = append(failures, err)
 			continue
 		}
-		host := hostName(q.url)
-		if pause, ok := shut[host]; ok {
-			skipped := q.fail(Temporary, fmt.Errorf("not asked: the host %s is shut", host))
+		if pause, ok := shut[q.host]; ok {
+			skipped := q.fail(Temporary, fmt.Errorf("not asked: the host %s is shut", q.host))
 			skipped.RetryAfter = pause
 			failures = append(failures, skipped)
 			continue
@@ -136,7 +135,7 @@ func (e *Engine) walk(ctx context.Context, src Source, w series.Window, runID in
 		if err != nil {
 			failures = append(failures, err)
 			if failed, ok := errors.AsType[*Error](err); ok && failed.RetryAfter > e.budget(ctx) {
-				shut[host] = failed.RetryAfter
+				shut[q.host] = failed.RetryAfter
 			}
 			if ctx.Err() != nil {
 				break

@@ -194,6 +194,59 @@ func (e *Engine) send(ctx context.Context, q fetchRequest, known *fetchResponse)
 	return received{status: resp.StatusCode, header: resp.Header, body: body}, nil
 }
 
+// conditional reports whether a 304 would answer the request: a plain GET without conditions of the source's own.
+func (q fetchRequest) conditional() bool {
+	if q.method != http.MethodGet || len(q.body) > 0 {
+		return false
+	}
+	for name := range q.header {
+		switch http.CanonicalHeaderKey(name) {
+		case "If-None-Match", "If-Modified-Since", "Range":
+			return false
+		}
+	}
+	return true
+}
+
+// httpRequest builds the request, conditional on what is known of its answer (nil: unconditional).
+func (q fetchRequest) httpRequest(ctx context.Context, userAgent string, known *series.Fetch) (*http.Request, error) {
+	var body io.Reader
+	if len(q.body) > 0 {
+		body = bytes.NewReader(q.body)
+	}
+	req, err := http.NewRequestWithContext(context.WithValue(ctx, askedBy{}, q.source.ID), q.method, q.url.String(), body)
+	if err != nil {
+		return nil, q.fail(Refused, err)
+	}
+	for name, values := range q.header {
+		for _, v := range values {
+			req.Header.Add(name, v)
+		}
+	}
+	// The transport negotiates the content coding and undoes it, so that the archive holds what the publisher means.
+	req.Header.Del("Accept-Encoding")
+	if req.Header.Get("User-Agent") == "" {
+		req.Header.Set("User-Agent", userAgent)
+	}
+	if known != nil {
+		if v := known.Header["ETag"]; v != "" {
+			req.Header.Set("If-None-Match", v)
+		}
+		if v := known.Header["Last-Modified"]; v != "" {
+			req.Header.Set("If-Modified-Since", v)
+		}
+	}
+	return req, nil
+}
+
+type askedBy struct{}
+
+// AskedBy returns the source of a request, from the request's context; empty if none exists.
+func AskedBy(ctx context.Context) string {
+	id, _ := ctx.Value(askedBy{}).(string)
+	return id
+}
+
 // readBody is io.ReadAll for larger bodies: its buffer doubles. The buffer of io.ReadAll grows by a quarter, and copies a long body
 // several times.
 func readBody(r io.Reader) ([]byte, error) {
@@ -261,7 +314,7 @@ func (e *Engine) recordFailure(ctx context.Context, a fetchResponse, h http.Head
 	failed.Status = status
 	failed.RetryAfter = pause
 	if pause > 0 && !e.Offline {
-		host := hostName(a.question.url)
+		host := a.question.host
 		if err := e.Ledger.DelayHost(ctx, host, pause); err != nil {
 			return errors.Join(failed, fmt.Errorf("delay the host %s: %w", host, err))
 		}

@@ -24,6 +24,17 @@ func hostName(u *url.URL) string {
 	return host
 }
 
+// port returns the port of a URL, or the default one of its scheme.
+func port(u *url.URL) string {
+	if p := u.Port(); p != "" {
+		return p
+	}
+	if u.Scheme == "https" {
+		return "443"
+	}
+	return "80"
+}
+
 // hostSlots lets one request at a time go to each host from this process. The zero value is ready.
 type hostSlots struct {
 	mu    sync.Mutex
@@ -57,7 +68,7 @@ func (e *Engine) waitForHost(ctx context.Context, q fetchRequest) (func(), error
 	if e.Offline {
 		return func() {}, nil
 	}
-	host := hostName(q.url)
+	host := q.host
 	leave, err := e.slots.take(ctx, host)
 	if err != nil {
 		return nil, q.fail(Temporary, fmt.Errorf("wait for the host %s: %w", host, err))

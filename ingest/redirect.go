@@ -63,13 +63,3 @@ func (q fetchRequest) redirected(status int, location string) (fetchRequest, err
 	to.name = redact(to.name, to.hidden)
 	return to, err
 }
-
-func port(u *url.URL) string {
-	if p := u.Port(); p != "" {
-		return p
-	}
-	if u.Scheme == "https" {
-		return "443"
-	}
-	return "80"
-}

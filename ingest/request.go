@@ -1,20 +1,15 @@
 package ingest
 
 import (
-	"bytes"
 	"cmp"
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
-
-	"tidemark/internal/series"
 )
 
 // Redacted replaces the value of a secret parameter in a stored URL.
@@ -105,6 +100,8 @@ type fetchRequest struct {
 
 	method string
 	url    *url.URL
+	// host names the host for the rate limit.
+	host   string
 	header http.Header
 	body   []byte
 	secret []string
@@ -137,7 +134,7 @@ func newFetchRequest(src Source, limits Limits, run int64, r Request) (fetchRequ
 		return q, q.fail(Refused, fmt.Errorf("the source built a URL that does not parse: %w", err))
 	}
 	u.Fragment, u.RawFragment = "", ""
-	q.url = u
+	q.url, q.host = u, hostName(u)
 	if err := askable(u); err != nil {
 		return q, q.fail(Refused, err)
 	}
@@ -171,57 +168,4 @@ func (q fetchRequest) lacks(err error) bool {
 // asked is the question as the adapter's Request, with the URL that was asked in the end.
 func (q fetchRequest) asked() Request {
 	return Request{Method: q.method, URL: q.url.String(), Header: q.header, Body: q.body, Secret: q.secret}
-}
-
-// conditional reports whether a 304 would answer the request: a plain GET without conditions of the source's own.
-func (q fetchRequest) conditional() bool {
-	if q.method != http.MethodGet || len(q.body) > 0 {
-		return false
-	}
-	for name := range q.header {
-		switch http.CanonicalHeaderKey(name) {
-		case "If-None-Match", "If-Modified-Since", "Range":
-			return false
-		}
-	}
-	return true
-}
-
-// httpRequest builds the request, conditional on what is known of its answer (nil: unconditional).
-func (q fetchRequest) httpRequest(ctx context.Context, userAgent string, known *series.Fetch) (*http.Request, error) {
-	var body io.Reader
-	if len(q.body) > 0 {
-		body = bytes.NewReader(q.body)
-	}
-	req, err := http.NewRequestWithContext(context.WithValue(ctx, askedBy{}, q.source.ID), q.method, q.url.String(), body)
-	if err != nil {
-		return nil, q.fail(Refused, err)
-	}
-	for name, values := range q.header {
-		for _, v := range values {
-			req.Header.Add(name, v)
-		}
-	}
-	// The transport negotiates the content coding and undoes it, so that the archive holds what the publisher means.
-	req.Header.Del("Accept-Encoding")
-	if req.Header.Get("User-Agent") == "" {
-		req.Header.Set("User-Agent", userAgent)
-	}
-	if known != nil {
-		if v := known.Header["ETag"]; v != "" {
-			req.Header.Set("If-None-Match", v)
-		}
-		if v := known.Header["Last-Modified"]; v != "" {
-			req.Header.Set("If-Modified-Since", v)
-		}
-	}
-	return req, nil
-}
-
-type askedBy struct{}
-
-// AskedBy returns the source of a request, from the request's context; empty if none exists.
-func AskedBy(ctx context.Context) string {
-	id, _ := ctx.Value(askedBy{}).(string)
-	return id
 }

@@ -50,45 +50,71 @@ func (p Picks) Run(ctx context.Context, t task.Task) error {
 	if err != nil {
 		return err
 	}
-	day, today := calendar.DayOf(t.Slot), calendar.DayOf(now)
 	made, err := p.DB.NewestRecorded(ctx, earlierPicks)
 	if err != nil {
 		return err
 	}
-	gaps, err := p.fillGaps(ctx, t.Fence, made, today)
+	plan, err := p.plan(ctx, t.Slot, now, made)
 	if err != nil {
 		return err
 	}
-	closing, trading := calendar.Close(day)
-	switch {
-	case !trading:
-		reason, _ := calendar.Closed(day)
-		return Skip("no trading day: " + reason)
-	case day.Before(today):
-		return Skip(day.Format(time.DateOnly) + " has passed: a day that was missed gets no pick")
-	case now.Before(closing):
-		return Permanent(fmt.Errorf("the exchange is open until %s: a pick is made after the close", closing.Format(time.RFC3339)))
-	case gaps[day.Format(time.DateOnly)]:
-		return Skip(day.Format(time.DateOnly) + " is recorded as a day without a pick")
+	for _, date := range plan.Missed {
+		if _, err := p.DB.RecordGap(ctx, t.Fence, chain.Gap{Date: date, Reason: "no pick was made on the day"}); err != nil {
+			return err
+		}
 	}
-	if len(made) > 0 && made[len(made)-1].Date == day.Format(time.DateOnly) {
-		return p.followUp(ctx, t, made[len(made)-1], now)
+	switch plan.Step {
+	case picks.StepNone:
+		return Skip(plan.Reason)
+	case picks.StepTooEarly:
+		return Permanent(errors.New(plan.Reason))
 	}
-	pick, missing, err := p.pick(ctx, t, day, settled(now), made)
-	if err != nil {
-		return err
+	var pick postgres.Pick
+	if plan.Step == picks.StepFollowUp {
+		pick = made[len(made)-1]
+	} else {
+		var lack *missing
+		if pick, lack, err = p.pick(ctx, t, plan, settled(now), made); err != nil {
+			return err
+		}
+		if lack != nil {
+			return p.without(ctx, t.Fence, plan, *lack, len(made) > 0, now)
+		}
 	}
-	if missing == nil {
-		return p.followUp(ctx, t, pick, now)
+	if pick.AnnouncedAt != nil || now.Before(plan.AnnounceAt) {
+		return nil
 	}
-	if !missing.forGood && now.Before(calendar.At(day, p.Cutoff)) {
-		return WaitFor(errors.New(missing.reason), lookAgain)
+	// The announcement did not wait for the pick.
+	return p.DB.EnsureDue(ctx, t.Fence, task.Announce, []string{task.Daily}, now)
+}
+
+// without waits for what is missing, or records that the day has no pick. begun reports whether the record has a first pick.
+func (p Picks) without(ctx context.Context, f task.Fence, plan picks.DayPlan, lack missing, begun bool, now time.Time) error {
+	if !lack.forGood && now.Before(plan.Deadline) {
+		return WaitFor(errors.New(lack.reason), lookAgain)
 	}
-	if len(made) == 0 {
-		return Permanent(fmt.Errorf("no pick was made, and the record has not begun: %s", missing.reason))
+	if !begun {
+		return Permanent(fmt.Errorf("no pick was made, and the record has not begun: %s", lack.reason))
 	}
-	_, err = p.DB.RecordGap(ctx, t.Fence, chain.Gap{Date: day.Format(time.DateOnly), Reason: "no pick: " + missing.reason})
+	_, err := p.DB.RecordGap(ctx, f, chain.Gap{Date: plan.Date, Reason: "no pick: " + lack.reason})
 	return err
+}
+
+// plan says what a slot's day needs. made are the recorded picks, the newest last.
+func (p Picks) plan(ctx context.Context, slot, now time.Time, made []postgres.Pick) (picks.DayPlan, error) {
+	newest := ""
+	if len(made) > 0 {
+		newest = made[len(made)-1].Date
+	}
+	gaps, err := p.DB.GapsFrom(ctx, newest)
+	if err != nil {
+		return picks.DayPlan{}, err
+	}
+	dates := make([]string, len(gaps))
+	for i, g := range gaps {
+		dates[i] = g.Date
+	}
+	return picks.PlanDay(slot, now, newest, dates, p.Announce, p.Cutoff)
 }
 
 // missing is why there is no pick, and whether waiting cannot change that.
@@ -97,63 +123,18 @@ type missing struct {
 	forGood bool
 }
 
-// fillGaps records a gap for each trading day between the newest pick and today that has neither a pick nor a gap. Each day before that
-// pick had one of them when it was made. It returns the days with a gap since then.
-func (p Picks) fillGaps(ctx context.Context, f task.Fence, made []postgres.Pick, today time.Time) (map[string]bool, error) {
-	newest := ""
-	if len(made) > 0 {
-		newest = made[len(made)-1].Date
-	}
-	gaps, err := p.DB.GapsFrom(ctx, newest)
-	if err != nil {
-		return nil, err
-	}
-	missed := map[string]bool{}
-	for _, g := range gaps {
-		missed[g.Date] = true
-	}
-	if len(made) == 0 {
-		return missed, nil
-	}
-	last, err := time.Parse(time.DateOnly, newest)
-	if err != nil {
-		return nil, fmt.Errorf("read the date of pick %d: %w", made[len(made)-1].Seq, err)
-	}
-	for _, day := range calendar.Between(last.AddDate(0, 0, 1), today.AddDate(0, 0, -1)) {
-		date := day.Format(time.DateOnly)
-		if missed[date] {
-			continue
-		}
-		if _, err := p.DB.RecordGap(ctx, f, chain.Gap{Date: date, Reason: "no pick was made on the day"}); err != nil {
-			return nil, err
-		}
-		missed[date] = true
-	}
-	return missed, nil
-}
-
-// followUp makes an announcement due that did not wait for the pick.
-func (p Picks) followUp(ctx context.Context, t task.Task, pick postgres.Pick, now time.Time) error {
-	day, err := time.Parse(time.DateOnly, pick.Date)
-	if err != nil {
-		return fmt.Errorf("read the date of pick %d: %w", pick.Seq, err)
-	}
-	if at, _ := calendar.Announcement(day, p.Announce); pick.AnnouncedAt != nil || now.Before(at) {
-		return nil
-	}
-	return p.DB.EnsureDue(ctx, t.Fence, task.Announce, []string{task.Daily}, now)
-}
-
 // pick makes and records the pick of a day from the data known at an instant, or returns what is missing.
-func (p Picks) pick(ctx context.Context, t task.Task, day, asOf time.Time, made []postgres.Pick) (pick postgres.Pick, _ *missing, err error) {
-	there, companies, err := p.closes(ctx, day, asOf)
+func (p Picks) pick(
+	ctx context.Context, t task.Task, plan picks.DayPlan, asOf time.Time, made []postgres.Pick,
+) (pick postgres.Pick, _ *missing, err error) {
+	there, companies, err := p.closes(ctx, plan.Day, asOf)
 	if err != nil {
 		return pick, nil, err
 	}
 	if !there.Enough() {
 		return pick, &missing{reason: there.Describe(companies)}, nil
 	}
-	market, err := p.Market(ctx, day, asOf, made)
+	market, err := p.Market(ctx, plan.Day, asOf, made)
 	if err != nil {
 		return pick, nil, err
 	}
@@ -169,12 +150,11 @@ func (p Picks) pick(ctx context.Context, t task.Task, day, asOf time.Time, made 
 	if err != nil {
 		return pick, nil, err
 	}
-	announceAt, _ := calendar.Announcement(day, p.Announce)
 	s := ranking.Pick
 	next := postgres.NewPick{
-		Ticker: s.Ticker, Price: string(s.Price), Date: day.Format(time.DateOnly), CIK: s.CIK, Name: s.Name, Exchange: s.Exchange,
+		Ticker: s.Ticker, Price: string(s.Price), Date: plan.Date, CIK: s.CIK, Name: s.Name, Exchange: s.Exchange,
 		Sector: string(s.Sector), Region: string(s.Region), Country: s.Country, Currency: "USD", Origin: originMethod,
-		Reason: fmt.Sprintf("rank %d of %d by the method", s.Rank, len(ranking.Scores)), AnnounceAt: announceAt,
+		Reason: fmt.Sprintf("rank %d of %d by the method", s.Rank, len(ranking.Scores)), AnnounceAt: plan.AnnounceAt,
 	}
 	if ranking.Chosen {
 		next.Origin, next.Reason = originEditor, choice.Reason
