@@ -46,8 +46,12 @@ type Log struct {
 	Cosigners []Cosigner
 	// Enough reports whether witnesses, by their names, are a quorum of the policy. Nil: nobody is.
 	Enough func(names []string) bool
-	// Required reports whether the reader's own policy asks for the quorum: without it, nothing is witnessed.
+	// Required reports whether nothing is witnessed without the quorum: the reader's own policy asks for it, or the server names a log that it does
+	// not show, or witnesses of its log that did not cosign.
 	Required bool
+	// Named reports whether the policy is the server's own word. Its witnesses are then no parties, and their quorum covers nothing: a server can
+	// name witnesses that it runs by itself.
+	Named bool
 }
 
 // Cosigner is a witness of a log, by its name in the reader's policy.
@@ -73,6 +77,8 @@ type Recomputed struct {
 	Length int64
 	// Faulty reports whether the chain, or its server's claims about it, is wrong.
 	Faulty bool
+	// Logged reports whether the server says that it has a transparency log. If no log was read, nothing is witnessed: it hides one.
+	Logged bool
 	// At returns the recomputed checkpoint at a length; false if none exists.
 	At func(length int64) (Checkpoint, bool)
 }
@@ -94,6 +100,24 @@ type Judgement struct {
 	Covered, Held int64
 	// Newest is the latest time of an agreeing witness, zero without one.
 	Newest time.Time
+	// Quorum reports whether a fresh quorum of the log's policy holds a part of the chain.
+	Quorum bool
+	// missing reports whether a log is hidden, or its quorum is required and missing.
+	missing bool
+}
+
+// Missing reports whether nothing is witnessed because a log is hidden, or because its quorum is required and missing.
+func (j Judgement) Missing() bool { return j.missing }
+
+// Of returns the verdict on one pick, by its number. A pick is witnessed only if a fresh agreeing witness holds it by itself.
+func (j Judgement) Of(seq int64) Verdict {
+	switch {
+	case j.Verdict == Contradicted:
+		return Contradicted
+	case seq <= j.Covered && !j.missing:
+		return Witnessed
+	}
+	return SelfConsistent
 }
 
 // Judge compares a recomputed chain with the holdings of witnesses and with a log. A chain is witnessed if nobody disagrees, and every pick
@@ -120,7 +144,8 @@ func Judge(chain Recomputed, holdings []Holding, r Reader) Judgement {
 		}
 		parties[h.party()] = p
 	}
-	quorum := j.readLog(chain, r, parties)
+	j.Quorum = j.readLog(chain, r, parties)
+	j.missing = r.Log == nil && chain.Logged || r.Log != nil && r.Log.Required && !j.Quorum
 	contradicted := chain.Faulty || j.LogAgainst != ""
 	for _, p := range parties {
 		j.Parties++
@@ -132,7 +157,7 @@ func Judge(chain Recomputed, holdings []Holding, r Reader) Judgement {
 	switch {
 	case contradicted:
 		j.Verdict = Contradicted
-	case j.Covered == 0 || r.Log != nil && r.Log.Required && !quorum:
+	case j.Covered == 0 || j.missing:
 	case j.Covered == chain.Length, chain.isRecent(j.Covered+1, r.Now) && chain.isRecent(chain.Length, r.Now):
 		j.Verdict = Witnessed
 	}
@@ -170,18 +195,24 @@ func (j *Judgement) readLog(chain Recomputed, r Reader, parties map[string]party
 		case j.LogAgainst != "":
 			p.against = true
 		case length > 0:
-			j.hold(length, c.At, clock)
+			if !l.Named {
+				j.hold(length, c.At, clock)
+			}
 			p.fresh = !c.At.Before(clock.Add(-QuorumFresh)) && !c.At.After(clock.Add(Ahead))
 		}
 		if p.fresh {
 			fresh = append(fresh, c.Name)
 		}
-		parties["cosigner "+c.Name] = p
+		if !l.Named {
+			parties["cosigner "+c.Name] = p
+		}
 	}
 	if len(fresh) == 0 || l.Enough == nil || !l.Enough(fresh) {
 		return false
 	}
-	j.Covered = max(j.Covered, length)
+	if !l.Named {
+		j.Covered = max(j.Covered, length)
+	}
 	return true
 }
 

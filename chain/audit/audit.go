@@ -35,9 +35,13 @@ type Options struct {
 	// Checkpoint is a head known from an earlier day: the number of picks and the hash of the last one. The zero Checkpoint means that
 	// none is known.
 	Checkpoint chain.Checkpoint
-	// Policy is the reader's own for the log: its key, the witnesses that they know, and how many count. Nil: the key is the server's word, and
-	// no cosignature counts.
+	// Policy is the reader's own for the log: its key, the witnesses that they know, and how many count. Nil: what the server names of its log
+	// must be there, cosigned by more than half of the witnesses that it names, and none of them counts as a witness.
 	Policy *tlog.Policy
+	// Memory is what the reader kept of earlier audits; Run adds to it. Nil: nothing is kept.
+	Memory *Memory
+	// Note is a signed checkpoint of the log that the reader has from elsewhere; empty for none.
+	Note []byte
 	// Witnessed reports whether the reader requires the verdict Witnessed. Run then uses the reader's clock.
 	Witnessed bool
 	// Environment is the record's environment as known from another source: live or demo. If it is empty, the server's own is used.
@@ -56,12 +60,13 @@ type Options struct {
 // Status is the outcome of a check.
 type Status string
 
-// The outcomes. Only Mismatch is against the record.
+// The outcomes of a check. Only Mismatch is against the record.
 const (
 	OK         Status = "ok"
 	Pending    Status = "pending"     // what is there holds, and something has yet to come
 	NotChecked Status = "not checked" // the detail says why
 	Mismatch   Status = "mismatch"
+	Unproven   Status = "not proven" // nothing contradicts it, and only the server's word stands for it
 )
 
 // Check is one thing that was looked at.
@@ -97,6 +102,11 @@ type Report struct {
 	Held      int64      `json:"held"`
 	Newest    *time.Time `json:"newest"`
 	Witnesses []Witness  `json:"witnesses"`
+	// Unproven says in a sentence why nothing is witnessed although witnesses agree: a log is hidden, or its quorum is missing. It is empty
+	// otherwise.
+	Unproven string `json:"unproven"`
+	// Log is the transparency log as it was read.
+	Log *LogReport `json:"log"`
 }
 
 // maxTime bounds an audit: a server and a node that answer slowly, and without an end, are given up.
@@ -119,7 +129,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	}
 	ledger, unread := o.readLedger(ctx, s, said)
 	attested, unasked := o.readAttestations(ctx, s, said)
-	sealed, unreadSeals := s.readLog(ctx, o.Policy, o.Now)
+	sealed, rules, unreadSeals := s.readLog(ctx, o)
 	holdings := o.holdings(ledger, attested)
 	w := newWalk(ledger, holdings)
 	if sealed != nil {
@@ -159,9 +169,19 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	if unasked == nil {
 		unasked = new(compareAttestations(w, attested, ledger, said))
 	}
-	log := sealed.log(o.Policy)
-	r.add(*unread, *unasked, compareLog(sealed, unreadSeals, o.Policy, log, o.Now), compareSeals(w, sealed, unreadSeals, final, now))
-	r.judge(w, holdings, chain.Reader{Attester: o.Attester, Now: now, Clock: o.Now, Log: log})
+	r.add(*unread, *unasked, compareLog(sealed, unreadSeals, rules, o.Now), compareSeals(w, sealed, unreadSeals, final, now))
+	if sealed != nil {
+		r.add(compareSealOrder(ctx, s, rules, sealed, now, said.Environment != "demo"))
+	}
+	log := rules.log(sealed)
+	if memory, missing := r.remember(o, rules, sealed); missing {
+		r.add(memory)
+		log = &chain.Log{Required: true, Named: true}
+	} else if sealed != nil {
+		r.add(memory)
+	}
+	logged := said.Seals.Since != nil || final != nil && final.Seals.Since != nil
+	r.judge(w, holdings, logged, chain.Reader{Attester: o.Attester, Now: now, Clock: o.Now, Log: log})
 	return r, nil
 }
 

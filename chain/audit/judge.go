@@ -40,9 +40,9 @@ func (o Options) holdings(ledger *gitledger.Record, attested *attestations) []ch
 	return out
 }
 
-// judge adds the verdict to a report whose checks are complete. now is by the clock that Report.Clock names.
-func (r *Report) judge(w *verification, holdings []chain.Holding, reader chain.Reader) {
-	recomputed := chain.Recomputed{Length: r.Length, Faulty: !r.Verified, At: func(length int64) (chain.Checkpoint, bool) {
+// judge adds the verdict to a report whose checks are complete. logged reports whether the server says that it has a log.
+func (r *Report) judge(w *verification, holdings []chain.Holding, logged bool, reader chain.Reader) {
+	recomputed := chain.Recomputed{Length: r.Length, Faulty: !r.Verified, Logged: logged, At: func(length int64) (chain.Checkpoint, bool) {
 		if c := w.verifier.Checkpoint(); c.Length == length {
 			return c, length > 0
 		}
@@ -65,6 +65,12 @@ func (r *Report) judge(w *verification, holdings []chain.Holding, reader chain.R
 	j := chain.Judge(recomputed, holdings, reader)
 	r.Verdict, r.Covered, r.Held, r.Witnesses = j.Verdict, j.Covered, j.Held, make([]Witness, len(holdings), len(holdings)+4)
 	r.Agreeing, r.Parties = j.Agreeing, j.Parties
+	if j.Verdict == chain.SelfConsistent && j.Missing() {
+		r.Unproven = "The server has a log that could not be read, or its quorum did not cosign it lately: nothing is witnessed."
+		if reader.Log != nil && reader.Log.Required && !reader.Log.Named {
+			r.Unproven = "The quorum of your policy did not cosign the log lately: nothing is witnessed."
+		}
+	}
 	r.Verified = r.Verified && j.Verdict != chain.Contradicted
 	if !j.Newest.IsZero() {
 		r.Newest = &j.Newest
@@ -79,7 +85,11 @@ func (r *Report) judge(w *verification, holdings []chain.Holding, reader chain.R
 		return
 	}
 	for _, c := range reader.Log.Cosigners {
-		witness := Witness{Name: "the log's witness " + c.Name, Against: j.LogAgainst}
+		name := "the log's witness " + c.Name
+		if reader.Log.Named {
+			name += ", as the server names it"
+		}
+		witness := Witness{Name: name, Against: j.LogAgainst}
 		if n := len(reader.Log.Hashes); !c.At.IsZero() && n > 0 {
 			witness.Length, witness.Head, witness.At = int64(n), reader.Log.Hashes[n-1], &c.At
 		} else {

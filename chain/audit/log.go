@@ -2,7 +2,6 @@ package audit
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -12,45 +11,61 @@ import (
 	"tidemark/chain/tlog"
 )
 
-// openLog opens a checkpoint by the keys that the reader knows, or else by the one that the server names: then nobody vouches for it.
-func (s *server) openLog(ctx context.Context, policy *tlog.Policy) (open func(signed []byte) (*tlog.Opened, error), err error) {
+// logRules say which log is read, and whose witnesses count.
+type logRules struct {
+	// Policy is nil if the server names a log in a way that nobody can read.
+	*tlog.Policy
+
+	// named reports whether the policy is the server's word: then its quorum must be there, and vouches for nothing.
+	named bool
+}
+
+// errNoLog says that a server names no log.
+var errNoLog = errors.New("the server names no transparency log")
+
+// logRules returns the reader's policy, or else one of what the server names: see tlog.NamedPolicy. It returns nil where the server names no log.
+func (s *server) logRules(ctx context.Context, policy *tlog.Policy) (*logRules, error) {
 	if policy != nil {
-		return policy.Open, nil
+		return &logRules{Policy: policy}, nil
 	}
 	info, err := s.file(ctx, "/api/v1/info", maxInfo)
-	if err != nil && !errors.Is(err, errNotThere) {
-		return nil, err
+	if errors.Is(err, errNotThere) {
+		return nil, errNoLog
+	}
+	if err != nil {
+		return &logRules{named: true}, err
 	}
 	var said struct {
 		Data struct {
 			Log *struct {
-				VKey string `json:"vkey"`
+				VKey      string              `json:"vkey"`
+				Witnesses []tlog.NamedWitness `json:"witnesses"`
 			} `json:"log"`
 		} `json:"data"`
 	}
-	if err != nil || json.Unmarshal(info, &said) != nil || said.Data.Log == nil {
-		return nil, errors.New("the server names no transparency log")
+	if err := Decode(info, &said); err != nil {
+		return &logRules{named: true}, err
 	}
-	key, err := tlog.NewVerifier(said.Data.Log.VKey)
-	if err != nil {
-		return nil, fmt.Errorf("the key of the log that the server names is not one: %w", err)
+	if said.Data.Log == nil {
+		return nil, errNoLog
 	}
-	return func(signed []byte) (*tlog.Opened, error) { return tlog.Open(signed, key) }, nil
+	named, err := tlog.NamedPolicy(said.Data.Log.VKey, said.Data.Log.Witnesses)
+	return &logRules{named, true}, err
 }
 
-// readLog reads the whole log of a server, computes its root, follows the seals, and reads who of the reader's witnesses cosigned it. unread
-// says why it could not; nil if it could.
-func (s *server) readLog(ctx context.Context, policy *tlog.Policy, now time.Time) (l *sealing, unread error) {
-	open, err := s.openLog(ctx, policy)
+// readLog reads the whole log of a server, computes its root, follows the seals, and reads who of the policy's witnesses cosigned it. unread
+// says why it could not; nil if it could. rules is nil where the server names no log.
+func (s *server) readLog(ctx context.Context, o Options) (l *sealing, rules *logRules, unread error) {
+	rules, err := s.logRules(ctx, o.Policy)
 	if err != nil {
-		return nil, err
+		return nil, rules, err
 	}
 	read := func(path string) (*tlog.Opened, error) {
 		signed, err := s.file(ctx, path, maxNote)
 		if err != nil {
 			return nil, fmt.Errorf("the checkpoint of the log: %w", err)
 		}
-		o, err := open(signed)
+		o, err := rules.Open(signed)
 		if err != nil {
 			return nil, fmt.Errorf("what the server serves as the checkpoint of its log is not one: %w", err)
 		}
@@ -59,20 +74,40 @@ func (s *server) readLog(ctx context.Context, policy *tlog.Policy, now time.Time
 	// Cosignatures of the newest size may not be there yet. The older one is read first, so that it is never larger.
 	witnessed, err := read("/log/checkpoint.witnessed")
 	if err != nil && !errors.Is(err, errNotThere) {
-		return nil, err
+		return nil, rules, err
 	}
 	newest, err := read("/log/checkpoint")
-	if err != nil {
-		return nil, err
+	for try := 0; err == nil && try < staleTries && o.isBehind(rules, newest); try++ {
+		select { // a cache or a replica may be behind for a moment
+		case <-ctx.Done():
+			return nil, rules, ctx.Err()
+		case <-time.After(stalePause):
+		}
+		newest, err = read("/log/checkpoint")
 	}
-	if witnessed == nil || policy == nil || policy.Enough(freshIn(policy, newest, now)) {
+	if err != nil {
+		return nil, rules, err
+	}
+	if witnessed == nil || rules.Enough(freshIn(rules.Policy, newest, o.Now)) {
 		witnessed = newest
 	}
 	l, err = s.followLog(ctx, newest, witnessed)
 	if l != nil {
-		l.vouched = policy != nil
+		l.vouched = !rules.named
 	}
-	return l, err
+	return l, rules, err
+}
+
+// A checkpoint that is older than the reader's is read again, as often and after such a pause.
+const (
+	staleTries = 2
+	stalePause = 2 * time.Second
+)
+
+// isBehind reports whether a checkpoint is older than one that the reader kept.
+func (o Options) isBehind(rules *logRules, newest *tlog.Opened) bool {
+	kept, err := o.kept(rules, newest)
+	return err == nil && slices.ContainsFunc(kept, func(k *SeenLog) bool { return k.Size > newest.Size })
 }
 
 // freshIn names the witnesses that cosigned a checkpoint lately.
@@ -86,7 +121,7 @@ func freshIn(policy *tlog.Policy, o *tlog.Opened, now time.Time) (names []string
 }
 
 // LogOf is what the witnesses of a policy hold by a checkpoint and the picks among its leaves. The checkpoint is nil if it was not checked.
-// required says that the policy is the reader's own.
+// required says that nothing is witnessed without the quorum.
 func LogOf(policy *tlog.Policy, o *tlog.Opened, picks tlog.LoggedPicks, required bool) *chain.Log {
 	l := &chain.Log{Required: required}
 	if policy != nil {
@@ -108,33 +143,49 @@ func LogOf(policy *tlog.Policy, o *tlog.Opened, picks tlog.LoggedPicks, required
 	return l
 }
 
-// log is what a report's judgement rests on of the log.
-func (l *sealing) log(policy *tlog.Policy) *chain.Log {
-	if l == nil {
-		if policy == nil {
-			return nil
-		}
-		return LogOf(policy, nil, tlog.LoggedPicks{}, policy.AsksWitnesses())
+// log is what a report's judgement rests on of the log; nil where neither the reader nor the server names one. A log that the server names and
+// that was not read leaves nothing witnessed.
+func (r *logRules) log(l *sealing) *chain.Log {
+	if r == nil {
+		return nil
 	}
-	return LogOf(policy, l.cosigned, l.picks, policy != nil && policy.AsksWitnesses())
+	asks := r.Policy != nil && r.AsksWitnesses()
+	var log *chain.Log
+	if l == nil {
+		log = LogOf(r.Policy, nil, tlog.LoggedPicks{}, asks || r.named)
+	} else {
+		log = LogOf(r.Policy, l.cosigned, l.picks, asks)
+	}
+	log.Named = r.named
+	return log
 }
 
-// compareLog says what the witnesses of the reader's policy hold.
-func compareLog(l *sealing, unread error, policy *tlog.Policy, log *chain.Log, now time.Time) Check {
+// compareLog says what the witnesses of the reader's policy hold, or of the server's.
+func compareLog(l *sealing, unread error, rules *logRules, now time.Time) Check {
 	c := Check{Name: "log", Status: NotChecked}
-	switch {
-	case unread != nil:
+	if unread != nil {
 		c.Detail = unread.Error()
-	case policy == nil:
-		c.Detail = fmt.Sprintf("%d picks in the %d leaves, and nobody vouches for this log: its key is the server's word. Name its key and your witnesses with --policy",
+		if rules != nil && rules.named {
+			c.Detail = "the server names a log that could not be read, so nothing is witnessed: " + c.Detail
+		}
+		return c
+	}
+	fresh := freshIn(rules.Policy, l.cosigned, now)
+	whose := "of your policy"
+	if rules.named {
+		whose = "that the server names"
+	}
+	said := fmt.Sprintf("%s %s cosigned the %d picks in the log in the last 26 hours", plural(len(fresh), len(rules.Witnesses)), whose, len(l.picks.Hashes))
+	switch {
+	case rules.named && !rules.AsksWitnesses():
+		c.Detail = fmt.Sprintf("%d picks in the %d leaves, and nobody vouches for this log: the server names no witnesses. Name your own with --policy",
 			len(l.picks.Hashes), l.size)
-	case !policy.Enough(freshIn(policy, l.cosigned, now)):
-		c.Status = Pending
-		c.Detail = fmt.Sprintf("%s of your policy cosigned the %d picks in the log in the last 26 hours, which is no quorum",
-			plural(len(freshIn(policy, l.cosigned, now)), len(log.Cosigners)), len(l.picks.Hashes))
+	case !rules.Enough(fresh):
+		c.Status, c.Detail = Pending, said+", which is no quorum"
+	case rules.named:
+		c.Detail = said + ". Nobody vouches for this log: they are the server's word and count for nothing. Name the log's key and your witnesses with --policy"
 	default:
-		c.Status = OK
-		c.Detail = fmt.Sprintf("%s of your policy cosigned the %d picks in the log in the last 26 hours", plural(len(freshIn(policy, l.cosigned, now)), len(log.Cosigners)), len(l.picks.Hashes))
+		c.Status, c.Detail = OK, said
 	}
 	return c
 }

@@ -32,22 +32,27 @@ func witnessedServer(t *testing.T, ages ...time.Duration) *sealedServer {
 			t.Fatal(err)
 		}
 		witnesses = append(witnesses, w)
+		s.named = append(s.named, tlog.NamedWitness{Name: fmt.Sprintf("w%d", i), VKey: w.VKey()})
 		text += fmt.Sprintf("witness w%d %s\n", i, w.VKey())
 	}
 	var err error
 	if s.policy, err = tlog.ParsePolicy([]byte(text + "group two 2 w0 w1 w2\nquorum two\n")); err != nil {
 		t.Fatal(err)
 	}
+	sign := func(body string, i int, at time.Time) string {
+		line, err := witnesses[i].Cosign(body, at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return line
+	}
 	s.cosign = func(body string) (lines string) {
 		for i, age := range ages {
-			line, err := witnesses[i].Cosign(body, now.Add(-age))
-			if err != nil {
-				t.Fatal(err)
-			}
-			lines += line
+			lines += sign(body, i, now.Add(-age))
 		}
 		return lines
 	}
+	s.cosignAt = func(body string, at time.Time) string { return sign(body, 0, at) + sign(body, 2, at) }
 	return s
 }
 
@@ -69,7 +74,7 @@ func TestTheReadersPolicySaysWhichWitnessesOfTheLogCount(t *testing.T) {
 		"no policy": {
 			[]time.Duration{fresh, fresh},
 			func(_ *testing.T, s *sealedServer) { s.policy = nil }, chain.SelfConsistent, 0, 0,
-			audit.NotChecked, "nobody vouches for this log",
+			audit.NotChecked, "Nobody vouches for this log: they are the server's word",
 		},
 		"a hidden log": {[]time.Duration{fresh, fresh}, func(_ *testing.T, s *sealedServer) {
 			s.lie = func(path string, body []byte) []byte {

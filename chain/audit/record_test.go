@@ -55,6 +55,12 @@ type record struct {
 	Attestation map[string]any    `json:"attestation"`
 	Checks      map[string]string `json:"checks"`
 	Environment string            `json:"environment"`
+	Seals       *saidSeals        `json:"seals,omitempty"`
+}
+
+type saidSeals struct {
+	Since  string   `json:"since"`
+	Faults []string `json:"faults"`
 }
 
 // newRecord makes the record of so many trading days up to the day before now, with gaps on the days named.

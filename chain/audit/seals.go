@@ -28,10 +28,30 @@ type sealing struct {
 	// cosigned is the checkpoint whose cosignatures count, and picks are those below it; all are the picks below the newest one.
 	cosigned   *tlog.Opened
 	picks, all tlog.LoggedPicks
+	// newest is the newest checkpoint, and hashes are those of its leaves.
+	newest *tlog.Opened
+	hashes []tlog.Hash
+}
+
+// rootsAt returns the roots of the log at some of its sizes.
+func (l *sealing) rootsAt(sizes ...int64) map[int64]tlog.Hash {
+	wanted, edge := map[int64]tlog.Hash{}, tlog.Edge{}
+	for _, size := range sizes {
+		wanted[size] = tlog.EmptyRoot()
+	}
+	for _, h := range l.hashes {
+		edge.Add(h)
+		if _, ok := wanted[edge.Size]; ok {
+			wanted[edge.Size] = edge.Root()
+		}
+	}
+	return wanted
 }
 
 // saidSeals is what a server says of its own sealed picks.
 type saidSeals struct {
+	// Since is the first day that it sealed. So it has a log, whatever else it says.
+	Since  *string
 	Faults []saidFault
 }
 
@@ -83,7 +103,7 @@ func (s *server) followLog(ctx context.Context, newest, witnessed *tlog.Opened) 
 	if witnessed.Size > newest.Size {
 		return nil, fmt.Errorf("the newest checkpoint of the log has %d leaves, and the witnessed one %d", newest.Size, witnessed.Size)
 	}
-	l, edge := &sealing{size: newest.Size, cosigned: witnessed}, tlog.Edge{}
+	l, edge := &sealing{size: newest.Size, cosigned: witnessed, newest: newest}, tlog.Edge{}
 	misfit := func(c *tlog.Opened) error {
 		return fmt.Errorf("the %d leaves of the log have another root than its checkpoint: ask a mirror, this accuses who carried them", c.Size)
 	}
@@ -99,7 +119,8 @@ func (s *server) followLog(ctx context.Context, newest, witnessed *tlog.Opened) 
 		}
 		for _, text := range leaves {
 			l.add(edge.Size, text)
-			edge.Add(tlog.LeafHash(text))
+			l.hashes = append(l.hashes, tlog.LeafHash(text))
+			edge.Add(l.hashes[edge.Size])
 			if edge.Size <= witnessed.Size {
 				l.picks.Add(text)
 			}

@@ -30,6 +30,32 @@ type sealedServer struct {
 	// cosign adds lines to the checkpoint, nil for none. policy is the reader's.
 	cosign func(body string) string
 	policy *tlog.Policy
+	// named are the witnesses that the server names, and options what else the reader knows.
+	named   []tlog.NamedWitness
+	options audit.Options
+	// early returns the size and the time at which witnesses cosigned the log after a seal of a number; nil serves no proofs of seals.
+	early    func(seal int64) (size int64, at time.Time)
+	cosignAt func(body string, at time.Time) string
+}
+
+// proofs serves the proof of each seal against an earlier size.
+func (s *sealedServer) proofs(files map[string][]byte) {
+	for i, l := range s.leaves {
+		if s.early == nil || !bytes.HasPrefix(l, []byte("tidemark/seal/v1\n")) {
+			continue
+		}
+		size, at := s.early(int64(i))
+		tree := tlog.Edge{}
+		for _, l := range s.leaves[:size] {
+			tree.Add(tlog.LeafHash(l))
+		}
+		signed, err := s.signer.Sign(tree.Size, tree.Root())
+		if err != nil {
+			s.tb.Fatal(err)
+		}
+		signed = append(signed, s.cosignAt(tlog.SignedBody(signed), at)...)
+		files[fmt.Sprintf("/log/proof/%d.tlog-proof", i)] = tlog.Proof{Index: int64(i), Extra: l, Note: signed}.Format()
+	}
 }
 
 var sealSalt = bytes.Repeat([]byte{7}, 32)
@@ -105,7 +131,8 @@ func (s *sealedServer) report() *audit.Report {
 	if s.cosign != nil {
 		signed = append(signed, s.cosign(tlog.SignedBody(signed))...)
 	}
-	info, err := json.Marshal(map[string]any{"data": map[string]any{"log": map[string]any{"vkey": s.vkey}}}) // as api/v1/info answers
+	s.proofs(bundles)
+	info, err := json.Marshal(map[string]any{"data": map[string]any{"log": map[string]any{"vkey": s.vkey, "witnesses": s.named}}}) // as api/v1/info answers
 	if err != nil {
 		s.tb.Fatal(err)
 	}
@@ -122,7 +149,10 @@ func (s *sealedServer) report() *audit.Report {
 		}
 		_, _ = w.Write(body)
 	}))
-	report, err := audit.Run(s.tb.Context(), audit.Options{URL: url, Environ: os.Environ(), Now: now, Policy: s.policy})
+	o := s.options
+	o.URL, o.Environ, o.Now, o.Policy = "http://record.example", os.Environ(), now, s.policy
+	o.Transport = public{strings.TrimPrefix(url, "http://")}
+	report, err := audit.Run(s.tb.Context(), o)
 	if err != nil {
 		s.tb.Fatal(err)
 	}

@@ -57,6 +57,10 @@ def edited(picks, seq, **members):
     return [dict(p, **members) if p["seq"] == seq else dict(p) for p in picks]
 
 
+def sealed(since):
+    return {"since": since, "faults": []}
+
+
 def failed(fault, contradicts):
     return {"faults": [{"date": "2025-01-09", "fault": fault, "contradicts": contradicts}]}
 
@@ -187,6 +191,24 @@ cosigned = [
     ("attested, and the log that the reader requires is another one", answer(good), all_good, {}, logged(whole, T, T, log=forged, required=True),
      "self_consistent", None, 10, (1, 4)),
     ("the quorum that the reader requires", answer(good), [], {}, logged(whole, T, T, required=True), "witnessed", None, 10, (2, 3)),
+    # The reader has no policy: the server names the log and its witnesses (named). They vouch for nothing, and must be there.
+    ("only witnesses that the server names", answer(good), [], {}, logged(whole, T, T, T, named=True, required=True), "self_consistent", None, 0, (0, 0)),
+    ("attested, and the witnesses that the server names cosigned", answer(good), all_good, {}, logged(whole, T, T, named=True, required=True),
+     "witnessed", None, 10, (1, 1)),
+    ("attested, and the witnesses that the server names did not cosign", answer(good), all_good, {}, logged(whole, T, named=True, required=True),
+     "self_consistent", None, 10, (1, 1)),
+    ("attested, and the witnesses that the server names cosigned 40 hours ago", answer(good), all_good, {},
+     logged(whole, OLD, OLD, OLD, named=True, required=True), "self_consistent", None, 10, (1, 1)),
+    ("attested, and the log that the server names has other leaves than its checkpoint", answer(good), all_good, {},
+     logged(leaves_of(rewritten), T, T, signed=whole, named=True, required=True), "self_consistent", None, 10, (1, 1)),
+    ("attested, and the server names a log without witnesses", answer(good), all_good, {},
+     logged(whole, named=True, policy=POLICY.replace("quorum two", "quorum none")), "witnessed", None, 10, (1, 1)),
+    ("rewritten, and the log that the server names has what was", answer(rewritten), [], {}, logged(whole, T, T, named=True, required=True),
+     "contradicted", None, 0, (0, 0)),
+    ("rewritten and attested anew, and the log that the server names has what was", answer(rewritten), [attested(rewritten, 10)], {},
+     logged(whole, T, T, named=True, required=True), "contradicted", None, 10, (1, 1)),
+    ("sealed, and the log that the server names was read", answer(good, seals=sealed("2025-01-08")), all_good, {},
+     logged(whole, T, T, named=True, required=True), "witnessed", None, 10, (1, 1)),
 ]
 
 cases = [
@@ -220,6 +242,8 @@ cases = [
     ("a sealed pick was not revealed, and the log went on", answer(good, seals=failed("missing", True)), all_good, {}, "contradicted", None, 10, (1, 1)),
     ("a sealed pick was not revealed, and the log stands still", answer(good, seals=failed("missing", False)), all_good, {}, "witnessed", None, 10, (1, 1)),
     ("a reveal came late", answer(good, seals=failed("late", False)), all_good, {}, "witnessed", None, 10, (1, 1)),
+    ("attested, and the server hides the log that it sealed by", answer(good, seals=sealed("2025-01-08")), all_good, {}, "self_consistent", None, 10, (1, 1)),
+    ("attested, and no pick was ever sealed", answer(good, seals=sealed(None)), all_good, {}, "witnessed", None, 10, (1, 1)),
     ("another date", answer(good), [attested(good, 10, date="2025-01-17")], {}, "contradicted", None, 0, (0, 1)),
     ("empty, and the server says that its head is null", answer([], head_hash=None), [], {}, "self_consistent", None, 0, (0, 0)),
     ("ten picks, and the server says that its head is null", answer(good, head_hash=None), [], {}, "contradicted", None, 0, (0, 0)),

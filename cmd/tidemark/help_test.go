@@ -232,7 +232,7 @@ func TestHelpFitsAScreen(t *testing.T) {
 		most  int
 	}{
 		{nil, 40},
-		{[]string{"verify"}, 46},
+		{[]string{"verify"}, 56},
 		{[]string{"runs"}, 32},
 		{[]string{"health"}, 20},
 		{[]string{"schedule"}, 31},

@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -244,33 +246,87 @@ func (c verifyCommand) verifyProof(p *program) error {
 	if err := proof.Check(opened.Checkpoint, tlog.LeafHash(proof.Extra)); err != nil {
 		return unchecked(err)
 	}
-	fmt.Fprintf(p.stdout, "leaf %d of %s, of %d leaves:\n\n%s\n", proof.Index, printable(opened.Origin), opened.Size, printableLines(string(proof.Extra)))
-	now := p.now()
+	outcome, err := c.judgeProof(proof, opened, policy, p.now())
+	if err != nil {
+		return unchecked(err)
+	}
+	if c.JSON {
+		err = printJSON(p.stdout, outcome)
+	} else {
+		err = outcome.print(p.stdout)
+	}
+	if err == nil && c.Require == "witnessed" && outcome.Verdict != chain.Witnessed {
+		return errNotWitnessed
+	}
+	return err
+}
+
+// provedLeaf is the outcome of a proof.
+type provedLeaf struct {
+	Verdict chain.Verdict `json:"verdict"`
+	Origin  string        `json:"origin"`
+	Index   int64         `json:"log_index"`
+	Size    int64         `json:"size"`
+	// Root is in base64.
+	Root string `json:"root"`
+	// Leaf is the text of the leaf.
+	Leaf string `json:"leaf"`
+	// Cosigned are the witnesses of the policy that cosigned.
+	Cosigned []cosignedBy `json:"cosigned"`
+	// Quorum reports whether they are a quorum of the policy, however old.
+	Quorum bool `json:"quorum"`
+}
+
+type cosignedBy struct {
+	Name string    `json:"name"`
+	At   time.Time `json:"at"`
+	// Fresh reports whether it counts for today.
+	Fresh bool `json:"fresh"`
+}
+
+// judgeProof says what a proof is worth whose leaf is in the log.
+func (c verifyCommand) judgeProof(proof tlog.Proof, opened *tlog.Opened, policy *tlog.Policy, now time.Time) (provedLeaf, error) {
+	out := provedLeaf{
+		Verdict: chain.SelfConsistent, Origin: opened.Origin, Index: proof.Index, Size: opened.Size,
+		Root: base64.StdEncoding.EncodeToString(opened.Root[:]), Leaf: string(proof.Extra), Cosigned: []cosignedBy{},
+	}
 	var fresh []tlog.Cosigned
 	for _, line := range opened.Cosigned {
 		name, _, _ := strings.Cut(line.VKey, "+")
-		fmt.Fprintf(p.stdout, "cosigned by %s at %s\n", printable(name), line.At.Format(time.RFC3339))
 		if line.At.After(now.Add(chain.Ahead)) {
-			return unchecked(fmt.Errorf("%s cosigned in the future", name))
+			return out, fmt.Errorf("%s cosigned in the future", name)
 		}
-		if !line.At.Before(now.Add(-chain.QuorumFresh)) {
+		by := cosignedBy{Name: name, At: line.At, Fresh: !line.At.Before(now.Add(-chain.QuorumFresh))}
+		if by.Fresh {
 			fresh = append(fresh, line)
 		}
+		out.Cosigned = append(out.Cosigned, by)
 	}
-	verdict := "\nSelf-consistent: the leaf is in the log, and no quorum of your policy cosigned it."
+	if policy.AsksWitnesses() {
+		out.Quorum = policy.Met(opened.Cosigned)
+		if policy.Met(fresh) {
+			out.Verdict = chain.Witnessed
+		}
+	}
+	return out, nil
+}
+
+// print writes the outcome for a person.
+func (l provedLeaf) print(out io.Writer) error {
+	var text strings.Builder
+	fmt.Fprintf(&text, "leaf %d of %s, of %d leaves:\n\n%s\n", l.Index, printable(l.Origin), l.Size, printableLines(l.Leaf))
+	for _, by := range l.Cosigned {
+		fmt.Fprintf(&text, "cosigned by %s at %s\n", printable(by.Name), by.At.Format(time.RFC3339))
+	}
 	switch {
-	case policy.AsksWitnesses() && policy.Met(fresh):
-		_, err := fmt.Fprintln(p.stdout, "\nWitnessed: the leaf was in the log when the quorum of your policy cosigned it.")
-		return err
-	case policy.AsksWitnesses() && policy.Met(opened.Cosigned):
-		verdict = "\nSelf-consistent: the leaf was in the log when the quorum of your policy cosigned it, and that is older than 26 hours: it does not speak for " +
-			"today. The log's proof/newest/INDEX.tlog-proof is against the newest size that was witnessed."
+	case l.Verdict == chain.Witnessed:
+		text.WriteString("\nWitnessed: the leaf was in the log when the quorum of your policy cosigned it.")
+	case l.Quorum:
+		text.WriteString("\nSelf-consistent: the leaf was in the log when the quorum of your policy cosigned it, and that is older than 26 hours: it does not speak for " +
+			"today. The log's proof/newest/INDEX.tlog-proof is against the newest size that was witnessed.")
+	default:
+		text.WriteString("\nSelf-consistent: the leaf is in the log, and no quorum of your policy cosigned it.")
 	}
-	if _, err := fmt.Fprintln(p.stdout, verdict); err != nil {
-		return err
-	}
-	if c.Require == "witnessed" {
-		return errNotWitnessed
-	}
-	return nil
+	_, err := fmt.Fprintln(out, text.String())
+	return err
 }

@@ -7,12 +7,16 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
 
 	"tidemark/chain"
 	"tidemark/chain/audit"
+	"tidemark/chain/tlog"
 	"tidemark/internal/config"
 )
 
@@ -24,11 +28,13 @@ type verifyCommand struct {
 	Signers    string   `help:"A file of allowed signers: every commit of the ledger must carry a good signature of one of them." placeholder:"FILE"`
 	RPC        []string `name:"rpc" help:"A trusted node of the chain with the attestations; may be given again. Default: a server on this machine names its own." placeholder:"URL"`
 	Attester   string   `help:"The account that must have attested, as you know it from elsewhere." placeholder:"ADDRESS"`
-	Checkpoint string   `help:"What you know of the chain from an earlier day: its length and the hash that it ended in, as LENGTH:HASH." placeholder:"LENGTH:HASH"`
+	Checkpoint string   `help:"What you know from an earlier day: the length of the chain of picks and the hash that it ended in, or a file with a signed checkpoint of the log." placeholder:"LENGTH:HASH|FILE"`
+	Remember   string   `help:"The file that keeps the last checkpoint of each log that you verified. A log that shrinks or forks later is contradicted. Default: tidemark/verified.json in the folder of your settings." placeholder:"FILE"`
+	NoRemember bool     `help:"Neither read nor keep checkpoints of earlier verifications."`
 	Require    string   `help:"The verdict that must be reached: witnessed, or the default: anything but contradicted. Exit status 3 if it is not." enum:"consistent,witnessed" default:"consistent"`
 	Proof      string   `help:"A .tlog-proof file to check instead, without any network: that its leaf is in the log, and who cosigned. Needs --policy." placeholder:"FILE"`
 	Policy     string   `help:"Your policy for the server's log, or for --proof: the log's key, the witnesses that you know and how many of them count (C2SP tlog-policy). With it, witnessed needs the quorum." placeholder:"FILE"`
-	JSON       bool     `name:"json" help:"Print the report as JSON."`
+	JSON       bool     `name:"json" help:"Print the outcome as JSON, also of --proof and of a failure."`
 }
 
 // errNotVerified ends a verification that found a fault, after the report has described it.
@@ -39,24 +45,31 @@ var errNotWitnessed = errors.New("the record is not witnessed: --require=witness
 
 // Run audits a server and prints one line a check. A mismatch is an error.
 func (c verifyCommand) Run(ctx context.Context, p *program) error {
+	check := c.verifyServer
 	if c.Proof != "" {
-		return c.verifyProof(p)
+		check = func(_ context.Context, p *program) error { return c.verifyProof(p) }
 	}
-	o := audit.Options{
-		URL: c.URL, Ledger: c.Ledger, Signers: c.Signers, RPC: c.RPC, Attester: c.Attester, Witnessed: c.Require == "witnessed", Now: p.now(),
-		Environ: config.Environ(), Transport: http.DefaultTransport,
+	err := check(ctx, p)
+	if !c.JSON || err == nil || errors.Is(err, errNotVerified) || errors.Is(err, errNotWitnessed) {
+		return err
 	}
-	if o.URL == "" {
-		o.URL = p.settings.BaseURL()
+	if printed := printJSON(p.stdout, notChecked{Verdict: "not_checked", Error: err.Error()}); printed != nil {
+		return errors.Join(err, printed)
 	}
-	var err error
-	if c.Policy != "" {
-		if o.Policy, err = readPolicy(c.Policy); err != nil {
-			return err
-		}
-	}
-	if o.Checkpoint, err = parseCheckpoint(c.Checkpoint); err != nil {
-		return usageError{err}
+	return err
+}
+
+// notChecked is what a verification without a verdict prints as JSON.
+type notChecked struct {
+	Verdict string `json:"verdict"`
+	Error   string `json:"error"`
+}
+
+// verifyServer audits a server.
+func (c verifyCommand) verifyServer(ctx context.Context, p *program) error {
+	o, keep, err := c.options(p)
+	if err != nil {
+		return err
 	}
 	r, err := audit.Run(ctx, o)
 	if err != nil {
@@ -64,6 +77,11 @@ func (c verifyCommand) Run(ctx context.Context, p *program) error {
 	}
 	if err := c.print(p.stdout, r); err != nil {
 		return err
+	}
+	if keep != "" && r.Log.Served != nil {
+		if err := o.Memory.Save(keep); err != nil {
+			p.log.WarnContext(ctx, "the next verification will not know this checkpoint: --remember names another file, --no-remember none", "err", err)
+		}
 	}
 	switch {
 	case r.Verdict == chain.Contradicted:
@@ -74,12 +92,49 @@ func (c verifyCommand) Run(ctx context.Context, p *program) error {
 	return nil
 }
 
+// options are those of the audit, and the file that keeps what it learns; empty for none.
+func (c verifyCommand) options(p *program) (o audit.Options, keep string, err error) {
+	o = audit.Options{
+		URL: c.URL, Ledger: c.Ledger, Signers: c.Signers, RPC: c.RPC, Attester: c.Attester, Witnessed: c.Require == "witnessed", Now: p.now(),
+		Environ: config.Environ(), Transport: http.DefaultTransport,
+	}
+	if o.URL == "" {
+		o.URL = p.settings.BaseURL()
+	}
+	if c.Policy != "" {
+		if o.Policy, err = readPolicy(c.Policy); err != nil {
+			return o, "", err
+		}
+	}
+	if o.Checkpoint, o.Note, err = readCheckpoint(c.Checkpoint); err != nil {
+		return o, "", usageError{err}
+	}
+	if c.NoRemember {
+		return o, "", nil
+	}
+	if keep = c.Remember; keep == "" {
+		dir, err := os.UserConfigDir()
+		if err != nil { // an account without a home has nothing to remember with
+			return o, "", nil //nolint:nilerr // as said
+		}
+		keep = filepath.Join(dir, "tidemark", "verified.json")
+	}
+	if o.Memory, err = audit.ReadMemory(keep); err != nil {
+		return o, "", usageError{fmt.Errorf("--remember: %w", err)}
+	}
+	return o, keep, nil
+}
+
+func printJSON(out io.Writer, v any) error {
+	e := json.NewEncoder(out)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	return e.Encode(v)
+}
+
 func (c verifyCommand) print(out io.Writer, r *audit.Report) error {
 	if c.JSON {
-		e := json.NewEncoder(out)
-		e.SetIndent("", "  ")
-		e.SetEscapeHTML(false)
-		return e.Encode(r)
+		return printJSON(out, r)
 	}
 	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
 	for _, check := range r.Checks {
@@ -92,6 +147,9 @@ func (c verifyCommand) print(out io.Writer, r *audit.Report) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
+	if err := printConflict(out, r); err != nil {
+		return err
+	}
 	_, err := fmt.Fprintf(out, "\n%s\n", printable(conclusion(r)))
 	if err == nil && r.Verdict == chain.Witnessed && r.Environment == "demo" {
 		_, err = fmt.Fprintln(out, "The witnesses of a demonstration run beside it. They show the mechanism and are not independent.")
@@ -99,6 +157,26 @@ func (c verifyCommand) print(out io.Writer, r *audit.Report) error {
 	if err == nil && r.Clock == "server" {
 		_, err = fmt.Fprintln(out, "The server calls itself a demonstration, so its own clock counted. By your clock: --require witnessed.")
 	}
+	return err
+}
+
+// printConflict sets the reader's checkpoint beside the one that the server shows, where they are not of one history.
+func printConflict(out io.Writer, r *audit.Report) error {
+	if r.Log.Kept == nil || r.Log.Served == nil || !slices.ContainsFunc(r.Checks, func(c audit.Check) bool {
+		return c.Name == "log_memory" && c.Status == audit.Mismatch
+	}) {
+		return nil
+	}
+	kept, served := r.Log.Kept, r.Log.Served
+	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
+	_, _ = fmt.Fprintf(w, "\nthe log\tas you saw it\tas it is shown\n")
+	_, _ = fmt.Fprintf(w, "origin\t%s\t%s\n", printable(kept.Origin), printable(served.Origin))
+	_, _ = fmt.Fprintf(w, "leaves\t%d\t%d\n", kept.Size, served.Size)
+	_, _ = fmt.Fprintf(w, "root\t%s\t%s\n", kept.Root, served.Root)
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(out, "\nBoth are signed. Keep them, they are evidence:\n\n%s\n%s", printableLines(kept.Note), printableLines(served.Note))
 	return err
 }
 
@@ -122,10 +200,20 @@ func conclusion(r *audit.Report) string {
 	case r.Verdict == chain.Contradicted:
 		return strings.Join(append([]string{"Contradicted: " + record + "."}, against...), "; ")
 	case r.Parties == 0:
-		return "Self-consistent: " + record + ". The chain agrees with itself, and no witness was asked."
+		return "Self-consistent: " + record + ". The chain agrees with itself, and no witness was asked." + unvouched(r)
+	case r.Unproven != "":
+		return "Self-consistent: " + record + ". " + r.Unproven
 	}
 	return fmt.Sprintf("Self-consistent: %s. %s asked, and the same is held up to pick %d, the newest %s: nobody is new enough to speak for today.",
 		record, parties(r.Parties), r.Held, newest)
+}
+
+// unvouched says that a log was read whose witnesses do not count.
+func unvouched(r *audit.Report) string {
+	if r.Log.Served == nil || !r.Log.Named {
+		return ""
+	}
+	return " The log's key and its witnesses are the server's word: count your own with --policy."
 }
 
 func parties(n int) string {
@@ -152,6 +240,25 @@ func printableLines(s string) string {
 		lines[i] = printable(strings.ReplaceAll(line, "\t", "    "))
 	}
 	return strings.Join(lines, "\n")
+}
+
+// readCheckpoint reads --checkpoint: what is known of the chain, or a signed checkpoint of the log in a file.
+func readCheckpoint(s string) (c chain.Checkpoint, note []byte, err error) {
+	if s == "" || strings.Contains(s, ":") {
+		if c, err = parseCheckpoint(s); err == nil {
+			return c, nil, nil
+		}
+	}
+	note, unread := os.ReadFile(s)
+	switch {
+	case unread != nil && err != nil:
+		return c, nil, err
+	case unread != nil:
+		return c, nil, fmt.Errorf("--checkpoint: %q is not LENGTH:HASH (a number, a colon and 64 hex digits), nor a file with a signed checkpoint: %w", s, unread)
+	case tlog.SignedBody(note) == "":
+		return c, nil, fmt.Errorf("--checkpoint: %s is not a signed checkpoint, such as the log's /log/checkpoint", s)
+	}
+	return chain.Checkpoint{}, note, nil
 }
 
 // parseCheckpoint parses LENGTH:HASH. An empty text is an empty checkpoint.

@@ -80,8 +80,10 @@ def disagrees(witness, picks, hashes, expected):
 class Log:
     """What the witnesses of a policy hold: the picks among the leaves of a checkpoint. Bytes that do not fit are not checked."""
 
-    def __init__(self, policy, note, leaves, required):
-        self.policy, self.required, self.hashes, self.fault, self.times = Policy(policy), required, [], False, {}
+    def __init__(self, policy, note, leaves, required, named=False):
+        """named: the policy is the server's own word. Its witnesses are then no parties, and their quorum covers nothing."""
+        self.policy, self.required, self.named = Policy(policy), required, named
+        self.hashes, self.fault, self.times = [], False, {}
         try:
             _, size, root, cosigned = open_note(note, self.policy)
             if size != len(leaves) or root_of(leaves) != root:
@@ -134,19 +136,21 @@ def judge(answer, witnesses, policy, log=None):
             covered = max(covered, witness["length"])
     cosigned, quorum, logged = set(), False, False
     if log is not None:
-        parties.update(("cosigner", label) for label in log.policy.witnesses)
+        parties.update(("cosigner", label) for label in log.policy.witnesses if not log.named)
         logged = log.contradicts(hashes)
         if not logged:
             cosigned = log.fresh(instant(policy.get("clock") or policy["now"]).timestamp())
             quorum = bool(cosigned) and log.policy.quorum != "none" and log.policy.is_met(cosigned)
-        if quorum:
+        if quorum and not log.named:
             covered = max(covered, len(log.hashes))
+    hidden = log is None and bool((answer.get("seals") or {}).get("since"))
     verdict = "self_consistent"
     if fault or not claims_hold or admitted or against or logged:
         verdict = "contradicted"
-    elif covered and (quorum or log is None or not log.required) and (covered == len(picks) or is_recent(picks[covered]) and is_recent(picks[-1])):
+    elif covered and not hidden and (quorum or log is None or not log.required) and (covered == len(picks) or is_recent(picks[covered]) and is_recent(picks[-1])):
         verdict = "witnessed"
-    return verdict, fault, covered, [len(fresh - against) + len(cosigned), len(parties)]
+    counted = set() if log is not None and log.named else cosigned
+    return verdict, fault, covered, [len(fresh - against) + len(counted), len(parties)]
 
 
 # --- proofs of the log: RFC 6962's tree, signed notes, cosignature/v1, tlog-proof and tlog-policy of C2SP ---
@@ -451,7 +455,8 @@ def main(arguments):
     for case in cases:
         log = case.get("log")
         if log:
-            log = Log(log["policy"], log["note"], [base64.b64decode(leaf) for leaf in log["leaves"]], log.get("required", False))
+            log = Log(log["policy"], log["note"], [base64.b64decode(leaf) for leaf in log["leaves"]], log.get("required", False),
+                      log.get("named", False))
         outcomes.append(dict(zip(names, judge(case["answer"], case["witnesses"], case["policy"], log))))
     print(json.dumps(outcomes))
     return 0

@@ -57,7 +57,11 @@ func steps(t *testing.T, address, file string) {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "node", "--test", "--test-reporter=spec", file)
 	cmd.Dir = *npmFlag
-	cmd.Env = append(os.Environ(), "TIDEMARK_URL="+address, "CHROMIUM="+*browserFlag, "SCREENSHOTS="+*shotsFlag, "NO_COLOR=1")
+	vectors, err := filepath.Abs("../../chain/testdata/verdicts.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Env = append(os.Environ(), "TIDEMARK_URL="+address, "VECTORS="+vectors, "CHROMIUM="+*browserFlag, "SCREENSHOTS="+*shotsFlag, "NO_COLOR=1")
 	said, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -45,6 +45,7 @@ type claims struct {
 }
 
 type seals struct {
+	Since  *string     `json:"since,omitempty"`
 	Faults []sealFault `json:"faults"`
 }
 
@@ -74,6 +75,8 @@ type readLog struct {
 	Note     string   `json:"note"`
 	Leaves   [][]byte `json:"leaves"`
 	Required bool     `json:"required"`
+	// Named says that the policy is the server's word.
+	Named bool `json:"named"`
 }
 
 // testCase is one case of verdicts.json, which a script makes with nothing of this program.
@@ -120,7 +123,8 @@ func (c *testCase) judge() outcome {
 		}
 		holdings = append(holdings, h)
 	}
-	j := chain.Judge(chain.Recomputed{Length: head.Length, Faulty: faulty, At: func(n int64) (chain.Checkpoint, bool) {
+	logged := c.Answer.Seals != nil && c.Answer.Seals.Since != nil
+	j := chain.Judge(chain.Recomputed{Length: head.Length, Faulty: faulty, Logged: logged, At: func(n int64) (chain.Checkpoint, bool) {
 		c, ok := heads[n]
 		return c, ok
 	}}, holdings, chain.Reader{Attester: attester, Now: c.Policy.Now, Clock: c.Policy.Clock, Log: c.log()})
@@ -144,9 +148,11 @@ func (c *testCase) log() *chain.Log {
 	}
 	o, err := policy.Open([]byte(c.Log.Note))
 	if err != nil || o.Size != edge.Size || o.Root != edge.Root() {
-		return audit.LogOf(policy, nil, tlog.LoggedPicks{}, c.Log.Required)
+		o, picks = nil, tlog.LoggedPicks{}
 	}
-	return audit.LogOf(policy, o, picks, c.Log.Required)
+	l := audit.LogOf(policy, o, picks, c.Log.Required)
+	l.Named = c.Log.Named
+	return l
 }
 
 // comparable leaves out what verifiers need not agree on.
@@ -166,7 +172,7 @@ const { parsePolicy, readLog } = await import(script.replace("verdict.mjs", "log
 const bytes = (text) => new Uint8Array(Buffer.from(text, "base64"));
 const out = [];
 for (const c of JSON.parse(readFileSync(vectors))) {
-  const log = c.log ? { ...await readLog(await parsePolicy(c.log.policy), c.log.note, c.log.leaves.map(bytes)), required: c.log.required } : null;
+  const log = c.log ? { ...await readLog(await parsePolicy(c.log.policy), c.log.note, c.log.leaves.map(bytes)), required: c.log.required, named: c.log.named } : null;
   const j = judge(c.answer, await recompute(c.answer.picks), c.witnesses, c.policy, log);
   out.push({ verdict: j.verdict, fault: j.fault ? j.fault.seq : null, covered: j.covered, parties: [j.agreeing, j.parties] });
 }

@@ -87,7 +87,9 @@ function compareLog({ all, ...log }, hashes) {
 // nobody accuses himself wrongly. A witness has its name, a length of at least 1, a head, and where known date, attester and at (an
 // instant), and a fault where it counts against the chain by itself. policy has attester, where the reader expects one, now, and clock, the reader's own where that is another one.
 // log is what log.js read of the log, null where nobody asked: the hashes of its picks, its cosigners with their times, whether some are enough,
-// and required where the reader's own policy asks for them. A log without a fresh quorum covers nothing.
+// and required where nothing is witnessed without them. A log without a fresh quorum covers nothing. named says that the policy is the server's
+// own word: then its witnesses are no parties, and their quorum covers nothing. Where the answer says that picks are sealed (seals.since) and no
+// log was read, the server hides it, and nothing is witnessed.
 // In the result, each witness stands with its reason to disagree, null where it agrees. parties is the number of independent parties among
 // them, agreeing how many of these hold the same and are fresh. covered is the length up to which fresh witnesses agree, held up to which any.
 export function judge(answer, { hashes, fault }, witnesses, policy, log = null) {
@@ -108,14 +110,15 @@ export function judge(answer, { hashes, fault }, witnesses, policy, log = null) 
   const cosigned = (log?.cosigners ?? []).filter((c) => c.at && length && logged === null);
   const current = new Set(cosigned.filter((c) => c.at >= clock - quorumFresh && c.at <= clock + ahead).map((c) => c.name));
   const quorum = Boolean(log) && current.size > 0 && log.enough(current);
-  const good = new Set(agreeing.filter((w) => w.fresh && !against.has(party(w))).map(party)).size + current.size;
-  const covered = Math.max(quorum ? length : 0, ...agreeing.filter((w) => w.fresh).map((w) => w.length));
-  const held = Math.max(cosigned.length ? length : 0, ...agreeing.map((w) => w.length));
-  const newest = Math.max(...agreeing.map((w) => w.time).filter(Number.isFinite), ...cosigned.map((c) => c.at).filter((at) => at <= clock + ahead));
+  const vouched = log && !log.named, hidden = !log && Boolean(answer.seals?.since);
+  const good = new Set(agreeing.filter((w) => w.fresh && !against.has(party(w))).map(party)).size + (vouched ? current.size : 0);
+  const covered = Math.max(quorum && vouched ? length : 0, ...agreeing.filter((w) => w.fresh).map((w) => w.length));
+  const held = Math.max(vouched && cosigned.length ? length : 0, ...agreeing.map((w) => w.length));
+  const newest = Math.max(...agreeing.map((w) => w.time).filter(Number.isFinite), ...(vouched ? cosigned : []).map((c) => c.at).filter((at) => at <= clock + ahead));
   const admitted = (answer.seals?.faults ?? []).some((f) => f.contradicts);
   let verdict = "self_consistent";
   if (fault || !claim || admitted || against.size || logged !== null) verdict = "contradicted";
-  else if (covered > 0 && (quorum || !log?.required) && (covered === n || (recent(covered) && recent(n - 1)))) verdict = "witnessed";
-  const parties = new Set(asked.map(party)).size + (log?.cosigners.length ?? 0);
-  return { verdict, fault, claim, head, asked, agreeing: good, parties, covered, held, newest, logged, quorum, current };
+  else if (covered > 0 && !hidden && (quorum || !log?.required) && (covered === n || (recent(covered) && recent(n - 1)))) verdict = "witnessed";
+  const parties = new Set(asked.map(party)).size + (vouched ? log.cosigners.length : 0);
+  return { verdict, fault, claim, head, asked, agreeing: good, parties, covered, held, newest, logged, quorum, current, hidden };
 }

@@ -127,10 +127,12 @@ function conclude() {
   $("meaning").textContent = {
     contradicted: "A witness holds something else, a sealed pick was not revealed as it was sealed, or the chain contradicts itself.",
     witnessed: j.covered === n ? "Witnesses hold the same chain, whole." : `Witnesses hold the same chain up to pick ${j.covered}. What came after it will be attested next.`,
-    self_consistent: log?.required && !j.quorum ? "The chain agrees with itself, and the quorum of your policy did not cosign it lately." : alone ? "The chain agrees with itself. Nobody else was asked."
+    self_consistent: log?.required && !j.quorum ? `The chain agrees with itself, and ${log.named ? "more than half of the witnesses that the server names" : "the quorum of your policy"} did not cosign it lately.`
+      : j.hidden ? "The chain agrees with itself, and the server's log was not read." : alone && j.quorum ? "The chain agrees with itself. The log's witnesses are the server's word: paste your policy, and they count."
+      : alone ? "The chain agrees with itself. Nobody else was asked."
       : `The chain agrees with itself and with what was asked, but no witness is new enough to speak for today.`,
   }[j.verdict];
-  if (j.verdict === "witnessed" && j.quorum && !log.required) $("meaning").textContent += " The policy for the log is the server's own: paste yours.";
+  if (j.verdict === "witnessed" && log?.named) $("meaning").textContent += " The policy for the log is the server's own and counts for nothing: paste yours.";
   if (j.verdict === "witnessed" && chain.environment === "demo") $("meaning").textContent += " In a demonstration witnesses run beside the server and are not independent.";
   $("conflict").hidden = !against.length;
   $("conflicts").replaceChildren(...against.slice(0, 5).map((w) => {
@@ -260,19 +262,20 @@ async function propose() {
 
 // askLog reads the whole log by the reader's policy, and who cosigned it.
 async function askLog() {
-  const list = $("logged"), text = $("policy").value.trim(), required = text !== proposed;
+  const list = $("logged"), text = $("policy").value.trim(), named = text === proposed;
   list.replaceChildren(element("li", "quiet", "Reading the log…"));
   const without = (why) => {
-    log = required && text ? { hashes: [], fault: null, cosigners: [], enough: () => false, required } : null;
+    log = text ? { hashes: [], fault: null, cosigners: [], enough: () => false, required: true, named } : null; // a log that is not shown
     list.replaceChildren(item(undefined, why));
   };
-  $("whose").textContent = required ? "This is your policy: without its quorum nothing is witnessed." : "These are the server's own words. Paste your policy: keys and witnesses as you know them from elsewhere.";
+  $("whose").textContent = named ? "These are the server's own words: without them nothing is witnessed, and they count for nothing. Paste your policy: keys and witnesses as you know them from elsewhere."
+    : "This is your policy: without its quorum nothing is witnessed.";
   if (!text) return without("The server names no log.");
   if (!await canVerify()) return without("This browser cannot check signatures of Ed25519. tidemark verify --policy does.");
   let rules;
   try {
     rules = await parsePolicy(text);
-    log = { ...await fetchLog($("verify").dataset.leaves, rules, Date.now()), required: required && rules.quorum !== "none" };
+    log = { ...await fetchLog($("verify").dataset.leaves, rules, Date.now()), required: rules.quorum !== "none", named };
     if (log.why) throw new Error(log.why);
   } catch (e) {
     without(`The log is not checked: ${e.message}.`);
