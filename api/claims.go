@@ -132,11 +132,11 @@ func (s *Server) verifyPayment(w http.ResponseWriter, r *http.Request) error {
 }
 
 // decide claims a transaction and waits up to WaitTimeout for the outcome.
-func (d *claimService) decide(ctx context.Context, key int64, tx string, signature *string) (postgres.Claim, []postgres.Transfer, error) {
+func (d *claimService) decide(ctx context.Context, key int64, tx string, signature *string) (accounts.Claim, []accounts.Transfer, error) {
 	chain := d.Seller.Network.ChainID
 	id, asked, err := d.db.ClaimTransfer(ctx, key, chain, tx, signature)
 	if err != nil {
-		return postgres.Claim{}, nil, err
+		return accounts.Claim{}, nil, err
 	}
 	changed, done := d.waiters.wait(id)
 	defer done()
@@ -209,12 +209,12 @@ func (s *Server) claim(w http.ResponseWriter, r *http.Request) error {
 }
 
 // show builds the view of a claim for its claimant.
-func (d *claimService) show(c postgres.Claim, granted []postgres.Transfer) view.Claim {
+func (d *claimService) show(c accounts.Claim, granted []accounts.Transfer) view.Claim {
 	out := view.Claim{
 		Status: c.State, TxHash: c.TxHash, Network: d.Seller.Network.CAIP2(), Token: d.Seller.Asset.Symbol, To: d.Seller.PayTo,
-		ClaimedAt: c.CreatedAt.UTC(), Reason: c.Reason, Final: c.State == postgres.ClaimConfirmed,
+		ClaimedAt: c.CreatedAt.UTC(), Reason: c.Reason, Final: c.State == accounts.ClaimConfirmed,
 	}
-	if c.State == postgres.ClaimPending || c.State == postgres.ClaimRevoked {
+	if c.State == accounts.ClaimPending || c.State == accounts.ClaimRevoked {
 		out.ExpiresAt = new(c.ExpiresAt.UTC())
 	}
 	if !c.Granted() || len(granted) == 0 {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tidemark/accounts"
+	"tidemark/accounts/claims"
 	"tidemark/chain/base"
 	"tidemark/internal/postgres"
 	"tidemark/internal/task"
@@ -21,7 +22,7 @@ type Claims struct {
 	Chain   *base.Client
 	ChainID uint64
 	Terms   base.Terms
-	// Gives is the benefit of a transfer: postgres.GivesBalance or postgres.GivesPro.
+	// Gives is the benefit of a transfer: accounts.GivesBalance or accounts.GivesPro.
 	Gives string
 	// NeedProof reports whether only the sender's signature determines the owner of a transfer.
 	NeedProof bool
@@ -38,11 +39,11 @@ func (c Claims) Run(ctx context.Context, t task.Task) error {
 	if c.ChainID == 0 {
 		return Permanent(errors.New("no network is set to search for transfers: X402_PAY_TO and X402_NETWORK are not set"))
 	}
-	claims, granted, err := c.DB.ClaimsOf(ctx, c.ChainID, t.Subject)
+	asked, granted, err := c.DB.ClaimsOf(ctx, c.ChainID, t.Subject)
 	if err != nil {
 		return err
 	}
-	next, why, err := c.look(ctx, t.Subject, claims, granted)
+	next, why, err := c.look(ctx, t.Subject, asked, granted)
 	if err != nil {
 		return err
 	}
@@ -52,7 +53,7 @@ func (c Claims) Run(ctx context.Context, t task.Task) error {
 	}
 	if err == nil && c.Log != nil {
 		for _, e := range next.Ends {
-			if e.State == postgres.ClaimRevoked {
+			if e.State == accounts.ClaimRevoked {
 				c.Log.WarnContext(ctx, "a granted transfer was taken back", "transfer", e.ID, "tx", t.Subject, "reason", e.Reason)
 			}
 		}
@@ -62,44 +63,44 @@ func (c Claims) Run(ctx context.Context, t task.Task) error {
 
 // look decides a transaction's claims by the present state of the chain. why is the reason if nothing could be decided. The claimants see
 // it, and the transaction is checked again.
-func (c Claims) look(ctx context.Context, txHash string, claims []postgres.Claim, granted []postgres.Transfer) (next postgres.ClaimsDecision, why, err error) {
+func (c Claims) look(ctx context.Context, txHash string, asked []accounts.Claim, granted []accounts.Transfer) (next accounts.ClaimsDecision, why, err error) {
 	now := c.Now()
-	in := claimsCase{Granted: granted, Terms: c.Terms, NeedProof: c.NeedProof, Gives: c.Gives, Now: now}
+	in := claims.Case{Granted: granted, Terms: c.Terms, NeedProof: c.NeedProof, Gives: c.Gives, Now: now}
 	if c.Chain == nil {
 		why = errors.New("claims cannot be checked: BASE_RPC_URL is not set")
-		return c.undecided(txHash, claims, time.Time{}), why, nil
+		return c.undecided(txHash, asked, time.Time{}), why, nil
 	}
 	if in.Evidence, why = c.Chain.Evidence(ctx, txHash); why == nil {
-		in.Claimants, why, err = c.claimants(ctx, claims, in)
+		in.Claimants, why, err = c.claimants(ctx, asked, in)
 	}
 	if err != nil {
 		return next, nil, err
 	}
 	if why != nil {
-		return c.undecided(txHash, claims, now.Add(claimsRetry)), why, nil
+		return c.undecided(txHash, asked, now.Add(claimsRetry)), why, nil
 	}
 	if in.Holders, err = c.holders(ctx, in.Claimants); err != nil {
 		return next, nil, err
 	}
-	next = in.decide()
+	next = in.Decide()
 	next.ChainID, next.TxHash = c.ChainID, txHash
 	return next, nil, nil
 }
 
 // claimants finds for each claim that is open or provisional which transfers it may be about, and whether their senders have signed.
-func (c Claims) claimants(ctx context.Context, claims []postgres.Claim, in claimsCase) (list []candidate, why, err error) {
-	for _, claim := range claims {
-		one := candidate{Claim: claim, Proven: map[[20]byte]bool{}}
-		open := one.open(in.Now)
-		if claim.State == postgres.ClaimConfirmed {
+func (c Claims) claimants(ctx context.Context, asked []accounts.Claim, in claims.Case) (list []claims.Claimant, why, err error) {
+	for _, claim := range asked {
+		one := claims.Claimant{Claim: claim, Proven: map[[20]byte]bool{}}
+		open := one.Open(in.Now)
+		if claim.State == accounts.ClaimConfirmed {
 			list = append(list, one) // it wins nothing more, and may lose what it has
 			continue
 		}
-		if !open && claim.State != postgres.ClaimProvisional {
+		if !open && claim.State != accounts.ClaimProvisional {
 			continue
 		}
 		one.Found, one.Fault = base.VerifyTransfer(in.Evidence, in.Terms, in.Now, claim.KeyMade)
-		if at := in.grantedAt(); errors.Is(one.Fault, base.ErrTooOld) && claim.Signature != nil && !at.IsZero() {
+		if at := in.GrantedAt(); errors.Is(one.Fault, base.ErrTooOld) && claim.Signature != nil && !at.IsZero() {
 			// The sender has a week from the grant, not from the transfer.
 			one.Found, one.Fault = base.VerifyTransfer(in.Evidence, in.Terms, at, claim.KeyMade)
 		}
@@ -114,7 +115,8 @@ func (c Claims) claimants(ctx context.Context, claims []postgres.Claim, in claim
 			if _, asked := one.Proven[x.From]; asked || claim.Signature == nil {
 				continue
 			}
-			err := c.Chain.CheckProof(ctx, x.From, claim.TxHash, claim.PublicID, *claim.Signature)
+			message := accounts.ClaimMessage(claim.TxHash, claim.PublicID, c.ChainID)
+			err := c.Chain.CheckProof(ctx, x.From, message, *claim.Signature)
 			switch {
 			case err == nil, errors.Is(err, base.ErrBadProof):
 				one.Proven[x.From] = err == nil
@@ -130,7 +132,7 @@ func (c Claims) claimants(ctx context.Context, claims []postgres.Claim, in claim
 }
 
 // holders finds who held the amounts of the transfers when they were made.
-func (c Claims) holders(ctx context.Context, list []candidate) (map[accounts.Micros]int64, error) {
+func (c Claims) holders(ctx context.Context, list []claims.Claimant) (map[accounts.Micros]int64, error) {
 	var amounts []accounts.Micros
 	var at time.Time
 	for _, one := range list {
@@ -145,13 +147,13 @@ func (c Claims) holders(ctx context.Context, list []candidate) (map[accounts.Mic
 }
 
 // undecided tells all who wait that nothing could be decided.
-func (c Claims) undecided(txHash string, claims []postgres.Claim, again time.Time) postgres.ClaimsDecision {
-	d := postgres.ClaimsDecision{ChainID: c.ChainID, TxHash: txHash}
-	for _, claim := range claims {
-		if one := (candidate{Claim: claim}); one.open(c.Now()) {
-			d.Verdicts = append(d.Verdicts, postgres.ClaimVerdict{Of: claim, State: claim.State, Reason: accounts.ReasonUnavailable})
+func (c Claims) undecided(txHash string, asked []accounts.Claim, again time.Time) accounts.ClaimsDecision {
+	d := accounts.ClaimsDecision{ChainID: c.ChainID, TxHash: txHash}
+	for _, claim := range asked {
+		if one := (claims.Claimant{Claim: claim}); one.Open(c.Now()) {
+			d.Verdicts = append(d.Verdicts, accounts.ClaimVerdict{Of: claim, State: claim.State, Reason: accounts.ReasonUnavailable})
 			d.Again = again
-		} else if claim.State == postgres.ClaimProvisional {
+		} else if claim.State == accounts.ClaimProvisional {
 			d.Again = again
 		}
 	}

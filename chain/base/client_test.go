@@ -90,7 +90,7 @@ func TestNoNodeIsTryAgainAndChangesNothing(t *testing.T) {
 	if _, err := w.Client.Evidence(t.Context(), common.Hash{1}.Hex()); !errors.Is(err, base.ErrUnavailable) {
 		t.Errorf("evidence: %v", err)
 	}
-	if err := w.Client.CheckProof(t.Context(), common.Address{1}, "0x", "k", "0x00"); !errors.Is(err, base.ErrUnavailable) || errors.Is(err, base.ErrBadProof) {
+	if err := w.Client.CheckProof(t.Context(), common.Address{1}, "0x", "0x00"); !errors.Is(err, base.ErrUnavailable) || errors.Is(err, base.ErrBadProof) {
 		t.Errorf("proof: %v", err)
 	}
 	canceled, cancel := context.WithCancel(t.Context())

@@ -48,7 +48,7 @@ func FuzzNodeAnswers(f *testing.F) {
 				}
 			}
 		}
-		_ = c.CheckProof(t.Context(), us, tx, "key_01", "0x00")
+		_ = c.CheckProof(t.Context(), us, tx, "0x00")
 	})
 }
 

@@ -77,7 +77,7 @@ func TestASignatureThatIsNoneAsksNoNode(t *testing.T) {
 		"no hex": {"0xzz", 0}, "empty": {"0x", 0}, "a byte too long": {"0x" + strings.Repeat("00", 8<<10+1), 0}, "as long as it may be": {"0x" + strings.Repeat("00", 8<<10), 1},
 	} {
 		before := g.count("eth_call")
-		err := client.CheckProof(t.Context(), devchain.Address(2), common.Hash{1}.Hex(), "key_01", tt.signature)
+		err := client.CheckProof(t.Context(), devchain.Address(2), "a message", tt.signature)
 		if asked := g.count("eth_call") - before; !errors.Is(err, base.ErrBadProof) || asked != tt.asks {
 			t.Errorf("%s: the node was asked %d times, %v", name, asked, err)
 		}

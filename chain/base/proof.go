@@ -10,8 +10,6 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/crypto"
-
-	"tidemark/accounts"
 )
 
 // ErrBadProof says that a signature does not prove who sent a transfer.
@@ -49,14 +47,14 @@ func recovers(account common.Address, hash common.Hash, sig []byte) bool {
 	return err == nil && crypto.PubkeyToAddress(*key) == account
 }
 
-// CheckProof checks the sender's signature of a claim: by the account's key or, if the account is a contract, by calling it (ERC-1271). It
+// CheckProof checks a sender's signature of a message: by the account's key or, if the account is a contract, by calling it (ERC-1271). It
 // returns nil for a valid signature, ErrBadProof for another signer's, and ErrUnavailable if the contract could not be called.
-func (c *Client) CheckProof(ctx context.Context, from common.Address, txHash, publicKeyID, signature string) error {
+func (c *Client) CheckProof(ctx context.Context, from common.Address, message, signature string) error {
 	sig, err := hexutil.Decode(signature)
 	if err != nil || len(sig) == 0 || len(sig) > maxSignature {
 		return ErrBadProof
 	}
-	hash := personalHash(accounts.ClaimMessage(txHash, publicKeyID, c.id))
+	hash := personalHash(message)
 	if recovers(from, hash, sig) {
 		return nil
 	}

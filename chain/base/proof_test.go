@@ -108,7 +108,7 @@ func TestTheSenderProvesAClaim(t *testing.T) {
 		{"nothing", devchain.Address(2), "", false},
 		{"endless", wallet, "0x" + strings.Repeat("00", 9000), false},
 	} {
-		err := client.CheckProof(t.Context(), tt.from, txHash, key, tt.signature)
+		err := client.CheckProof(t.Context(), tt.from, message, tt.signature)
 		if tt.good && err != nil || !tt.good && !errors.Is(err, base.ErrBadProof) {
 			t.Errorf("%s: %v", tt.name, err)
 		}

@@ -38,10 +38,10 @@ func (p *program) info(tariff accounts.Tariff, claims *api.ClaimsOptions) view.I
 // newClaims makes the job that queries the chain for claims, with the node and the seller of the payments by request.
 func (p *program) newClaims(db *postgres.DB, x workers.X402, log *slog.Logger) (workers.Claims, error) {
 	job := workers.Claims{
-		DB: db, Chain: x.Chain, Gives: postgres.GivesBalance, NeedProof: p.settings.PaymentsRequireSenderProof, Now: p.now, Log: log,
+		DB: db, Chain: x.Chain, Gives: accounts.GivesBalance, NeedProof: p.settings.PaymentsRequireSenderProof, Now: p.now, Log: log,
 	}
 	if accounts.Model(p.settings.BillingModel) == accounts.ModelPlan {
-		job.Gives = postgres.GivesPro
+		job.Gives = accounts.GivesPro
 	}
 	if p.settings.X402PayTo == "" {
 		return job, nil

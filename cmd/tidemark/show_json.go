@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"tidemark/accounts"
 	"tidemark/backfill"
 	"tidemark/internal/equity"
 	"tidemark/internal/postgres"
@@ -62,10 +63,10 @@ func keyJSON(k postgres.KeyRow, lines []postgres.BalanceEntry, plans []postgres.
 		}))
 }
 
-func claimJSON(x postgres.Claim, granted []postgres.Transfer) object {
+func claimJSON(x accounts.Claim, granted []accounts.Transfer) object {
 	return one("id", x.ID, "key", x.PublicID, "chain", x.ChainID, "transaction", x.TxHash, "state", x.State, "reason", x.Reason, "made", x.CreatedAt,
 		"asked", x.AskedAt, "expires", x.ExpiresAt,
-		"transfers", each(granted, func(g postgres.Transfer) object {
+		"transfers", each(granted, func(g accounts.Transfer) object {
 			return one("id", g.ID, "log", g.LogIndex, "sender", g.Sender, "amount", g.Amount.String(), "block", g.BlockNumber,
 				"state", g.State, "gives", g.Gives, "granted", g.GrantedAt, "ended", g.EndedAt, "reason", g.Reason)
 		}))

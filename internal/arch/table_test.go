@@ -55,9 +55,10 @@ var table = []row{
 	{"chain/witness", "chain/tlog", "pgx"},
 	{"chain/monitor", "chain, chain/tlog, chain/witness", "pgx, api"},
 	{"chain/gitledger", "chain", "pgx"},
-	{"chain/base", "chain, accounts", "pgx"},
+	{"chain/base", "chain", "pgx"},
 	{"chain/audit", "chain, chain/gitledger, chain/base, chain/tlog, internal/calendar, internal/publicnet", "pgx, api"},
 	{"accounts/x402, accounts/stripe", "accounts", "pgx"},
+	{"accounts/claims", "accounts, chain/base", "pgx"},
 
 	// When and how work is done. Main passes the entries and the store to the scheduler.
 	{"scheduler", "internal/task, internal/redisurl, internal/telemetry", "signals, internal/postgres"},
@@ -70,7 +71,7 @@ var table = []row{
 	{
 		"workers",
 		"internal/nearest, internal/plain, internal/task, internal/series, internal/equity, internal/calendar, internal/columns, signals, signals/forecast, ingest, ingest/archive, ingest/quality, picks, picks/backtest, picks/writer, chain, " +
-			"chain/tlog, chain/witness, chain/gitledger, chain/base, accounts, accounts/x402, accounts/stripe, backfill, internal/pushes, internal/postgres, internal/redisurl, internal/telemetry",
+			"chain/tlog, chain/witness, chain/gitledger, chain/base, accounts, accounts/claims, accounts/x402, accounts/stripe, backfill, internal/pushes, internal/postgres, internal/redisurl, internal/telemetry",
 		"api",
 	},
 

@@ -14,46 +14,11 @@ import (
 // ChannelClaims is notified when a claim is decided. The payload is Claim.ID.
 const ChannelClaims = "claims"
 
-// The states of a claim. The migration explains them.
-const (
-	ClaimPending     = "pending"
-	ClaimProvisional = "provisional"
-	ClaimConfirmed   = "confirmed"
-	ClaimRejected    = "rejected"
-	ClaimExpired     = "expired"
-	ClaimRevoked     = "revoked"
-)
-
 // ErrTooManyClaims means that accounts.MaxClaims claims of the key are already waiting.
 var ErrTooManyClaims = errors.New("too many claims of the key wait")
 
 // ErrClaimsFull means that the limit of waiting claims of all keys is reached.
 var ErrClaimsFull = errors.New("too many claims wait")
-
-// Claim is a key's claim that a transaction was a payment for it.
-type Claim struct {
-	ID       int64
-	KeyID    int64
-	PublicID string
-	// KeyMade is when the key was created.
-	KeyMade time.Time
-	ChainID int64
-	// TxHash is in lower case.
-	TxHash string
-	// Signature is the sender's signature, nil if the claim has none.
-	Signature *string
-	State     string
-	// Reason is nil before the first decision, and if something is granted.
-	Reason    *accounts.Reason
-	CreatedAt time.Time
-	// AskedAt is when the key last claimed it. AnsweredAt is the AskedAt that the decision answers, nil before the first decision.
-	AskedAt    time.Time
-	AnsweredAt *time.Time
-	ExpiresAt  time.Time
-}
-
-// Granted reports whether the claim has a grant that was not revoked.
-func (c Claim) Granted() bool { return c.State == ClaimProvisional || c.State == ClaimConfirmed }
 
 const claimColumns = `c.id, c.key_id, k.public_id, k.created_at as key_made, c.chain_id, c.tx_hash, c.signature, c.state, c.reason, c.created_at, c.asked_at,
 	c.answered_at, c.expires_at`
@@ -83,75 +48,36 @@ func (db PaymentStore) ClaimTransfer(ctx context.Context, key int64, chainID uin
 }
 
 // ClaimBy returns a key's claim of a transaction and its current grants. It returns ErrNotFound if the key has not claimed it.
-func (db PaymentStore) ClaimBy(ctx context.Context, key int64, chainID uint64, txHash string) (Claim, []Transfer, error) {
+func (db PaymentStore) ClaimBy(ctx context.Context, key int64, chainID uint64, txHash string) (accounts.Claim, []accounts.Transfer, error) {
 	args := pgx.NamedArgs{"key": key, "chain": int64(chainID), "tx": txHash}
 	rows, err := db.reads.Query(ctx, `
 		select `+claimColumns+` from payment_claims c join keys k on k.id = c.key_id
 		where c.chain_id = @chain and c.tx_hash = @tx and c.key_id = @key`, args) // unique key
 	if err != nil {
-		return Claim{}, nil, fmt.Errorf("read a claim: %w", asUnavailable(err))
+		return accounts.Claim{}, nil, fmt.Errorf("read a claim: %w", asUnavailable(err))
 	}
-	c, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[Claim])
+	c, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[accounts.Claim])
 	if errors.Is(err, pgx.ErrNoRows) {
-		return Claim{}, nil, fmt.Errorf("the claim: %w", ErrNotFound)
+		return accounts.Claim{}, nil, fmt.Errorf("the claim: %w", ErrNotFound)
 	}
 	if err != nil {
-		return Claim{}, nil, fmt.Errorf("read a claim: %w", asUnavailable(err))
+		return accounts.Claim{}, nil, fmt.Errorf("read a claim: %w", asUnavailable(err))
 	}
 	list, err := transfersOf(ctx, db.pool, c.ID)
 	if err != nil {
-		return Claim{}, nil, asUnavailable(err)
+		return accounts.Claim{}, nil, asUnavailable(err)
 	}
 	return c, list, nil
 }
 
-// Transfer is a transfer that was granted to a key.
-type Transfer struct {
-	ID       int64
-	ClaimID  int64
-	KeyID    int64
-	TxHash   string
-	LogIndex int32
-	// Sender and BlockHash are in lower case.
-	Sender      string
-	Amount      accounts.Micros
-	BlockNumber int64
-	BlockHash   string
-	BlockTime   time.Time
-	// Confirmations counts the blocks from the transfer's block to the newest block, both included, when it was granted.
-	Confirmations int64
-	// Proven means that the sender has signed for the key.
-	Proven bool
-	// Quoted means that the key held this amount. The database sets it.
-	Quoted bool
-	// Gives is GivesBalance or GivesPro.
-	Gives string
-	// State is ClaimProvisional, ClaimConfirmed or ClaimRevoked.
-	State     string
-	GrantedAt time.Time
-	// The result of the grant: the new balance, or the end of the Pro plan and whether the plan was already running.
-	Balance  *accounts.Micros
-	ProUntil *time.Time
-	Extended bool
-	// EndedAt is when it was confirmed or revoked. Reason is why it was revoked.
-	EndedAt *time.Time
-	Reason  *accounts.Reason
-}
-
-// The kinds of a grant.
-const (
-	GivesBalance = "balance"
-	GivesPro     = "pro"
-)
-
 const transferColumns = `id, claim_id, key_id, tx_hash, log_index, sender, amount, block_number, block_hash, block_time, confirmations, proven, quoted, gives,
 	state, granted_at, balance, pro_until, extended, ended_at, reason`
 
-func transfersOf(ctx context.Context, q querier, claim int64) ([]Transfer, error) {
+func transfersOf(ctx context.Context, q querier, claim int64) ([]accounts.Transfer, error) {
 	rows, err := q.Query(ctx, `
 		select `+transferColumns+` from payment_transfers where claim_id = @claim and state <> 'revoked' order by log_index`, // index payment_transfers_of
 		pgx.NamedArgs{"claim": claim})
-	list, err := collect[Transfer](rows, err)
+	list, err := collect[accounts.Transfer](rows, err)
 	if err != nil {
 		return nil, fmt.Errorf("read what a claim brought: %w", err)
 	}

@@ -12,13 +12,13 @@ import (
 )
 
 // ClaimsOf returns every claim of a transaction, oldest first, and the grants that were not revoked.
-func (db PaymentStore) ClaimsOf(ctx context.Context, chainID uint64, txHash string) ([]Claim, []Transfer, error) {
+func (db PaymentStore) ClaimsOf(ctx context.Context, chainID uint64, txHash string) ([]accounts.Claim, []accounts.Transfer, error) {
 	args := pgx.NamedArgs{"chain": int64(chainID), "tx": txHash}
 	rows, err := db.reads.Query(ctx, `
 		select `+claimColumns+` from payment_claims c join keys k on k.id = c.key_id
 		where c.chain_id = @chain and c.tx_hash = @tx
 		order by c.id`, args) // unique key
-	claims, err := collect[Claim](rows, err)
+	claims, err := collect[accounts.Claim](rows, err)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read the claims of %s: %w", txHash, err)
 	}
@@ -26,7 +26,7 @@ func (db PaymentStore) ClaimsOf(ctx context.Context, chainID uint64, txHash stri
 		select `+transferColumns+` from payment_transfers
 		where chain_id = @chain and tx_hash = @tx and state <> 'revoked'
 		order by log_index`, args) // index payment_transfers_once
-	granted, err := collect[Transfer](rows, err)
+	granted, err := collect[accounts.Transfer](rows, err)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read the grants of %s: %w", txHash, err)
 	}
@@ -57,41 +57,9 @@ func (db PaymentStore) Holders(ctx context.Context, amounts []accounts.Micros, a
 	return out, nil
 }
 
-// ClaimVerdict is the decision on a claim.
-type ClaimVerdict struct {
-	// Of is the claim as it was when a worker checked the chain.
-	Of    Claim
-	State string
-	// Reason is empty if something is granted.
-	Reason accounts.Reason
-	// Until is how long the chain is checked further; zero leaves it unchanged.
-	Until time.Time
-}
-
-// TransferEnd is the end of a provisional grant.
-type TransferEnd struct {
-	ID int64
-	// State is ClaimConfirmed, or ClaimRevoked with the reason. ReasonProven can also revoke a confirmed grant.
-	State  string
-	Reason accounts.Reason
-}
-
-// ClaimsDecision is the decision on all claims of a transaction, from one check of the chain.
-type ClaimsDecision struct {
-	ChainID  uint64
-	TxHash   string
-	Verdicts []ClaimVerdict
-	// Ends are applied before Grants, because a revoked transfer may be granted again. Fields of a grant that the database sets are not
-	// read.
-	Ends   []TransferEnd
-	Grants []Transfer
-	// Again is when the chain must be checked next; zero means never.
-	Again time.Time
-}
-
 // DecideClaims applies a decision in one transaction, with its credits, Pro periods and reversals. If a claim has changed since it was
 // read, it changes nothing and returns ErrMoved.
-func (db PaymentStore) DecideClaims(ctx context.Context, f task.Fence, d ClaimsDecision) error {
+func (db PaymentStore) DecideClaims(ctx context.Context, f task.Fence, d accounts.ClaimsDecision) error {
 	err := db.tx(ctx, func(tx pgx.Tx) error {
 		if err := lockClaims(ctx, tx, d); err != nil {
 			return err
@@ -153,9 +121,9 @@ func (db PaymentStore) DecideClaims(ctx context.Context, f task.Fence, d ClaimsD
 }
 
 // lockClaims locks the rows of a decision: keys before claims, as claim_transfer does.
-func lockClaims(ctx context.Context, tx pgx.Tx, d ClaimsDecision) error {
+func lockClaims(ctx context.Context, tx pgx.Tx, d accounts.ClaimsDecision) error {
 	var keys, ids []int64
-	seen := map[int64]Claim{}
+	seen := map[int64]accounts.Claim{}
 	for _, v := range d.Verdicts {
 		keys, ids = append(keys, v.Of.KeyID), append(ids, v.Of.ID)
 		seen[v.Of.ID] = v.Of
@@ -192,13 +160,13 @@ type ClaimFilter struct {
 }
 
 // Claims lists claims, newest first.
-func (db PaymentStore) Claims(ctx context.Context, f ClaimFilter) ([]Claim, error) {
+func (db PaymentStore) Claims(ctx context.Context, f ClaimFilter) ([]accounts.Claim, error) {
 	rows, err := db.reads.Query(ctx, `
 		select `+claimColumns+` from payment_claims c join keys k on k.id = c.key_id
 		where (@key = '' or k.public_id = @key) and (@tx = '' or c.tx_hash = @tx) and (@state = '' or c.state = @state)
 		order by c.id desc
 		limit @limit`, pgx.NamedArgs{"key": f.Key, "tx": f.TxHash, "state": f.State, "limit": f.Limit})
-	list, err := collect[Claim](rows, err)
+	list, err := collect[accounts.Claim](rows, err)
 	if err != nil {
 		return nil, fmt.Errorf("list the claims: %w", err)
 	}
@@ -206,10 +174,10 @@ func (db PaymentStore) Claims(ctx context.Context, f ClaimFilter) ([]Claim, erro
 }
 
 // TransfersOf lists all grants of a claim, including revoked ones, oldest first.
-func (db PaymentStore) TransfersOf(ctx context.Context, claim int64) ([]Transfer, error) {
+func (db PaymentStore) TransfersOf(ctx context.Context, claim int64) ([]accounts.Transfer, error) {
 	rows, err := db.reads.Query(ctx, `select `+transferColumns+` from payment_transfers where claim_id = @claim order by id`,
 		pgx.NamedArgs{"claim": claim}) // index payment_transfers_of
-	list, err := collect[Transfer](rows, err)
+	list, err := collect[accounts.Transfer](rows, err)
 	if err != nil {
 		return nil, fmt.Errorf("list what claim %d brought: %w", claim, err)
 	}

@@ -168,10 +168,10 @@ func claimsJob(db *postgres.DB, node string, o counterOptions) (workers.Claims, 
 	}
 	job := workers.Claims{
 		DB: db, Chain: client, ChainID: devchain.DefaultChainID, Terms: base.DefaultTerms(devchain.TokenAddress, devchain.Address(8)),
-		Gives: postgres.GivesBalance, NeedProof: o.needProof, Now: time.Now,
+		Gives: accounts.GivesBalance, NeedProof: o.needProof, Now: time.Now,
 	}
 	if o.model == accounts.ModelPlan {
-		job.Gives = postgres.GivesPro
+		job.Gives = accounts.GivesPro
 	}
 	return job, nil
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"tidemark/accounts"
 	"tidemark/api/view"
 	"tidemark/internal/postgres"
 	"tidemark/internal/pushes"
@@ -106,7 +107,7 @@ var (
 			picks.PickAnnounced, picks.PickClosed, picks.PriceMove, picks.Earnings, picks.DividendPaid, picks.SharesSplit, picks.Rating,
 			picks.FilingMade, picks.News, picks.SignalChange,
 		},
-		"PaymentClaim.status":   {"verified", postgres.ClaimPending, postgres.ClaimRejected, postgres.ClaimExpired, postgres.ClaimRevoked},
+		"PaymentClaim.status":   {"verified", accounts.ClaimPending, accounts.ClaimRejected, accounts.ClaimExpired, accounts.ClaimRevoked},
 		"AlertRule.on":          list(pushes.Kinds),
 		"AlertRule.kind":        {"issued", "graded"},
 		"AlertRule.to":          {signals.StatusLive, signals.StatusDecayed, signals.StatusDeprecated},

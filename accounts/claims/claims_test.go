@@ -1,4 +1,4 @@
-package workers
+package claims_test
 
 import (
 	"strings"
@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tidemark/accounts"
+	"tidemark/accounts/claims"
 	"tidemark/chain/base"
-	"tidemark/internal/postgres"
 )
 
 // A transaction of an exchange pays for many keys at once: each transfer goes to the key with the best right to it, and to one only.
@@ -23,9 +23,9 @@ func TestWhoHasTheRightToATransfer(t *testing.T) {
 		return x
 	}
 	all := []base.Transfer{transfer(1, exchange, 5_000_000), transfer(2, exchange, 5_001_234), transfer(3, wallet, 6_000_000)}
-	claim := func(key int64, signs ...string) candidate {
-		c := candidate{
-			Claim: postgres.Claim{ID: key, KeyID: key, State: postgres.ClaimPending, AskedAt: now, ExpiresAt: now.Add(time.Hour)},
+	claim := func(key int64, signs ...string) claims.Claimant {
+		c := claims.Claimant{
+			Claim: accounts.Claim{ID: key, KeyID: key, State: accounts.ClaimPending, AskedAt: now, ExpiresAt: now.Add(time.Hour)},
 			Found: all, Coming: all, Proven: map[[20]byte]bool{},
 		}
 		for _, from := range signs {
@@ -36,17 +36,17 @@ func TestWhoHasTheRightToATransfer(t *testing.T) {
 	}
 	for _, row := range []struct {
 		what      string
-		claimants []candidate
+		claimants []claims.Claimant
 		holders   map[accounts.Micros]int64
 		needProof bool
 		// granted maps log indices to keys, reasons keys to why they have nothing.
 		granted map[int32]int64
 		reasons map[int64]accounts.Reason
 	}{
-		{"the first claimant has it all", []candidate{claim(1), claim(2)}, nil, false, map[int32]int64{1: 1, 2: 1, 3: 1}, map[int64]accounts.Reason{2: accounts.ReasonUsed}},
+		{"the first claimant has it all", []claims.Claimant{claim(1), claim(2)}, nil, false, map[int32]int64{1: 1, 2: 1, 3: 1}, map[int64]accounts.Reason{2: accounts.ReasonUsed}},
 		{
 			"an amount of one's own is left to its holder",
-			[]candidate{claim(1), claim(2)},
+			[]claims.Claimant{claim(1), claim(2)},
 			map[accounts.Micros]int64{5_001_234: 2},
 			false,
 			map[int32]int64{1: 1, 2: 2, 3: 1},
@@ -54,7 +54,7 @@ func TestWhoHasTheRightToATransfer(t *testing.T) {
 		},
 		{
 			"also while the holder has not come",
-			[]candidate{claim(1)},
+			[]claims.Claimant{claim(1)},
 			map[accounts.Micros]int64{5_001_234: 9},
 			false,
 			map[int32]int64{1: 1, 3: 1},
@@ -62,23 +62,23 @@ func TestWhoHasTheRightToATransfer(t *testing.T) {
 		},
 		{
 			"the sender's signature comes before the first claim",
-			[]candidate{claim(1), claim(2, wallet)},
+			[]claims.Claimant{claim(1), claim(2, wallet)},
 			nil, false,
 			map[int32]int64{1: 1, 2: 1, 3: 2},
 			map[int64]accounts.Reason{},
 		},
 		{
 			"and after an amount of one's own",
-			[]candidate{claim(1, exchange)},
+			[]claims.Claimant{claim(1, exchange)},
 			map[accounts.Micros]int64{5_000_000: 9, 5_001_234: 9, 6_000_000: 9},
 			false,
 			map[int32]int64{},
 			map[int64]accounts.Reason{1: accounts.ReasonReserved},
 		},
-		{"demanded, and not there", []candidate{claim(1), claim(2, wallet)}, nil, true, map[int32]int64{3: 2}, map[int64]accounts.Reason{1: accounts.ReasonNoProof}},
+		{"demanded, and not there", []claims.Claimant{claim(1), claim(2, wallet)}, nil, true, map[int32]int64{3: 2}, map[int64]accounts.Reason{1: accounts.ReasonNoProof}},
 	} {
-		in := claimsCase{Claimants: row.claimants, Holders: row.holders, NeedProof: row.needProof, Gives: postgres.GivesBalance, Now: now}
-		d := in.decide()
+		in := claims.Case{Claimants: row.claimants, Holders: row.holders, NeedProof: row.needProof, Gives: accounts.GivesBalance, Now: now}
+		d := in.Decide()
 		granted, reasons := map[int32]int64{}, map[int64]accounts.Reason{}
 		for _, g := range d.Grants {
 			if _, twice := granted[g.LogIndex]; twice {

@@ -1,4 +1,6 @@
-package workers
+// Package claims decides which key a transfer of the stablecoin belongs to. It reads nothing: Case holds all that the decision follows
+// from. Start at Case.Decide.
+package claims
 
 import (
 	"errors"
@@ -8,27 +10,29 @@ import (
 
 	"tidemark/accounts"
 	"tidemark/chain/base"
-	"tidemark/internal/postgres"
 )
 
-// claimsCase is all that the verdict on a transaction's claims follows from.
-type claimsCase struct {
+// Case is all that the decision on a transaction's claims follows from.
+type Case struct {
 	Evidence base.Evidence
 	Terms    base.Terms
 	// Claimants are in the order in which they came first.
-	Claimants []candidate
+	Claimants []Claimant
 	// Granted are the transfers granted at present.
-	Granted []postgres.Transfer
+	Granted []accounts.Transfer
 	// Holders maps an amount to the key that held it when the block was made.
-	Holders   map[accounts.Micros]int64
+	Holders map[accounts.Micros]int64
+	// NeedProof means that only the sender's signature determines the owner of a transfer.
 	NeedProof bool
-	Gives     string
-	Now       time.Time
+	// Gives is accounts.GivesBalance or accounts.GivesPro.
+	Gives string
+	// Now is the wall clock.
+	Now time.Time
 }
 
-// candidate is a claim with the chain's evidence for it.
-type candidate struct {
-	postgres.Claim
+// Claimant is a claim with the chain's evidence for it.
+type Claimant struct {
+	accounts.Claim
 
 	// Found are the transfers that can be granted now; if it is empty, Fault says why. Coming also has the transfers that are not deep
 	// enough yet.
@@ -38,13 +42,13 @@ type candidate struct {
 	Proven map[[20]byte]bool
 }
 
-// open reports whether the claim has no transfer and still waits for one.
-func (c candidate) open(now time.Time) bool {
-	return c.State == postgres.ClaimPending || c.State == postgres.ClaimRevoked && now.Before(c.ExpiresAt)
+// Open reports whether the claim has no transfer and still waits for one.
+func (c Claimant) Open(now time.Time) bool {
+	return c.State == accounts.ClaimPending || c.State == accounts.ClaimRevoked && now.Before(c.ExpiresAt)
 }
 
 // may reports whether a transfer may be this claimant's. reserved reports whether its amount reserves it for another key.
-func (in claimsCase) may(c candidate, x base.Transfer) (ok, reserved bool) {
+func (in Case) may(c Claimant, x base.Transfer) (ok, reserved bool) {
 	if holder, held := in.Holders[accounts.Micros(x.Micro)]; held && holder != c.KeyID {
 		return false, true
 	}
@@ -54,10 +58,10 @@ func (in claimsCase) may(c candidate, x base.Transfer) (ok, reserved bool) {
 	return true, false
 }
 
-// decide decides the claims. The right to a transfer belongs to the key that held its amount. Next comes the key named in its sender's
+// Decide decides the claims. The right to a transfer belongs to the key that held its amount. Next comes the key named in its sender's
 // signature, until seven days after a grant to another key. Last comes the key that claimed its transaction first.
-func (in claimsCase) decide() postgres.ClaimsDecision {
-	var d postgres.ClaimsDecision
+func (in Case) Decide() accounts.ClaimsDecision {
+	var d accounts.ClaimsDecision
 	held, lost := in.review(&d)
 	for _, x := range in.transfers() {
 		c, ok := in.best(x)
@@ -69,8 +73,8 @@ func (in claimsCase) decide() postgres.ClaimsDecision {
 				continue
 			}
 			// It may have been confirmed by this very look.
-			d.Ends = slices.DeleteFunc(d.Ends, func(e postgres.TransferEnd) bool { return e.ID == g.ID })
-			d.Ends = append(d.Ends, postgres.TransferEnd{ID: g.ID, State: postgres.ClaimRevoked, Reason: accounts.ReasonProven})
+			d.Ends = slices.DeleteFunc(d.Ends, func(e accounts.TransferEnd) bool { return e.ID == g.ID })
+			d.Ends = append(d.Ends, accounts.TransferEnd{ID: g.ID, State: accounts.ClaimRevoked, Reason: accounts.ReasonProven})
 			lost[g.ClaimID] = accounts.ReasonUsed
 		}
 		g := in.grant(c, x)
@@ -88,12 +92,12 @@ func (in claimsCase) decide() postgres.ClaimsDecision {
 }
 
 // movable reports whether the signature of a transfer's sender may still move a grant to another key.
-func movable(g postgres.Transfer, now time.Time) bool {
+func movable(g accounts.Transfer, now time.Time) bool {
 	return !g.Proven && !g.Quoted && now.Before(g.GrantedAt.Add(accounts.ProofKept))
 }
 
-// grantedAt returns the time of the first grant that a signature may move; the zero time if none exists.
-func (in claimsCase) grantedAt() (first time.Time) {
+// GrantedAt returns the time of the first grant that a signature may move; the zero time if none exists.
+func (in Case) GrantedAt() (first time.Time) {
 	for _, g := range in.Granted {
 		if movable(g, in.Now) && (first.IsZero() || g.GrantedAt.Before(first)) {
 			first = g.GrantedAt
@@ -104,21 +108,21 @@ func (in claimsCase) grantedAt() (first time.Time) {
 
 // review looks at what was granted provisionally once more. It returns what is held after that by log index, and why claims lost
 // something.
-func (in claimsCase) review(d *postgres.ClaimsDecision) (held map[int32]postgres.Transfer, lost map[int64]accounts.Reason) {
-	held, lost = map[int32]postgres.Transfer{}, map[int64]accounts.Reason{}
+func (in Case) review(d *accounts.ClaimsDecision) (held map[int32]accounts.Transfer, lost map[int64]accounts.Reason) {
+	held, lost = map[int32]accounts.Transfer{}, map[int64]accounts.Reason{}
 	for _, g := range in.Granted {
-		if g.State == postgres.ClaimProvisional {
+		if g.State == accounts.ClaimProvisional {
 			again, err := base.Reverify(in.Evidence, in.Terms, asTransfer(g))
 			switch {
 			case errors.Is(err, base.ErrReorganised) && in.Evidence.Receipt == nil && in.Evidence.Heads.Latest < uint64(g.BlockNumber):
 				// The node is behind the one queried before, so it cannot know.
 			case errors.Is(err, base.ErrReorganised):
-				d.Ends = append(d.Ends, postgres.TransferEnd{ID: g.ID, State: postgres.ClaimRevoked, Reason: accounts.ReasonUnknown})
+				d.Ends = append(d.Ends, accounts.TransferEnd{ID: g.ID, State: accounts.ClaimRevoked, Reason: accounts.ReasonUnknown})
 				lost[g.ClaimID] = accounts.ReasonUnknown
 				continue
 			case err == nil && again.Confirmed:
-				g.State = postgres.ClaimConfirmed
-				d.Ends = append(d.Ends, postgres.TransferEnd{ID: g.ID, State: g.State})
+				g.State = accounts.ClaimConfirmed
+				d.Ends = append(d.Ends, accounts.TransferEnd{ID: g.ID, State: g.State})
 			}
 		}
 		held[g.LogIndex] = g
@@ -127,7 +131,7 @@ func (in claimsCase) review(d *postgres.ClaimsDecision) (held map[int32]postgres
 }
 
 // transfers returns the transfers that can be granted to any claimant, in the order of the chain.
-func (in claimsCase) transfers() []base.Transfer {
+func (in Case) transfers() []base.Transfer {
 	var list []base.Transfer
 	seen := map[uint]bool{}
 	for _, c := range in.Claimants {
@@ -142,7 +146,7 @@ func (in claimsCase) transfers() []base.Transfer {
 }
 
 // best returns the claimant with the best right to a transfer.
-func (in claimsCase) best(x base.Transfer) (best candidate, found bool) {
+func (in Case) best(x base.Transfer) (best Claimant, found bool) {
 	for _, c := range in.Claimants {
 		ok := false
 		for _, mine := range c.Found {
@@ -158,27 +162,27 @@ func (in claimsCase) best(x base.Transfer) (best candidate, found bool) {
 	return best, found
 }
 
-func (in claimsCase) grant(c candidate, x base.Transfer) postgres.Transfer {
-	g := postgres.Transfer{
+func (in Case) grant(c Claimant, x base.Transfer) accounts.Transfer {
+	g := accounts.Transfer{
 		ClaimID: c.ID, KeyID: c.KeyID, TxHash: x.TxHash, LogIndex: int32(x.LogIndex), Sender: strings.ToLower(x.From.Hex()),
 		Amount: accounts.Micros(x.Micro), BlockNumber: int64(x.BlockNumber), BlockHash: x.BlockHash.Hex(), BlockTime: x.BlockTime,
-		Confirmations: int64(x.Confirmations), Proven: c.Proven[x.From], Gives: in.Gives, State: postgres.ClaimProvisional,
+		Confirmations: int64(x.Confirmations), Proven: c.Proven[x.From], Gives: in.Gives, State: accounts.ClaimProvisional,
 	}
 	if x.Confirmed {
-		g.State = postgres.ClaimConfirmed
+		g.State = accounts.ClaimConfirmed
 	}
 	return g
 }
 
 // verdict returns the outcome for a claim after all grants.
-func (in claimsCase) verdict(c candidate, held map[int32]postgres.Transfer, lost accounts.Reason) postgres.ClaimVerdict {
-	v := postgres.ClaimVerdict{Of: c.Claim, State: postgres.ClaimConfirmed}
+func (in Case) verdict(c Claimant, held map[int32]accounts.Transfer, lost accounts.Reason) accounts.ClaimVerdict {
+	v := accounts.ClaimVerdict{Of: c.Claim, State: accounts.ClaimConfirmed}
 	has := false
 	for _, g := range held {
 		if g.ClaimID == c.ID {
 			has = true
-			if g.State == postgres.ClaimProvisional {
-				v.State = postgres.ClaimProvisional
+			if g.State == accounts.ClaimProvisional {
+				v.State = accounts.ClaimProvisional
 			}
 		}
 	}
@@ -186,26 +190,26 @@ func (in claimsCase) verdict(c candidate, held map[int32]postgres.Transfer, lost
 		for _, x := range c.Coming {
 			if _, taken := held[int32(x.LogIndex)]; !taken {
 				if ok, _ := in.may(c, x); ok {
-					v.State = postgres.ClaimProvisional // there is more to come
+					v.State = accounts.ClaimProvisional // there is more to come
 				}
 			}
 		}
 		return v
 	}
-	if v.Reason = in.reason(c, held); c.State == postgres.ClaimConfirmed && lost == "" {
+	if v.Reason = in.reason(c, held); c.State == accounts.ClaimConfirmed && lost == "" {
 		v.State, v.Reason = c.State, ""
 		return v
 	}
 	switch {
-	case c.State == postgres.ClaimProvisional, c.State == postgres.ClaimConfirmed && lost != "":
-		v.State, v.Reason = postgres.ClaimRevoked, lost
+	case c.State == accounts.ClaimProvisional, c.State == accounts.ClaimConfirmed && lost != "":
+		v.State, v.Reason = accounts.ClaimRevoked, lost
 		if v.Until = in.Now; lost.Retryable() {
 			v.Until = in.Now.Add(accounts.ClaimTTL)
 		}
 	case !v.Reason.Retryable():
-		v.State = postgres.ClaimRejected
+		v.State = accounts.ClaimRejected
 	case !in.Now.Before(c.ExpiresAt):
-		v.State = postgres.ClaimExpired
+		v.State = accounts.ClaimExpired
 	default:
 		v.State = c.State
 	}
@@ -213,7 +217,7 @@ func (in claimsCase) verdict(c candidate, held map[int32]postgres.Transfer, lost
 }
 
 // reason is why a claim has nothing: the first that holds, in the order in which a transfer is checked.
-func (in claimsCase) reason(c candidate, held map[int32]postgres.Transfer) accounts.Reason {
+func (in Case) reason(c Claimant, held map[int32]accounts.Transfer) accounts.Reason {
 	for _, one := range []struct {
 		fault  error
 		reason accounts.Reason
@@ -248,21 +252,21 @@ func (in claimsCase) reason(c candidate, held map[int32]postgres.Transfer) accou
 }
 
 // again is when a claim is looked at once more: often while its claimant may wait, and less and less often after that.
-func (in claimsCase) again(c candidate, v postgres.ClaimVerdict) time.Time {
+func (in Case) again(c Claimant, v accounts.ClaimVerdict) time.Time {
 	const soonest = 2 * time.Second
 	latest, share := time.Minute, time.Duration(8)
 	switch {
-	case v.State == postgres.ClaimPending && v.Reason == accounts.ReasonUnknown:
+	case v.State == accounts.ClaimPending && v.Reason == accounts.ReasonUnknown:
 		// It may be made up, and a run each time would fill the list of runs: the pause doubles. Its claimant may ask again at any time.
 		latest, share = 5*time.Minute, 1
-	case v.State == postgres.ClaimPending, v.State == postgres.ClaimProvisional:
-	case v.State == postgres.ClaimRevoked && v.Reason.Retryable():
+	case v.State == accounts.ClaimPending, v.State == accounts.ClaimProvisional:
+	case v.State == accounts.ClaimRevoked && v.Reason.Retryable():
 	default:
 		return time.Time{}
 	}
 	return in.Now.Add(min(max(in.Now.Sub(c.AskedAt)/share, soonest), latest))
 }
 
-func asTransfer(g postgres.Transfer) base.Transfer {
+func asTransfer(g accounts.Transfer) base.Transfer {
 	return base.Granted(g.TxHash, uint(g.LogIndex), g.Sender, int64(g.Amount), g.BlockHash, g.BlockTime)
 }
