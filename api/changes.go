@@ -29,7 +29,10 @@ func (s *Server) changes(w http.ResponseWriter, r *http.Request) error {
 		p.fault("to", "to lies before from.")
 	}
 	for name, at := range map[string]time.Time{"from": req.From, "to": req.To} {
-		if !p.isDay(name) && at.After(p.now) {
+		if p.isDay(name) {
+			at = at.Truncate(24 * time.Hour) // a day has come when it begins
+		}
+		if at.After(p.now) {
 			p.fault(name, "%s lies in the future: here it is %s.", name, p.now.UTC().Format(time.RFC3339))
 		}
 	}

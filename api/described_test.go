@@ -96,7 +96,7 @@ func (p *published) everything() api.Options {
 	if err != nil {
 		t.Fatal(err)
 	}
-	html, err := pages.New(pages.Options{PublicURL: p.url, World: view.WorldSandbox, View: p.view, Record: record, Publications: p.publications, Dashboard: true, Free: p.free})
+	html, err := pages.New(pages.Options{PublicURL: p.url, World: view.WorldSandbox, View: p.view, Record: record, Publications: p.publications, Dashboard: true, Pushed: true, Free: p.free})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -162,7 +162,7 @@ func start(t testing.TB, o setup) *system {
 	if err != nil {
 		t.Fatal(err)
 	}
-	html, err := pages.New(pages.Options{PublicURL: s.url, World: o.world, View: s.view})
+	html, err := pages.New(pages.Options{PublicURL: s.url, World: o.world, View: s.view, Pushed: o.pushes})
 	if err != nil {
 		t.Fatal(err)
 	}

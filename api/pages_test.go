@@ -202,6 +202,22 @@ func TestStaticFilesNeverChange(t *testing.T) {
 	}
 }
 
+func TestTheForecastsHaveTheirOwnFeed(t *testing.T) {
+	t.Parallel()
+	s := start(t, setup{stored: []postgres.Snapshot{full()}, pushes: true})
+	page := string(s.ask(http.MethodGet, "/signals/crack-spread-321/forecasts").body)
+	feeds := regexp.MustCompile(`href="([^"]*atom[^"]*)"`).FindAllStringSubmatch(page, -1)
+	if len(feeds) < 3 {
+		t.Fatalf("the page of forecasts links %v: the head, the text and the footer should name a feed", feeds)
+	}
+	for _, f := range feeds {
+		a := s.ask(http.MethodGet, html.UnescapeString(f[1]))
+		if a.StatusCode != http.StatusOK || !strings.Contains(string(a.body), "topics=forecast") {
+			t.Errorf("the page of forecasts links %s: %s, %.200s", f[1], a.Status, a.body)
+		}
+	}
+}
+
 func TestPagesFollowTheData(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{stored: []postgres.Snapshot{full()}})

@@ -59,9 +59,9 @@ func (p *Pages) feed(_ context.Context, r request) (*view.Document, error) {
 	}
 	home := p.o.PublicURL
 	out := atomFeed{
-		Lang: "en", ID: home + "/picks.atom", Title: "Tidemark: announced picks", Sub: r.signals.Disclaimer,
+		Lang: "en", ID: home + picksFeed, Title: "Tidemark: announced picks", Sub: r.signals.Disclaimer,
 		Updated: time.Unix(0, 0).UTC().Format(time.RFC3339), Author: atomAuthor{"Tidemark", home + "/"},
-		Links: []atomLink{{"self", "application/atom+xml", home + "/picks.atom"}, {"alternate", "text/html", home + "/picks"}},
+		Links: []atomLink{{"self", "application/atom+xml", home + picksFeed}, {"alternate", "text/html", home + "/picks"}},
 	}
 	var newest time.Time
 	public := r.public(localizer{Lang: picks.English})

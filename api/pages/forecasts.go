@@ -21,6 +21,8 @@ type forecastsBody struct {
 	Signal  *view.Signal
 	Figures []figureForecasts
 	Older   string
+	// Feed is the address of the feed of the forecasts; empty if there is none.
+	Feed string
 }
 
 // figureForecasts are the forecasts of one figure.
@@ -92,6 +94,10 @@ func (p *Pages) forecasts(ctx context.Context, r request, s *view.Signal) (*view
 	l.Description = "Figures that are not published yet, forecast as distributions, and graded once they are. " + s.Snapshot.Name + "."
 	l.JSON = "/api/signals/" + s.Definition.ID + "/forecasts"
 	l.Disclaimer = s.Snapshot.Disclaimer
+	if p.o.Pushed {
+		body.Feed = forecastsFeed
+		l.follow(feed{"Forecasts and their grades", body.Feed})
+	}
 	l.Body = body
 	return p.document("forecasts", l, time.Time{}), nil
 }

@@ -2,10 +2,12 @@ package pages
 
 import (
 	"html/template"
+	"slices"
 	"strings"
 
 	"tidemark/api/view"
 	"tidemark/internal/locale/languages"
+	"tidemark/internal/pushes"
 	"tidemark/picks"
 )
 
@@ -15,8 +17,10 @@ type layout struct {
 
 	Title, Description string
 	// Canonical is the absolute URL of the page. Style and Icon are the URLs of static files. JSON is the URL of the same data. Image is
-	// the URL of a preview image of 1200 by 630 pixels. Feed is the URL of the Atom feed of the picks. Empty means none.
-	Canonical, Style, Icon, JSON, Image, Feed string
+	// the URL of a preview image of 1200 by 630 pixels. Empty means none.
+	Canonical, Style, Icon, JSON, Image string
+	// Feed is the Atom feed of what the page shows: of the picks, if it has none of its own. An empty address means none.
+	Feed feed
 	// Scripts are the modules that enhance the page.
 	Scripts []string
 	// Languages are the page's versions in all its languages.
@@ -109,15 +113,31 @@ func (p *Pages) navigate(l *layout, address string) {
 	}
 	for _, n := range []navigation{
 		link(true, "method", "/method"), link(true, "compare", "/compare"), link(true, "calendar", "/calendar"), link(true, "status", "/status"), link(true, "changelog", "/changelog"), link(true, "terms", "/terms"),
-		link(published, "feed", "/picks.atom"), link(true, "catalog", "/api/signals"),
+		link(published, "feed", picksFeed), link(true, "catalog", "/api/signals"),
 	} {
 		if n.Name != "" && (p.has(n.Address) || strings.HasPrefix(n.Address, "/api/")) {
 			l.Links = append(l.Links, n)
 		}
 	}
-	if published && p.has("/picks.atom") {
-		l.Feed = "/picks.atom"
+	if published && p.has(picksFeed) {
+		l.Feed = feed{"Announced picks", picksFeed}
 	}
+}
+
+// feed is an Atom feed.
+type feed struct{ Title, Address string }
+
+// The feeds. The one of the forecasts is a part of what the API's stream sends.
+const (
+	picksFeed     = "/picks.atom"
+	forecastsFeed = "/api/stream/atom?topics=" + pushes.TopicForecast
+)
+
+// follow replaces the feed of the picks by the page's own, in its head and in its footer.
+func (l *layout) follow(f feed) {
+	l.Feed = f
+	l.Links = slices.DeleteFunc(l.Links, func(n navigation) bool { return n.Address == picksFeed })
+	l.Links = append(l.Links, navigation{Name: l.T("feed"), Address: f.Address})
 }
 
 // translated are the pages that exist in every language.

@@ -41,6 +41,8 @@ type Options struct {
 	Agents bool
 	// Dashboard reports whether keys can be managed at /dashboard.
 	Dashboard bool
+	// Pushed reports whether what becomes known is served as a feed at /api/stream/atom.
+	Pushed bool
 	// Free limits visitors to free data and to the data that their keys may see. Without it the pages show everything to all visitors.
 	Free bool
 }

@@ -93,7 +93,7 @@ func (p *Pages) table() (whole, below map[string]page) {
 	if p.o.Publications != nil {
 		whole["/picks"], whole["/portfolio"] = p.picksPage, p.portfolio
 		whole["/events"], whole["/economic-events"], whole["/digest"] = p.events, p.economy, p.digest
-		whole["/picks.atom"], below["/research/"] = p.feed, p.research
+		whole[picksFeed], below["/research/"] = p.feed, p.research
 		below["/picks/"] = p.pickPage
 	}
 	if p.o.Record != nil {

@@ -213,7 +213,7 @@ func changeReport(s *Signal, from, to postgres.Snapshot, e changes.Explanation, 
 		}
 	}
 	w := changeWriter{l: l, d: s.Definition}
-	out := ChangeReport{From: end(from), To: end(to), Total: changeNumbers(e.Total), Parts: []ChangePart{}, Text: w.sentence(e)}
+	out := ChangeReport{From: end(from), To: end(to), Total: changeNumbers(e.Total), Parts: []ChangePart{}, Text: w.sentence(explainable(from).Numbers, explainable(to).Numbers, e)}
 	for _, p := range e.Parts {
 		part := ChangePart{
 			Kind: string(p.Kind), Observations: p.Count, Before: finite(&p.Before), After: finite(&p.After), ChangeNumbers: changeNumbers(p.Numbers), Text: w.part(p),

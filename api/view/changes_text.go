@@ -24,20 +24,86 @@ type changeWriter struct {
 // maxNamed is the maximum number of parts in a sentence. If there are more, parts of the same kind are combined.
 const maxNamed = 4
 
-// sentence says how the value moved and which parts moved it: "up 4.2: new data (20 November 2026) +5.1, revision (13 November 2026) −0.9".
-func (w changeWriter) sentence(e changes.Explanation) string {
-	var out string
-	switch total := e.Total.Value; {
-	case math.IsNaN(total):
+// measure is one of the three numbers that the words speak of.
+type measure struct {
+	// word is the part of the names of its phrases.
+	word     string
+	of       func(changes.Numbers) float64
+	decimals int
+}
+
+// zDecimals is the number of decimals of a z-score in words.
+const zDecimals = 2
+
+// measures are the value, the baseline and the z-score.
+func (w changeWriter) measures() (value, baseline, z measure) {
+	n := w.decimals()
+	return measure{"change.", func(n changes.Numbers) float64 { return n.Value }, n},
+		measure{"change.baseline.", func(n changes.Numbers) float64 { return n.Baseline }, n},
+		measure{"change.z.", func(n changes.Numbers) float64 { return n.Z }, zDecimals}
+}
+
+// sentence says how value, baseline and z-score moved, and which parts moved them: "up 4.2: new data (November 20, 2026) +5.1, revision
+// (13 November 2026) −0.9; the z-score rose by 0.31: new data (20 November 2026) +0.31".
+func (w changeWriter) sentence(from, to changes.Numbers, e changes.Explanation) string {
+	value, baseline, z := w.measures()
+	if math.IsNaN(e.Total.Value) {
 		return w.l.Words["change.unknown"]
-	case w.zero(total):
-		out = w.l.Words["change.same"]
-	case total > 0:
-		out = fmt.Sprintf(w.l.Words["change.up"], w.number(total))
-	default:
-		out = fmt.Sprintf(w.l.Words["change.down"], w.number(total))
 	}
-	moved := slices.DeleteFunc(slices.Clone(e.Parts), func(p changes.Part) bool { return p.Value == 0 })
+	first := w.l.Words["change.same"]
+	if moved := w.moved(value, e.Total); moved != "" {
+		first = moved
+	}
+	said := []string{first + w.causes(value, e.Parts)}
+	if moved := w.moved(baseline, e.Total); moved != "" {
+		said = append(said, moved+w.causes(baseline, e.Parts))
+	}
+	switch moved := w.moved(z, e.Total); {
+	case math.IsNaN(from.Z) && !math.IsNaN(to.Z):
+		said = append(said, w.l.Words["change.z.new"])
+	case !math.IsNaN(from.Z) && math.IsNaN(to.Z):
+		said = append(said, w.l.Words["change.z.gone"])
+	case moved != "":
+		if why := movedAlone(from, to); why != "" {
+			moved = fmt.Sprintf(w.l.Words["change.z.because."+why], moved)
+		}
+		said = append(said, moved+w.causes(z, e.Parts))
+	}
+	return strings.Join(said, "; ")
+}
+
+// moved says by how much a number rose or fell. It is empty if the number is unknown or its change rounds to zero.
+func (w changeWriter) moved(m measure, total changes.Numbers) string {
+	v, word := m.of(total), "up"
+	if v < 0 {
+		word = "down"
+	}
+	if zero(v, m.decimals) {
+		return ""
+	}
+	return fmt.Sprintf(w.l.Words[m.word+word], w.number(v, m.decimals))
+}
+
+// movedAlone says what moved a z-score where the value did not: "baseline", "spread" or "both". It is empty if the value moved, too, or if the
+// spread cannot be told from the numbers.
+func movedAlone(from, to changes.Numbers) string {
+	spread := func(n changes.Numbers) float64 { return (n.Value - n.Baseline) / n.Z }
+	near := func(a, b float64) bool { return math.Abs(a-b) <= 1e-9*max(math.Abs(a), math.Abs(b)) }
+	before, after := spread(from), spread(to)
+	switch {
+	case !near(from.Value, to.Value) || !(before > 0) || !(after > 0) || math.IsInf(before, 1) || math.IsInf(after, 1):
+		return ""
+	case near(from.Baseline, to.Baseline):
+		return "spread"
+	case near(before, after):
+		return "baseline"
+	}
+	return "both"
+}
+
+// causes lists the parts that moved a number, after a colon. It is empty if there are none.
+func (w changeWriter) causes(m measure, parts []changes.Part) string {
+	moved := slices.DeleteFunc(slices.Clone(parts), func(p changes.Part) bool { return m.of(p.Numbers) == 0 })
 	moved = together(moved, func(a, b changes.Part) bool {
 		return a.Kind == b.Kind && a.Kind == changes.Revision && a.Source == b.Source && a.Release.Equal(b.Release)
 	})
@@ -46,14 +112,14 @@ func (w changeWriter) sentence(e changes.Explanation) string {
 	}
 	var said []string
 	for _, p := range moved {
-		if !w.zero(p.Value) {
-			said = append(said, w.part(p))
+		if v := m.of(p.Numbers); !zero(v, m.decimals) {
+			said = append(said, w.cause(p)+" "+w.signed(v, m.decimals))
 		}
 	}
 	if len(said) == 0 {
-		return out
+		return ""
 	}
-	return out + ": " + strings.Join(said, ", ")
+	return ": " + strings.Join(said, ", ")
 }
 
 // together adds up the parts that belong together.
@@ -69,7 +135,7 @@ func together(parts []changes.Part, belong func(a, b changes.Part) bool) (out []
 			q.Releases += p.Releases
 		}
 		q.Count += p.Count
-		q.Value += p.Value
+		q.Value, q.Baseline, q.Z = q.Value+p.Value, q.Baseline+p.Baseline, q.Z+p.Z
 		if p.From.Before(q.From) {
 			q.From = p.From
 		}
@@ -80,9 +146,23 @@ func together(parts []changes.Part, belong func(a, b changes.Part) bool) (out []
 	return out
 }
 
-// part describes a part and what it added to the value.
+// part describes a part and what it added to each of the three numbers.
 func (w changeWriter) part(p changes.Part) string {
-	var out string
+	value, baseline, z := w.measures()
+	out := w.cause(p)
+	if !zero(p.Value, value.decimals) {
+		out += " " + w.signed(p.Value, value.decimals)
+	}
+	for _, m := range []measure{baseline, z} {
+		if v := m.of(p.Numbers); !zero(v, m.decimals) {
+			out += ", " + fmt.Sprintf(w.l.Words[m.word+"part"], w.signed(v, m.decimals))
+		}
+	}
+	return out
+}
+
+// cause describes what a part is.
+func (w changeWriter) cause(p changes.Part) (out string) {
 	switch {
 	case p.Kind == changes.NewObservation && p.Releases > 1:
 		out = fmt.Sprintf(w.l.Words["change.releases"], w.count(p.Releases), w.days(p))
@@ -97,10 +177,7 @@ func (w changeWriter) part(p changes.Part) string {
 	default:
 		out = w.l.Words["change."+string(p.Kind)]
 	}
-	if w.zero(p.Value) {
-		return out
-	}
-	return out + " " + w.signed(p.Value)
+	return out
 }
 
 func (w changeWriter) day(t time.Time) string {
@@ -133,17 +210,17 @@ func (w changeWriter) decimals() int {
 }
 
 // zero reports whether a number is unknown or rounds to zero.
-func (w changeWriter) zero(v float64) bool {
-	return math.IsNaN(v) || math.Abs(v) < math.Pow10(-w.decimals())/2
+func zero(v float64, decimals int) bool {
+	return math.IsNaN(v) || math.Abs(v) < math.Pow10(-decimals)/2
 }
 
-func (w changeWriter) number(v float64) string {
-	return message.NewPrinter(w.l.Tag).Sprint(number.Decimal(math.Abs(v), number.Scale(w.decimals())))
+func (w changeWriter) number(v float64, decimals int) string {
+	return message.NewPrinter(w.l.Tag).Sprint(number.Decimal(math.Abs(v), number.Scale(decimals)))
 }
 
-func (w changeWriter) signed(v float64) string {
+func (w changeWriter) signed(v float64, decimals int) string {
 	if v < 0 {
-		return "−" + w.number(v)
+		return "−" + w.number(v, decimals)
 	}
-	return "+" + w.number(v)
+	return "+" + w.number(v, decimals)
 }

@@ -112,7 +112,7 @@ func (p *program) serveAPI(ctx context.Context, db *postgres.DB, on listeners, w
 		return err
 	}
 	site, err := pages.New(pages.Options{
-		PublicURL: p.settings.BaseURL(), World: world, View: v, Record: record, Publications: published, Described: true, Agents: true, Dashboard: true,
+		PublicURL: p.settings.BaseURL(), World: world, View: v, Record: record, Publications: published, Described: true, Agents: true, Dashboard: true, Pushed: true,
 		Free: p.settings.FreePages(world),
 	})
 	if err != nil {

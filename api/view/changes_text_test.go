@@ -1,0 +1,69 @@
+package view
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"tidemark/internal/locale"
+	"tidemark/internal/locale/languages"
+	"tidemark/signals"
+	"tidemark/signals/changes"
+)
+
+// Numbers of crack-spread-321, whose words have three decimals; the day is a Wednesday.
+func TestTheWordsSayWhyTheZScoreMoved(t *testing.T) {
+	t.Parallel()
+	d, _ := signals.ByID("crack-spread-321")
+	day := time.Date(2026, time.November, 18, 0, 0, 0, 0, time.UTC)
+	unknown := math.NaN()
+	fresh := changes.Part{Kind: changes.NewObservation, Count: 1, Releases: 1, From: day, To: day, Release: day, Numbers: changes.Numbers{Value: 2, Baseline: 0, Z: 1}}
+	moved := changes.Part{Kind: changes.BaselineWindow, Numbers: changes.Numbers{Value: 0, Baseline: 0.5, Z: -0.25}}
+	window := changes.Part{Kind: changes.Window, Numbers: changes.Numbers{Value: 0, Baseline: 0, Z: 0.5}}
+	for _, c := range []struct {
+		what     string
+		from, to changes.Numbers
+		parts    []changes.Part
+		want     map[string]string
+	}{
+		{"value and z-score", changes.Numbers{Value: 22, Baseline: 20, Z: 1}, changes.Numbers{Value: 24, Baseline: 20.5, Z: 1.75}, []changes.Part{moved, fresh}, map[string]string{
+			"en": "up 2.000: new data (November 18, 2026) +2.000; the baseline rose by 0.500: compared with another stretch of the past +0.500; " +
+				"the z-score rose by 0.75: compared with another stretch of the past −0.25, new data (November 18, 2026) +1.00",
+			"es": "sube 2,000: datos nuevos (18 de noviembre de 2026) +2,000; la referencia sube 0,500: comparación con otro tramo del pasado +0,500; " +
+				"la puntuación z sube 0,75: comparación con otro tramo del pasado −0,25, datos nuevos (18 de noviembre de 2026) +1,00",
+		}},
+		{"the baseline alone", changes.Numbers{Value: 22, Baseline: 20, Z: 1}, changes.Numbers{Value: 22, Baseline: 20.5, Z: 0.75}, []changes.Part{moved}, map[string]string{
+			"en": "unchanged; the baseline rose by 0.500: compared with another stretch of the past +0.500; " +
+				"the z-score fell by 0.25 although the value is unchanged, because the baseline moved: compared with another stretch of the past −0.25",
+			"pt": "sem mudança; a referência sobe 0,500: comparação com outro trecho do passado +0,500; " +
+				"o escore z cai 0,25 embora o valor não tenha mudado, porque a referência mudou: comparação com outro trecho do passado −0,25",
+		}},
+		{"the spread alone", changes.Numbers{Value: 22, Baseline: 20, Z: 1}, changes.Numbers{Value: 22, Baseline: 20, Z: 1.5}, []changes.Part{window}, map[string]string{
+			"en": "unchanged; the z-score rose by 0.50 although value and baseline are unchanged, because the usual spread moved: the window moved on +0.50",
+			"hi": "कोई बदलाव नहीं; मान और आधार वही हैं, फिर भी z-स्कोर 0.50 बढ़ा, क्योंकि सामान्य फैलाव बदल गया: अवधि आगे बढ़ी +0.50",
+		}},
+		{"baseline and spread", changes.Numbers{Value: 22, Baseline: 20, Z: 1}, changes.Numbers{Value: 22, Baseline: 20.5, Z: 1.25}, []changes.Part{moved, window}, map[string]string{
+			"en": "unchanged; the baseline rose by 0.500: compared with another stretch of the past +0.500; the z-score rose by 0.25 although the value is unchanged, " +
+				"because baseline and usual spread moved: compared with another stretch of the past −0.25, the window moved on +0.50",
+		}},
+		{"a first z-score", changes.Numbers{Value: 22, Baseline: 20, Z: unknown}, changes.Numbers{Value: 22, Baseline: 20, Z: 1}, nil, map[string]string{
+			"en": "unchanged; there was no z-score before",
+		}},
+		{"nothing", changes.Numbers{Value: 22, Baseline: 20, Z: 1}, changes.Numbers{Value: 22, Baseline: 20, Z: 1}, nil, map[string]string{"en": "unchanged"}},
+		{"no value", changes.Numbers{Value: unknown, Baseline: 20, Z: unknown}, changes.Numbers{Value: 22, Baseline: 20, Z: 1}, nil, map[string]string{
+			"en": "not comparable: one of the two values is unknown",
+		}},
+	} {
+		total := changes.Numbers{Value: c.to.Value - c.from.Value, Baseline: c.to.Baseline - c.from.Baseline, Z: c.to.Z - c.from.Z}
+		for lang, want := range c.want {
+			w := changeWriter{l: languages.Or(locale.Lang(lang)), d: d}
+			if got := w.sentence(c.from, c.to, changes.Explanation{Total: total, Parts: c.parts}); got != want {
+				t.Errorf("%s: %q, want %q", c.what, got, want)
+			}
+		}
+	}
+	w := changeWriter{l: languages.Or("en"), d: d}
+	if got, want := w.part(moved), "compared with another stretch of the past, baseline +0.500, z-score −0.25"; got != want {
+		t.Errorf("a part is %q, want %q", got, want)
+	}
+}
