@@ -78,7 +78,7 @@ type Edge struct {
 	RankIC, Lo, Hi float64
 	// T is RankIC in its standard error, P the probability of one as far from zero without any relation.
 	T, P float64
-	// Lags is how many neighbouring cases the standard error takes for dependent.
+	// Lags is how many neighbouring cases a shift test leaves out on either side, because they are related.
 	Lags int
 }
 
@@ -123,9 +123,10 @@ func winner(e Edge, rule float64) string {
 
 // BacktestMethod describes the method of RunBacktest for readers of a result.
 const BacktestMethod = "walk forward: each value is used from the instant at which it and all values before it were known, against outcomes that " +
-	"begin later; predictor and sign are declared, nothing is fitted; rank correlation with Newey-West standard errors over 1.3 times the " +
-	"root of the number of cases, at least twice the overlap of the outcomes; p-value: the larger of theirs and of the share of circular " +
-	"shifts of the outcomes that relate as much to the forecasts, which is never below 1 over one more than the number of possible shifts; " +
+	"begin later; predictor and sign are declared, nothing is fitted; rank correlation with Fisher's interval and the effective number " +
+	"of cases n^2/(n + 2 sum pairs(k) a(k) b(k)) of the autocorrelations a and b of the ranks up to the first that is not positive (Bartlett " +
+	"1935); p-value: the larger of theirs and of the share of circular shifts of the outcomes, by more than 1.3 times the root of the number of " +
+	"cases, that relate as much to the forecasts, which is never below 1 over one more than the number of possible shifts; " +
 	"out of sample: the newer half"
 
 // BacktestInputs are all series that a backtest of the signal reads.
@@ -135,7 +136,7 @@ func (d Definition) BacktestInputs() []series.ID {
 
 // RunBacktest tests the signal against its target as of an instant. in holds BacktestInputs, and ideally the first vintage of each
 // observation, because readers had that one. A value is used only from its vintage on. Newer vintages are therefore safe too, but leave
-// fewer cases. RunBacktest is pure, and costs O(n log n) for each time at which old values changed.
+// fewer cases. RunBacktest is pure. It costs O(n log n) for each time at which old values changed, and O(n²) for series that never stop persisting.
 func (d Definition) RunBacktest(in series.Set, at time.Time, a Arrivals) BacktestResult {
 	arrived := d.arrived(in)
 	firsts := asKnown(d.Compute(arrived, at))

@@ -10,15 +10,13 @@ import (
 // edgeCases is how many cases a correlation needs to be more than an accident.
 const edgeCases = 10
 
+// edgeLevel is the probability of an edge's interval.
+const edgeLevel = 0.95
+
 // edge measures the dependence of outcomes on forecasts by Spearman's correlation, the mean of the products of their standardised ranks x
-// and y. Outcomes overlap and signals persist, so the terms of this mean depend on their neighbours. Its error takes that into account
-// (Newey and West, Econometrica 55, 1987):
-//
-// se^2 = sum over lags l from -L to L of (1 - |l|/(L+1)) * sum over i of s(i)*s(i-l), over n*(n-2)
-//
-// The terms s(i) = x(i)*y(i) - ic*(x(i)^2+y(i)^2)/2 are the influence of each case on a correlation. L is long, and the correlation is
-// judged by Student's t of n/(L+1) degrees of freedom. A shorter L, from the overlap alone, finds an edge in noise more often than its
-// stated level. O(n log n).
+// and y. Outcomes overlap and signals persist, so the cases count as the independent ones that say as much: see independent and bounds. T and P
+// are those of a correlation of so many independent pairs, by Student's t. The statistics of Newey and West, which were used before, held the
+// truth in 70 to 79 % of the cases instead of 95 % where both series persist. It costs O(n) for each distance at which both are related.
 func edge(cases []Case) Edge {
 	n := len(cases)
 	e := Edge{N: n, RankIC: math.NaN(), Lo: math.NaN(), Hi: math.NaN(), T: math.NaN(), P: math.NaN()}
@@ -32,16 +30,16 @@ func edge(cases []Case) Edge {
 		return e
 	}
 	e.Lags = lags(n, overlapOf(cases))
-	scores := make([]float64, n)
-	for i := range scores {
-		scores[i] = float64(x[i]*y[i]) - float64(e.RankIC*(float64(x[i]*x[i])+float64(y[i]*y[i]))/2)
+	pairs := independent(x, y, x, n)
+	if 1-math.Abs(e.RankIC) < perfect && pairs > minIndependent { // no error at all
+		e.Lo, e.Hi, e.P = e.RankIC, e.RankIC, 0
+		return e
 	}
-	se := math.Sqrt(longRunSum(scores, e.Lags) / float64(n) / float64(n-2))
-	student := distuv.StudentsT{Sigma: 1, Nu: float64(n) / float64(e.Lags+1)}
-	reach := float64(student.Quantile(0.975) * se)
-	e.Lo, e.Hi = max(-1, e.RankIC-reach), min(1, e.RankIC+reach)
-	e.T = known(e.RankIC / se)
-	e.P = 2 * student.CDF(-math.Abs(e.RankIC/se))
+	if e.Lo, e.Hi = bounds(e.RankIC, pairs, edgeLevel); math.IsNaN(e.Lo) {
+		return e
+	}
+	e.T = e.RankIC * math.Sqrt((pairs-2)/(1-float64(e.RankIC*e.RankIC)))
+	e.P = 2 * distuv.StudentsT{Sigma: 1, Nu: pairs - 2}.CDF(-math.Abs(e.T))
 	return e
 }
 
@@ -78,9 +76,8 @@ func shiftP(cases []Case, e Edge) float64 {
 	return float64(as) / float64(count+1)
 }
 
-// lags is the number of neighbours on which a case is assumed to depend. It is 1.3 times the root of the number of cases, or twice the
-// overlap if that is more (Lazarus, Lewis, Stock and Watson, Journal of Business & Economic Statistics 36, 2018). The weight of a neighbour
-// falls with its distance, so the overlap alone would leave out a third of the dependence.
+// lags is the number of neighbours by which a shift test moves at least. It is 1.3 times the root of the number of cases, or twice the overlap
+// if that is more (Lazarus, Lewis, Stock and Watson, Journal of Business & Economic Statistics 36, 2018).
 func lags(n, overlap int) int {
 	return min(max(int(1.3*math.Sqrt(float64(n))), 2*overlap), n-1)
 }
@@ -95,22 +92,6 @@ func overlapOf(cases []Case) int {
 		most = max(most, next-1-i)
 	}
 	return most
-}
-
-// longRunSum is the sum of the products of the scores with themselves and their neighbours on either side up to a number of lags. A
-// neighbour at distance l has the weight 1 - l/(lags+1). This equals the sum of the squared sums of all stretches of lags+1 scores,
-// including stretches that reach over the ends, divided by lags+1. So it is never negative and costs O(n) for any number of lags.
-func longRunSum(scores []float64, lags int) float64 {
-	until := make([]float64, len(scores)+1)
-	for i, s := range scores {
-		until[i+1] = until[i] + s
-	}
-	var total float64
-	for end := 1; end <= len(scores)+lags; end++ {
-		stretch := until[min(end, len(scores))] - until[max(0, end-lags-1)]
-		total += float64(stretch * stretch)
-	}
-	return total / float64(lags+1)
 }
 
 // ranks are the ranks of the cases by a number that all of them know. Equal numbers share the mean of their ranks. The ranks are scaled

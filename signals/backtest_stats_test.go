@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // inRow makes cases on days in a row whose outcomes last so many days.
@@ -66,61 +67,47 @@ func TestEqualNumbersShareTheirRank(t *testing.T) {
 	}
 }
 
-func TestLongRunSumEqualsNeweyAndWestsFormula(t *testing.T) {
+// The interval of a backtest holds the truth as often as it says, also where forecasts and outcomes persist. Spearman's correlation of two normal
+// variables that correlate by rho is 6/pi asin(rho/2).
+func TestTheIntervalOfAnEdgeHoldsItsLevel(t *testing.T) {
 	t.Parallel()
-	rng := rand.New(rand.NewPCG(2, 70))
-	for range 200 {
-		scores := make([]float64, 1+rng.IntN(60))
-		for i := range scores {
-			scores[i] = rng.NormFloat64() + 0.5
-		}
-		lags := rng.IntN(len(scores))
-		var want float64
-		for i := range scores {
-			for j := range scores {
-				if l := max(i-j, j-i); l <= lags {
-					want += (1 - float64(l)/float64(lags+1)) * scores[i] * scores[j]
-				}
+	const tries = 600
+	for i, c := range []struct {
+		n        int
+		phi, rho float64
+	}{{260, 0, 0}, {260, 0, 0.5}, {130, 0.9, 0}, {260, 0.95, 0}, {850, 0.95, 0}, {260, 0.9, 0.5}, {850, 0.95, 0.5}} {
+		rng := rand.New(rand.NewPCG(19, uint64(i)))
+		truth := 6 / math.Pi * math.Asin(c.rho/2)
+		held := 0
+		for range tries {
+			x, y := persistent(rng, c.n, c.phi, c.rho)
+			if e := edge(inRow(x, y, 1)); e.Lo <= truth && truth <= e.Hi {
+				held++
 			}
 		}
-		if got := longRunSum(scores, lags); !near(got, want, 1) {
-			t.Fatalf("%d scores, %d lags: %v, want %v", len(scores), lags, got, want)
+		// Three standard errors of the share are 2.7 percentage points.
+		share := float64(held) / tries
+		if share < 0.915 || share > 0.985 {
+			t.Errorf("%d cases with a persistence of %g and a correlation of %g: the 95 %% interval held in %.1f %% of %d tries", c.n, c.phi, c.rho, 100*share, tries)
 		}
+		t.Logf("%d cases, persistence %g, correlation %g: held in %.1f %%", c.n, c.phi, c.rho, 100*share)
 	}
 }
 
-func TestAnEdgesErrorIsWorkedOutDirectly(t *testing.T) {
+// An edge and a comparison of the same ranks, spoken of in weeks, are the same: both have the interval of one place.
+func TestAnEdgeIsBoundedAsAComparisonIs(t *testing.T) {
 	t.Parallel()
-	rng := rand.New(rand.NewPCG(3, 70))
-	const n, lasting = 150, 5
-	x, y := make([]float64, n), make([]float64, n)
-	for i := range n {
-		x[i] = rng.NormFloat64()
-		y[i] = 0.4*x[i] + rng.NormFloat64()
-	}
-	cases := inRow(x, y, lasting)
+	x, y := persistent(rand.New(rand.NewPCG(3, 70)), 150, 0.8, 0.4)
+	cases := inRow(x, y, 5)
 	e := edge(cases)
-	if e.Lags != 15 { // 1.3 times the root of 150
-		t.Fatalf("%d lags, want 15", e.Lags)
-	}
-	u := ranks(cases, func(c Case) float64 { return c.Predicted })
-	v := ranks(cases, func(c Case) float64 { return c.Happened })
-	var variance float64
-	score := func(i int) float64 { return u[i]*v[i] - e.RankIC*(u[i]*u[i]+v[i]*v[i])/2 }
-	for i := range n {
-		for j := range n {
-			if l := max(i-j, j-i); l <= 15 {
-				variance += (1 - float64(l)/16) * score(i) * score(j)
-			}
-		}
-	}
-	se := math.Sqrt(variance / n / (n - 2))
-	wantNear(t, "t", e.T, e.RankIC/se)
-	// Student's t of 150/16 degrees of freedom: 2.2486... lies between the values of 9 and 10 degrees in any table.
-	if reach := (e.Hi - e.Lo) / 2 / se; reach < 2.228 || reach > 2.263 {
-		t.Errorf("the interval reaches %v errors to either side", reach)
-	}
-	wantNear(t, "middle of the interval", (e.Hi+e.Lo)/2, e.RankIC)
+	u, v := ranks(cases, func(c Case) float64 { return c.Predicted }), ranks(cases, func(c Case) float64 { return c.Happened })
+	c := Compare(weekly(u), weekly(v), false, 0).Chosen
+	wantNear(t, "correlation", e.RankIC, c.R)
+	wantNear(t, "t", e.T, c.R*math.Sqrt((c.Effective-2)/(1-c.R*c.R)))
+	wantNear(t, "middle of the interval", (math.Atanh(e.Lo)+math.Atanh(e.Hi))/2, math.Atanh(c.R))
+	student := distuv.StudentsT{Sigma: 1, Nu: c.Effective - 2}
+	wantNear(t, "width", (math.Atanh(e.Hi)-math.Atanh(e.Lo))/(math.Atanh(c.Hi)-math.Atanh(c.Lo)), student.Quantile(0.975)/student.Quantile(0.95))
+	wantNear(t, "p", e.P, 2*student.CDF(-math.Abs(e.T)))
 }
 
 func TestLagsCoverTwiceTheOverlap(t *testing.T) {
@@ -294,7 +281,7 @@ func TestHitRateCountsSidesOfZero(t *testing.T) {
 	}
 }
 
-// BenchmarkEdge shows the cost of a backtest's statistics: twice the cases, about twice the time, however long the lags.
+// BenchmarkEdge shows the cost of a backtest's statistics: twice the cases, about twice the time where neither persists.
 func BenchmarkEdge(b *testing.B) {
 	for _, n := range []int{5_000, 10_000, 20_000, 40_000} {
 		rng := rand.New(rand.NewPCG(4, 70))

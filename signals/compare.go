@@ -4,8 +4,6 @@ import (
 	"math"
 	"slices"
 	"time"
-
-	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // Reading is the z-score of a signal at an instant. NaN means unknown.
@@ -45,8 +43,8 @@ type Comparison struct {
 // MaxLag is the largest lag of a comparison, in periods, in both directions.
 const MaxLag = 12
 
-// minCompared is how many pairs a correlation needs. minIndependent is how many of them must be independent for an interval.
-const minCompared, minIndependent = 10, 4
+// minCompared is how many pairs a correlation needs.
+const minCompared = 10
 
 // Compare relates the z-scores of two signals, which are in ascending time. The periods are months if one of the signals is monthly, and
 // weeks otherwise. Each period has its newest reading. It costs O(n²) in the number of periods at worst.
@@ -123,16 +121,7 @@ func paired(a, b map[int]float64, lag int) (x, y []float64, from int) {
 	return x, y, from
 }
 
-// associate correlates two series. Both are NaN at the same places.
-//
-// Neighbours of a persistent signal repeat each other, so n pairs say less than n independent ones. How many of those they equal follows
-// from the autocorrelations of both series (Bartlett, Journal of the Royal Statistical Society 98, 1935):
-//
-//	effective = n² / (n + 2 · sum over k of pairs(k) · a(k) · b(k))
-//
-// pairs(k) is how many pairs are k periods apart, and a(k) and b(k) are the autocorrelations at that distance. The sum ends before the first
-// distance at which one of the two is not positive. The interval is Fisher's: tanh(atanh(r) ± t / sqrt(effective - 3)), where t is the
-// quantile of Student's distribution with effective - 2 degrees of freedom.
+// associate correlates two series. Both are NaN at the same places. The interval is that of bounds, with the pairs that independent says.
 func associate(x, y []float64, lag int) Association {
 	e := Association{Lag: lag, Effective: math.NaN(), R: math.NaN(), Lo: math.NaN(), Hi: math.NaN()}
 	for _, v := range x {
@@ -149,65 +138,7 @@ func associate(x, y []float64, lag int) Association {
 		sum += float64(a[i] * b[i])
 	}
 	e.R = max(-1, min(1, sum/float64(e.N)))
-	e.Effective = effective(a, b, x, e.N)
-	if e.Effective <= minIndependent || 1-math.Abs(e.R) < 1e-12 {
-		return e
-	}
-	student := distuv.StudentsT{Sigma: 1, Nu: e.Effective - 2}
-	reach := student.Quantile((1+Level)/2) / math.Sqrt(e.Effective-3)
-	e.Lo, e.Hi = math.Tanh(math.Atanh(e.R)-reach), math.Tanh(math.Atanh(e.R)+reach)
+	e.Effective = independent(a, b, x, e.N)
+	e.Lo, e.Hi = bounds(e.R, e.Effective, Level)
 	return e
-}
-
-// centred scales a series to a mean of 0 and a mean square of 1, with 0 where a value is unknown. It returns nil without any variation.
-func centred(x []float64, n int) []float64 {
-	var sum, square float64
-	for _, v := range x {
-		if !math.IsNaN(v) {
-			sum += v
-		}
-	}
-	mean := sum / float64(n)
-	out := make([]float64, len(x))
-	for i, v := range x {
-		if !math.IsNaN(v) {
-			out[i] = v - mean
-			square += float64(out[i] * out[i])
-		}
-	}
-	if square == 0 {
-		return nil
-	}
-	unit := math.Sqrt(square / float64(n))
-	for i := range out {
-		out[i] /= unit
-	}
-	return out
-}
-
-// effective returns the number of independent pairs: see associate. It is at most n. a and b are centred, and x is unknown where they have
-// no pair.
-func effective(a, b, x []float64, n int) float64 {
-	span, sum := len(a), 0.0
-	for k := 1; k < span/2; k++ {
-		var ra, rb float64
-		pairs := 0
-		for i := range span - k {
-			if math.IsNaN(x[i]) || math.IsNaN(x[i+k]) {
-				continue
-			}
-			pairs++
-			ra += float64(a[i] * a[i+k])
-			rb += float64(b[i] * b[i+k])
-		}
-		if pairs == 0 {
-			continue // a season has ended before
-		}
-		if ra <= 0 || rb <= 0 {
-			break
-		}
-		shrink := (1 - float64(k)/float64(span)) / float64(pairs)
-		sum += float64(pairs) * float64(ra*shrink) * float64(rb*shrink)
-	}
-	return min(float64(n), float64(n)*float64(n)/(float64(n)+2*sum))
 }

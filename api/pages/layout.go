@@ -7,7 +7,6 @@ import (
 
 	"tidemark/api/view"
 	"tidemark/internal/locale/languages"
-	"tidemark/internal/pushes"
 	"tidemark/picks"
 )
 
@@ -130,7 +129,7 @@ type feed struct{ Title, Address string }
 // The feeds. The one of the forecasts is a part of what the API's stream sends.
 const (
 	picksFeed     = "/picks.atom"
-	forecastsFeed = "/api/stream/atom?topics=" + pushes.TopicForecast
+	forecastsFeed = "/api/stream/atom?topics=forecast"
 )
 
 // follow replaces the feed of the picks by the page's own, in its head and in its footer.

@@ -149,16 +149,16 @@ func together(parts []changes.Part, belong func(a, b changes.Part) bool) (out []
 // part describes a part and what it added to each of the three numbers.
 func (w changeWriter) part(p changes.Part) string {
 	value, baseline, z := w.measures()
-	out := w.cause(p)
+	said := []string{w.cause(p)}
 	if !zero(p.Value, value.decimals) {
-		out += " " + w.signed(p.Value, value.decimals)
+		said[0] += " " + w.signed(p.Value, value.decimals)
 	}
 	for _, m := range []measure{baseline, z} {
 		if v := m.of(p.Numbers); !zero(v, m.decimals) {
-			out += ", " + fmt.Sprintf(w.l.Words[m.word+"part"], w.signed(v, m.decimals))
+			said = append(said, fmt.Sprintf(w.l.Words[m.word+"part"], w.signed(v, m.decimals)))
 		}
 	}
-	return out
+	return strings.Join(said, ", ")
 }
 
 // cause describes what a part is.
