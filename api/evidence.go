@@ -28,16 +28,23 @@ func (s *Server) evidence(w http.ResponseWriter, r *http.Request) error {
 	if !req.Day.IsZero() && !req.AsOf.IsZero() {
 		p.fault("date", "date and as_of each name a snapshot: send one of them.")
 	}
+	if req.Lang, err = p.lang(r, w.Header()); err != nil {
+		return err
+	}
 	if err := p.err(); err != nil {
 		return err
 	}
 	doc, err := s.view.EvidenceDocument(r.Context(), sig, req)
+	if none := (*view.NoSuchDayError)(nil); errors.As(err, &none) {
+		return &problemError{code: view.CodeNotFound, detail: none.Error()}
+	}
 	if errors.Is(err, postgres.ErrNotFound) {
 		return noSnapshot
 	}
 	if err != nil {
 		return err
 	}
+	w.Header().Set("Content-Language", string(req.Lang))
 	return send(w, r, "application", "json", doc)
 }
 

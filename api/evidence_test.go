@@ -51,7 +51,7 @@ func TestTheEvidenceOfANumberNamesTheBodiesThatItRestsOn(t *testing.T) {
 func TestEvidenceAsJSONHasEachCellAndItsBody(t *testing.T) {
 	t.Parallel()
 	snapshot := full()
-	snapshot.N = 0
+	snapshot.N, snapshot.Lo, snapshot.Hi = 0, new(0.0), new(0.0) // as its formula makes them
 	f, first, second := startEvidence(t, snapshot)
 	var whole map[string]any
 	for _, query := range []string{"", "?date=2026-03-02", "?date=2026-03-03", "?as_of=2026-03-04T11:00:00Z"} {
@@ -206,6 +206,46 @@ func TestAPlaceLeadsToAValueInTheBytes(t *testing.T) {
 	} {
 		if a := f.ask(http.MethodGet, path); a.StatusCode != status {
 			t.Errorf("%s: %s, want %d", path, a.Status, status)
+		}
+	}
+}
+
+// A day without a number of its own is not answered with another day's as if it were: page and API say which day they show, in the reader's
+// language, and lead to the days around it.
+func TestADayWithoutANumberIsNamedAndNotReplacedInSilence(t *testing.T) {
+	t.Parallel()
+	f, _, _ := startEvidence(t, full())
+	for lang, want := range map[string]string{
+		"en": "No value for March 3, 2026; shown: March 2, 2026.",
+		"es": "No hay valor para el 3 de marzo de 2026; se muestra el 2 de marzo de 2026.",
+		"pt": "Não há valor para 3 de março de 2026; exibido: 2 de março de 2026.",
+		"hi": "3 मार्च 2026 का कोई मान नहीं है; दिखाया गया: 2 मार्च 2026।",
+	} {
+		got := f.get("/api/signals/crack-spread-321/evidence?date=2026-03-03&lang=" + lang)
+		other, _ := got["other_day"].(map[string]any)
+		if other["asked"] != "2026-03-03" || other["shown"] != "2026-03-02" || other["later"] != nil || other["text"] != want {
+			t.Errorf("%s: %v, want %q", lang, other, want)
+		}
+		a := f.ask(http.MethodGet, "/evidence/crack-spread-321/2026-03-03?lang="+lang)
+		if a.StatusCode != http.StatusOK || !strings.Contains(string(a.body), want) || !strings.Contains(string(a.body), `href="/evidence/crack-spread-321/2026-03-02`) ||
+			!strings.Contains(string(a.body), `rel="canonical" href="`+f.url+`/evidence/crack-spread-321/2026-03-02"`) {
+			t.Errorf("%s: the page does not say %q, or does not lead to the day", lang, want)
+		}
+	}
+	for _, path := range []string{"/api/signals/crack-spread-321/evidence?date=2026-03-02", "/api/signals/crack-spread-321/evidence"} {
+		if got := f.get(path); got["other_day"] != nil {
+			t.Errorf("%s: %v", path, got["other_day"])
+		}
+	}
+	if a := f.ask(http.MethodGet, "/evidence/crack-spread-321/2026-03-02"); strings.Contains(string(a.body), "No value for") {
+		t.Error("the page of a day with a number says that it has none")
+	}
+	for path, want := range map[string]string{
+		"/api/signals/crack-spread-321/evidence?date=2020-01-01": "The first is about 2026-03-02.",
+		"/evidence/crack-spread-321/2020-01-01?lang=pt":          "Nenhum número se refere a 1 de janeiro de 2020 ou a um dia anterior. Seguinte: 2 de março de 2026",
+	} {
+		if a := f.ask(http.MethodGet, path); a.StatusCode != http.StatusNotFound || !strings.Contains(string(a.body), want) {
+			t.Errorf("%s: %s, lacks %q", path, a.Status, want)
 		}
 	}
 }

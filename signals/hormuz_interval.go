@@ -50,23 +50,41 @@ func shifted(mean, by float64) float64 {
 
 // learnShift learns from the last re-estimate that each week to Sunday had. before holds what days were before their newest change.
 func learnShift(now, before []series.Point) hormuzShift {
+	var moves []float64
+	for _, r := range reestimates(now, before) {
+		moves = append(moves, r.by)
+	}
+	return shiftOf(moves)
+}
+
+// reestimate is the last re-estimate of a week to Sunday.
+type reestimate struct {
+	// week are its seven days now, and before what some of them were before their newest change.
+	week, before []series.Point
+	// by is how far its mean moved, on the scale of counting errors.
+	by float64
+}
+
+// reestimates returns the last re-estimate of each week to Sunday whose mean it moved.
+func reestimates(now, before []series.Point) (out []reestimate) {
 	if len(before) == 0 {
-		return shiftOf(nil)
+		return nil
 	}
 	old := make(map[int]series.Point, len(before))
 	for _, p := range before {
 		old[dayOf(p.ObservedAt)] = p
 	}
-	var moves []float64
 	for i := hormuzWeek - 1; i < len(now); i++ {
 		week := now[i+1-hormuzWeek : i+1]
 		if !weekToSunday(week) {
 			continue
 		}
 		last := 0 // the day of the last change
+		var changed []series.Point
 		for _, p := range week {
 			if o, ok := old[dayOf(p.ObservedAt)]; ok {
 				last = max(last, dayOf(o.VintageAt))
+				changed = append(changed, o)
 			}
 		}
 		var was, is float64
@@ -79,10 +97,10 @@ func learnShift(now, before []series.Point) hormuzShift {
 			}
 		}
 		if was != is { // whole numbers
-			moves = append(moves, stabilised(is/hormuzWeek)-stabilised(was/hormuzWeek))
+			out = append(out, reestimate{week, changed, stabilised(is/hormuzWeek) - stabilised(was/hormuzWeek)})
 		}
 	}
-	return shiftOf(moves)
+	return out
 }
 
 // weekToSunday reports whether seven points are a week from Monday to Sunday.

@@ -22,6 +22,10 @@ type Working struct {
 	// Value holds the cells that the value rests on, Baseline those that the baseline and its scale rest on. Each list has a cell once; a
 	// cell may be in both. Compute over these cells alone gives the same value, baseline, scale and number of values.
 	Value, Baseline []Cell
+	// Interval holds the cells that the bounds rest on besides the instant, and Components those of the signal's components, which are of the
+	// newest data. Compute and Components give the same numbers over these cells. What a re-estimated observation was before its newest change
+	// is a cell of series.Before.
+	Interval, Components []Cell
 	// Steps are the formulas with the numbers put in, in the order in which they build on one another.
 	Steps []Step
 }
@@ -72,6 +76,11 @@ func allCells(d Definition, in series.Set, e Estimate) Working {
 		points := until(in[id], e.ObservedAt)
 		w.Baseline = append(w.Baseline, cellsOf(id, points...)...)
 		w.Value = append(w.Value, cellsOf(id, points...)...)
+		w.Interval = append(w.Interval, cellsOf(id, points...)...)
+		w.Components = append(w.Components, cellsOf(id, in[id]...)...)
+	}
+	for _, id := range d.Reestimated {
+		w.Interval = append(w.Interval, cellsOf(series.Before(id), in[series.Before(id)]...)...)
 	}
 	w.Steps = append(w.Steps, Step{Name: "value", Formula: figure(e.Value), Note: d.Technique, Result: e.Value})
 	return w

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"time"
 
 	"tidemark/internal/series"
 )
@@ -31,7 +32,28 @@ func crackCells(in series.Set, e Estimate) Working {
 	}
 	w.Baseline = unique(w.Baseline)
 	w.Steps = append(w.Steps, sampleSteps(e, pick(spread, season), fmt.Sprintf("the spreads of %d days", len(season)))...)
+	for _, p := range newest(until(spread, e.ObservedAt), crackMoves+1) {
+		w.Interval = append(w.Interval, legs(p)...)
+	}
+	if len(spread) > 0 {
+		w.Components = crackComponentCells(in, spread)
+	}
 	return w
+}
+
+// crackComponentCells are each leg's price on the newest day and on the days of its own season, and the prices of the days before the newest.
+func crackComponentCells(in series.Set, spread []series.Point) (out []Cell) {
+	day := spread[len(spread)-1].ObservedAt
+	for _, id := range []series.ID{wtiCushing, gasolineHarbor, ulsdHarbor} {
+		leg := until(in[id], day)
+		for _, i := range matchedDays(datedPoints(leg).days, dayIn(day), []int{1, 2, 3, 4, 5}, crackSeason.days, crackSeason.minPerYear) {
+			out = append(out, cellsOf(id, leg[i])...)
+		}
+		for _, p := range newest(spread, crackYear+1) {
+			out = append(out, cellAt(in, id, p.ObservedAt)...)
+		}
+	}
+	return unique(out)
 }
 
 // petroleumCells are the stocks of a week and of the same weeks before.
@@ -39,6 +61,7 @@ func petroleumCells(in series.Set, e Estimate) Working {
 	crude := until(in[crudeStocks], e.ObservedAt)
 	w := Working{Value: cellAt(in, crudeStocks, e.ObservedAt)}
 	w.Steps = append(w.Steps, Step{Name: "value", Formula: figure(e.Value), Note: "the stocks as EIA states them", Result: e.Value})
+	w.Interval, w.Components = petroleumIntervalCells(crude), petroleumComponentCells(in)
 	if math.IsNaN(e.Baseline) || len(crude) == 0 {
 		return w
 	}
@@ -54,6 +77,45 @@ func petroleumCells(in series.Set, e Estimate) Working {
 	return w
 }
 
+// petroleumIntervalCells are the weeks of the last five years with those that their surprises are made of.
+func petroleumIntervalCells(crude []series.Point) (out []Cell) {
+	if len(crude) == 0 {
+		return nil
+	}
+	start := dayIn(crude[len(crude)-1].ObservedAt).yearsBefore(seasonYears)
+	for i, p := range crude {
+		if dayOf(p.ObservedAt) > start {
+			out = append(out, weekCells(crudeStocks, crude, i)...)
+		}
+	}
+	return unique(out)
+}
+
+// petroleumComponentCells are the newest week of each series with those that it is held against.
+func petroleumComponentCells(in series.Set) (out []Cell) {
+	for _, id := range []series.ID{crudeStocks, gasolineStocks, distillateStocks, utilisation} {
+		if n := len(in[id]); n > 0 {
+			out = append(out, weekCells(id, in[id], n-1)...)
+		}
+	}
+	return unique(out)
+}
+
+// weekCells are a week of a series, the same weeks of the five years before, and the week before each of them.
+func weekCells(id series.ID, points []series.Point, i int) (out []Cell) {
+	reach := points[i].ObservedAt.AddDate(-seasonYears-1, 0, 0)
+	recent := points[len(until(points[:i+1], reach)) : i+1]
+	for _, j := range append(slices.Clone(sameWeeks(recent)[len(recent)-1][:]), len(recent)-1) {
+		if j >= 0 {
+			out = append(out, cellsOf(id, recent[max(0, j-1):j+1]...)...)
+		}
+	}
+	return out
+}
+
+// newest are the last n of some points, or all if there are fewer.
+func newest(points []series.Point, n int) []series.Point { return points[max(0, len(points)-n):] }
+
 // lngCells are the two prices of a month and of the months before.
 func lngCells(in series.Set, e Estimate) Working {
 	w := Working{Value: append(cellAt(in, europeGas, e.ObservedAt), cellAt(in, henryHub, e.ObservedAt)...)}
@@ -65,6 +127,7 @@ func lngCells(in series.Set, e Estimate) Working {
 			Note: "TTF - (1.15 * Henry Hub + fee) - shipping - regasification", Result: e.Value,
 		})
 	}
+	w.Interval, w.Components = w.Value, lngComponentCells(in)
 	if math.IsNaN(e.Baseline) {
 		return w
 	}
@@ -89,6 +152,23 @@ func lngCells(in series.Set, e Estimate) Working {
 	return w
 }
 
+// lngComponentCells are the prices of each component's newest month and of the 60 months before it.
+func lngComponentCells(in series.Set) (out []Cell) {
+	add := func(months []series.Point, ids ...series.ID) {
+		for _, p := range newest(months, lngMonths+1) {
+			for _, id := range ids {
+				out = append(out, cellAt(in, id, p.ObservedAt)...)
+			}
+		}
+	}
+	add(lngEurope.margins(in), europeGas, henryHub)
+	add(lngAsia.margins(in), japanLNG, henryHub)
+	for _, id := range []series.ID{henryHub, europeGas, japanLNG} {
+		add(in[id], id)
+	}
+	return unique(out)
+}
+
 // middle names the member or the two members in the middle.
 func middle(s sorted) string {
 	lower, upper := s[(len(s)-1)/2], s[len(s)/2]
@@ -106,7 +186,8 @@ func hormuzCells(in series.Set, e Estimate) Working {
 		}
 		return out
 	}
-	w := Working{Value: week(series.Point{ObservedAt: e.ObservedAt})}
+	w := Working{Value: week(series.Point{ObservedAt: e.ObservedAt}), Components: hormuzComponentCells(in)}
+	w.Interval = unique(append(hormuzIntervalCells(in), w.Value...))
 	var counts []float64
 	for _, c := range w.Value {
 		counts = append(counts, c.Value)
@@ -115,15 +196,58 @@ func hormuzCells(in series.Set, e Estimate) Working {
 		Name: "value", Formula: fmt.Sprintf("(%s) / %d", plus(counts), hormuzWeek), Note: "the counts of seven days, divided by seven", Result: e.Value,
 	})
 	means, today := slices.Collect(weekMeans(in[hormuzShips])), dayIn(e.ObservedAt)
-	var years []int
-	for year := hormuzFirst; year <= min(hormuzLast, int(today.year)-1); year++ {
-		years = append(years, int(today.year)-year)
-	}
-	season := matchedDays(datedPoints(means).days, today, years, hormuzReach, hormuzMinPerYear)
+	season := matchedDays(datedPoints(means).days, today, hormuzYears(today), hormuzReach, hormuzMinPerYear)
 	for _, i := range season {
 		w.Baseline = append(w.Baseline, week(means[i])...)
 	}
 	w.Baseline = unique(w.Baseline)
 	w.Steps = append(w.Steps, sampleSteps(e, pick(means, season), fmt.Sprintf("%d seven-day means", len(season)))...)
 	return w
+}
+
+// hormuzIntervalCells are the weeks that were estimated anew, with what their days were before. They count once there are enough of them.
+func hormuzIntervalCells(in series.Set) (out []Cell) {
+	moves := reestimates(in[hormuzShips], in[series.Before(hormuzShips)])
+	if len(moves) < hormuzMinWeeks {
+		return nil
+	}
+	for _, m := range moves {
+		out = append(out, cellsOf(hormuzShips, m.week...)...)
+		out = append(out, cellsOf(series.Before(hormuzShips), m.before...)...)
+	}
+	return out
+}
+
+// hormuzComponentCells are the tankers of the newest week and of its season, their cargo, and the ships of the newest week and of the week
+// 364 days before.
+func hormuzComponentCells(in series.Set) (out []Cell) {
+	week := func(id series.ID, last time.Time) {
+		for back := range hormuzWeek {
+			out = append(out, cellAt(in, id, last.AddDate(0, 0, -back))...)
+		}
+	}
+	if tankers := slices.Collect(weekMeans(in[hormuzTankers])); len(tankers) > 0 {
+		last := tankers[len(tankers)-1].ObservedAt
+		week(hormuzTankers, last)
+		days := datedPoints(tankers).days
+		for _, i := range matchedDays(days, dayIn(last), hormuzYears(dayIn(last)), hormuzReach, hormuzMinPerYear) {
+			week(hormuzTankers, tankers[i].ObservedAt)
+		}
+	}
+	if ships := slices.Collect(weekMeans(in[hormuzShips])); len(ships) > 0 {
+		last := ships[len(ships)-1].ObservedAt
+		week(hormuzShips, last)
+		week(hormuzShips, last.AddDate(0, 0, -hormuzYearAgo))
+		week(hormuzTankers, last)
+		week(hormuzCargo, last)
+	}
+	return unique(out)
+}
+
+// hormuzYears tells how many years before a day the years of the baseline lie.
+func hormuzYears(today calendarDay) (out []int) {
+	for year := hormuzFirst; year <= min(hormuzLast, int(today.year)-1); year++ {
+		out = append(out, int(today.year)-year)
+	}
+	return out
 }

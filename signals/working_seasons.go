@@ -51,12 +51,25 @@ func cornCells(in series.Set, e Estimate) Working {
 			weight := past.weight(fit, month)
 			step.Formula = fmt.Sprintf("%s + %s * (%s - %s)", figure(fit.value), figure(weight), figure(forecast), term(fit.value))
 			step.Note = "trend + share of the forecast * (forecast - trend)"
-			w.Value = append(w.Value, cornWeightCells(in, before, month)...)
+			w.Value = append(w.Value, cornWeightCells(in, before, month, cornTrendYears)...)
 			w.Value = append(w.Value, cellsOf(cornFinal, newest(2*cornTrendYears)...)...)
 		}
 		w.Steps = append(w.Steps, step)
 	}
 	w.Value = unique(w.Value)
+	switch month {
+	case time.January:
+	case cornSeason:
+		w.Interval = cellsOf(cornFinal, newest(2*cornTrendYears)...)
+	default:
+		// Each of the last errors is of a blend whose weight rests on as many errors of the trend and of the forecast.
+		w.Interval = append(cornWeightCells(in, before, month, 2*cornTrendYears), cellsOf(cornFinal, before...)...)
+	}
+	w.Interval = unique(append(w.Interval, w.Value...))
+	if math.IsNaN(e.Lo) {
+		w.Interval = nil
+	}
+	w.Components = unique(slices.Concat(w.Value, w.Baseline, cellsOf(cornFinal, in[cornFinal][max(0, len(in[cornFinal])-1):]...)))
 	if math.IsNaN(e.Baseline) {
 		return w
 	}
@@ -81,8 +94,8 @@ func (c *cornHistory) line(fit trend) string {
 	return fmt.Sprintf("%s + %s * (%d - %s)", figure(y.mean()), term(fit.slope), fit.year, figure(x.mean()))
 }
 
-// cornWeightCells are the forecasts of a month whose errors make its weight, with the finals that they are held against.
-func cornWeightCells(in series.Set, finals []series.Point, month time.Month) []Cell {
+// cornWeightCells are the last forecasts of a month whose errors make its weights, with the finals that they are held against.
+func cornWeightCells(in series.Set, finals []series.Point, month time.Month, most int) []Cell {
 	var out []Cell
 	n := 0
 	for _, final := range slices.Backward(finals) {
@@ -92,7 +105,7 @@ func cornWeightCells(in series.Set, finals []series.Point, month time.Month) []C
 			continue
 		}
 		out = append(append(out, cells...), cellsOf(cornFinal, final)...)
-		if n++; n == cornTrendYears {
+		if n++; n == most {
 			break
 		}
 	}
@@ -111,6 +124,7 @@ func no2Cells(in series.Set, e Estimate) Working {
 			all, of = append(all, months[n-1]), append(of, i)
 		}
 	}
+	w.Components = no2ComponentCells(in, versions)
 	m, ok := no2Mean(all)
 	if !ok {
 		return w
@@ -134,6 +148,9 @@ func no2Cells(in series.Set, e Estimate) Working {
 		}
 	}
 	w.Value, w.Baseline = unique(w.Value), unique(w.Baseline)
+	if !math.IsNaN(e.Lo) {
+		w.Interval = unique(slices.Concat(w.Value, w.Baseline))
+	}
 	w.Steps = append(w.Steps, Step{
 		Name: "value", Formula: fmt.Sprintf("100 * exp((%s) / %d)", plus(anomalies), len(anomalies)),
 		Note: "the mean of the log anomalies of " + strings.Join(counted, ", "), Result: e.Value,
@@ -146,6 +163,22 @@ func no2Cells(in series.Set, e Estimate) Working {
 		})
 	}
 	return w
+}
+
+// no2ComponentCells are the newest month of each region with those that it is held against.
+func no2ComponentCells(in series.Set, versions map[int]series.Point) (out []Cell) {
+	for _, r := range no2Regions {
+		months := againstItsYears(in[r.id], versions, r.weight)
+		if len(months) == 0 {
+			continue
+		}
+		newest := months[len(months)-1].point.ObservedAt
+		out = append(out, no2Past(in, r.id, newest, func(t time.Time) bool {
+			own, month := monthOf(t), monthOf(newest)
+			return own%12 == month%12 && versions[own].Value == versions[month].Value
+		})...)
+	}
+	return unique(out)
 }
 
 // no2Past are the positive means of a region up to a month, with the versions, of the months that are asked for. Of 2020 only the month itself

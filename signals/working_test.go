@@ -245,3 +245,91 @@ func (c *calculator) closed() float64 {
 	}
 	return v
 }
+
+// reestimated adds what some days of the re-estimated series were before their newest change.
+func reestimated(d signals.Definition, set series.Set, rng *rand.Rand) series.Set {
+	for _, id := range d.Reestimated {
+		for _, p := range set[id] {
+			if rng.IntN(3) > 0 {
+				p.VintageAt, p.Value = p.VintageAt.AddDate(0, 1+rng.IntN(2), 0), math.Round(p.Value*(0.8+0.3*rng.Float64()))
+				set[series.Before(id)] = append(set[series.Before(id)], p)
+			}
+		}
+	}
+	return set
+}
+
+// The bounds and the components come out of their cells alone, and what is no cell does not matter to them.
+func TestTheCellsOfAnIntervalAndOfComponentsAreThoseThatTheyRestOn(t *testing.T) {
+	t.Parallel()
+	perDefinition(t, func(t *testing.T, d signals.Definition) {
+		rng := rand.New(rand.NewPCG(19, 7))
+		set := reestimated(d, madeUp(d, history, 4), rng)
+		track := d.Compute(set, end)
+		bounded := 0
+		near := func(a, b float64) bool { return same(a, b) || math.Abs(a-b) <= 1e-9*max(1, math.Abs(a)) }
+		for _, want := range append(some(rng, track[:len(track)-1], 6), track[len(track)-1]) {
+			up := series.Set{} // as of the time of the estimate: it is the newest
+			for id, points := range set {
+				up[id] = slices.DeleteFunc(slices.Clone(points), func(p series.Point) bool { return p.ObservedAt.After(want.ObservedAt) })
+			}
+			e, w, ok := d.Working(up, end, want.ObservedAt)
+			if !ok {
+				continue
+			}
+			if e.Lo < e.Hi {
+				bounded++
+			}
+			from := func(in series.Set) (signals.Estimate, []signals.Component) {
+				e, _, _ := d.Working(in, end, want.ObservedAt)
+				if d.Components == nil {
+					return e, nil
+				}
+				return e, d.Components(in, end)
+			}
+			agree := func(what string, in series.Set) {
+				t.Helper()
+				got, parts := from(in)
+				if !near(got.Lo, e.Lo) || !near(got.Hi, e.Hi) {
+					t.Errorf("%s: %s: from %v to %v, want from %v to %v", e.ObservedAt, what, got.Lo, got.Hi, e.Lo, e.Hi)
+				}
+				_, whole := from(up)
+				if len(parts) != len(whole) {
+					t.Errorf("%s: %s: %d components, want %d", e.ObservedAt, what, len(parts), len(whole))
+					return
+				}
+				for i, c := range whole {
+					if p := parts[i]; p.Name != c.Name || !p.ObservedAt.Equal(c.ObservedAt) || !near(p.Value, c.Value) || !near(p.Baseline, c.Baseline) || !near(p.Scale, c.Scale) {
+						t.Errorf("%s: %s: %+v, want %+v", e.ObservedAt, what, p, c)
+					}
+				}
+			}
+			agree("from the cells alone", setOf(w.Value, w.Baseline, w.Interval, w.Components))
+			cells := map[string]bool{}
+			for _, c := range slices.Concat(w.Value, w.Baseline, w.Interval, w.Components) {
+				cells[fmt.Sprint(c.Series, c.ObservedAt)] = true
+			}
+			var rest []signals.Cell
+			for id, points := range up {
+				for _, p := range points {
+					if c := (signals.Cell{Series: id, Point: p}); !cells[fmt.Sprint(c.Series, c.ObservedAt)] && slices.Contains(append(slices.Clone(d.Inputs), beforeAll(d)...), id) {
+						rest = append(rest, c)
+					}
+				}
+			}
+			for _, c := range some(rng, rest, 8) {
+				agree(fmt.Sprintf("with another %s of %s, which is no cell", c.Series, c.ObservedAt), with(up, c, other(c)))
+			}
+		}
+		if bounded == 0 {
+			t.Error("no estimate has an interval")
+		}
+	})
+}
+
+func beforeAll(d signals.Definition) (out []series.ID) {
+	for _, id := range d.Reestimated {
+		out = append(out, series.Before(id))
+	}
+	return out
+}

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"tidemark/internal/postgres"
 	"tidemark/internal/series"
 	"tidemark/signals"
 )
@@ -68,5 +69,60 @@ func TestTheRecordOfAnIntervalGrowsWithWhatCameOfIt(t *testing.T) {
 		if again := b.snapshot(hormuz.ID, at); *again.Lo != *was.Lo || *again.Hi != *was.Hi || again.Uncertainty.Basis != was.Uncertainty.Basis {
 			t.Errorf("%v: %v to %v became %v to %v", at, *was.Lo, *was.Hi, *again.Lo, *again.Hi)
 		}
+	}
+}
+
+// The interval of re-estimated counts rests on the bodies that brought the counts before. They are listed with the others, also when nothing
+// of them is in force; and so is a body that took an observation back.
+func TestTheBodiesBehindAnIntervalAreThoseOfEarlierEstimates(t *testing.T) {
+	t.Parallel()
+	hormuz, _ := signals.ByID("hormuz-transit")
+	b := newBench(t, hormuz)
+	first := time.Date(2025, 1, 6, 0, 0, 0, 0, time.UTC)
+	slot := first.AddDate(0, 0, 7*30+2)
+	var anew []series.Reading
+	for _, factor := range []float64{1, 0.9, 0.85} {
+		anew = counted(first, 7*30, func(day int) float64 { return math.Round(factor * float64(70+day/7)) })
+		b.store(slot, anew)
+		slot = slot.AddDate(0, 0, 7)
+	}
+	list := func() []postgres.Body {
+		t.Helper()
+		list, err := b.db.BodiesAsOf(t.Context(), hormuz, slot)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return list
+	}
+	got := list()
+	if len(got) != 3 {
+		t.Fatalf("%d bodies, want all 3", len(got))
+	}
+	for i, body := range got {
+		if inForce := i == 2; (body.Observations > 0) != inForce || body.Withdraws || (len(body.AssumedSeries) == 3) != (i == 0) {
+			t.Errorf("body %d: %+v", i, body)
+		}
+	}
+	in, err := b.db.InputsOf(t.Context(), hormuz, slot)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, w, _ := hormuz.Working(in, slot, first.AddDate(0, 0, 7*30-1))
+	cells, err := b.db.CellsKnown(t.Context(), w.Interval)
+	if err != nil || len(cells) != len(w.Interval) || len(cells) < 2*7*20 {
+		t.Fatalf("%d of %d cells of the interval are known: %v", len(cells), len(w.Interval), err)
+	}
+	for _, c := range cells {
+		want := got[2].FetchID
+		if _, before := series.Current(c.Series); before {
+			want = got[1].FetchID
+		}
+		if c.FetchID != want {
+			t.Fatalf("%s of %s came with body %d, want %d", c.Series, c.ObservedAt, c.FetchID, want)
+		}
+	}
+	b.store(slot.Add(-time.Hour), anew[:len(anew)-3]) // without the last day
+	if got = list(); len(got) != 4 || !got[3].Withdraws || got[3].Observations != 0 {
+		t.Errorf("after a day was taken back: %+v", got[len(got)-1])
 	}
 }

@@ -47,6 +47,11 @@ func explainChange(d *Server, ctx context.Context, v values) (string, any, error
 			d.base, s.Definition.ID)
 	}
 	var l lines
+	for _, end := range []view.ChangeEnd{got.Data.From, got.Data.To} {
+		if end.OtherDay != nil {
+			l.add("%s", end.OtherDay.Text)
+		}
+	}
 	l.add("%s: %s", s.Snapshot.Name, got.Data.Text)
 	for _, p := range got.Data.Parts {
 		l.add("- %s", p.Text)

@@ -2,6 +2,8 @@ package pages
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -12,7 +14,7 @@ import (
 // latest means the day of the newest snapshot, in a path.
 const latest = "latest"
 
-// maxEvidenceCells is how many cells of a baseline the page shows, and maxEvidenceBodies how many bodies. The JSON has all.
+// maxEvidenceCells is how many cells of a baseline and of an interval the page shows, and maxEvidenceBodies how many bodies. The JSON has all.
 const maxEvidenceCells, maxEvidenceBodies = 24, 12
 
 // evidenceBody is the content of the evidence page of a number.
@@ -20,11 +22,42 @@ type evidenceBody struct {
 	Signal *view.Signal
 	*view.Evidence
 
-	// Baseline are the first cells of the baseline. Shown are the bodies of the cells that are shown, as far as there is room.
-	Baseline []view.EvidenceCell
-	Shown    []view.EvidenceBody
+	// Baseline and Interval are the first cells of the two. Shown are the bodies of the cells that are shown, as far as there is room.
+	Baseline, Interval []view.EvidenceCell
+	Shown              []view.EvidenceBody
+	// Missing is nil unless the page is about another day than the one in its address.
+	Missing *missingDay
 	// Query selects the same snapshot in the API. Site is the base URL of the program.
 	Query, Site string
+}
+
+// missingDay says in the visitor's language that a day has no number of its own, and leads to the days around it.
+type missingDay struct {
+	Lang, Text string
+	Days       []dayLink
+}
+
+type dayLink struct{ Text, Address string }
+
+// otherDays leads to the nearest earlier and the nearest later day with a number.
+func otherDays(local localizer, id string, other *view.OtherDay) []dayLink {
+	link := func(word, day string) dayLink {
+		return dayLink{fmt.Sprintf(local.T(word), local.Date(day)), "/evidence/" + id + "/" + day + local.InLang()}
+	}
+	days := []dayLink{link("day.earlier", other.Shown)}
+	if other.Later != nil {
+		days = append(days, link("day.later", *other.Later))
+	}
+	return days
+}
+
+// noNumber says that no number is about a day or an earlier one, and names the first day that one is about.
+func noNumber(local localizer, none *view.NoSuchDayError) string {
+	text := fmt.Sprintf(local.T("day.none before"), local.Date(none.Day.Format(time.DateOnly)))
+	if !none.First.IsZero() {
+		text += " " + fmt.Sprintf(local.T("day.later"), local.Date(none.First.Format(time.DateOnly)))
+	}
+	return text
 }
 
 // Link returns where a body is: its row on the page, or its bytes if the page does not list it.
@@ -52,16 +85,28 @@ func (p *Pages) evidence(ctx context.Context, r request) (*view.Document, error)
 			return nil, nil //nolint:nilerr // not an address of a page
 		}
 	}
-	e, err := p.o.View.Evidence(ctx, s, day)
+	lang, err := r.lang()
+	if err != nil {
+		return nil, err
+	}
+	local := r.local(lang)
+	e, err := p.o.View.Evidence(ctx, s, day, lang)
+	if none := (*view.NoSuchDayError)(nil); errors.As(err, &none) {
+		return nil, &view.Refusal{Code: view.CodeNotFound, Detail: noNumber(local, none)}
+	}
 	if e == nil || err != nil {
 		return nil, err
 	}
 	baseline := e.BaselineCells
 	body := evidenceBody{
-		Signal: s, Evidence: e, Baseline: baseline[:min(len(baseline), maxEvidenceCells)], Shown: e.Bodies[:min(len(e.Bodies), maxEvidenceBodies)],
+		Signal: s, Evidence: e, Baseline: baseline[:min(len(baseline), maxEvidenceCells)], Interval: e.IntervalCells[:min(len(e.IntervalCells), maxEvidenceCells)], Shown: e.Bodies[:min(len(e.Bodies), maxEvidenceBodies)],
 		Query: "as_of=" + e.AsOf.Format(time.RFC3339Nano), Site: p.o.PublicURL,
 	}
 	l := p.layout(r.site, r.path)
+	if other := e.OtherDay; other != nil {
+		body.Missing = &missingDay{Lang: string(lang), Text: other.Text, Days: otherDays(local, id, other)}
+		l.Canonical = p.o.PublicURL + "/evidence/" + id + "/" + other.Shown
+	}
 	l.Title = s.Snapshot.Name + ": evidence" + suffix
 	l.Description = "The formula with its numbers, the observations behind them, and the archived bytes they came in, hashed by your browser. " + s.Snapshot.Name + "."
 	l.JSON = "/api/signals/" + s.Definition.ID + "/evidence"

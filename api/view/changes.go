@@ -46,6 +46,8 @@ type ChangeEnd struct {
 	Baseline    *float64   `json:"baseline"`
 	Z           *float64   `json:"z"`
 	CodeVersion string     `json:"code_version"`
+	// OtherDay is null unless a day was asked for that no snapshot is about.
+	OtherDay *OtherDay `json:"other_day"`
 }
 
 // ChangeNumbers are added to value, baseline and z-score. Null means that one of the snapshots does not have the number.
@@ -127,7 +129,15 @@ func (v *View) ChangeReport(ctx context.Context, s *Signal, r ChangesRequest) (r
 			return err
 		}
 		report = changeReport(s, from, to, e, languages.Or(r.Lang))
-		return nil
+		if r.ToDay {
+			if report.To.OtherDay, err = v.otherDay(ctx, s, r.To, to, r.Lang); err != nil {
+				return err
+			}
+		}
+		if r.FromDay {
+			report.From.OtherDay, err = v.otherDay(ctx, s, r.From, from, r.Lang)
+		}
+		return err
 	})
 	return report, err
 }

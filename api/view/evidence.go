@@ -9,6 +9,7 @@ import (
 
 	"tidemark/internal/locale"
 	"tidemark/internal/postgres"
+	"tidemark/internal/series"
 	"tidemark/signals"
 )
 
@@ -19,7 +20,9 @@ type Evidence struct {
 	Unit       string     `json:"unit"`
 	AsOf       time.Time  `json:"as_of"`
 	ObservedAt *time.Time `json:"observed_at"`
-	// Numbers are those of the snapshot. The cells do not make the interval, so it is not among them.
+	// OtherDay is null unless a day was asked for that no snapshot is about.
+	OtherDay *OtherDay `json:"other_day"`
+	// Numbers are those of the snapshot.
 	Numbers EvidenceNumbers `json:"numbers"`
 	// Formula says in words how the value and its baseline are made. Steps are the formulas with the numbers put in.
 	Formula string         `json:"formula"`
@@ -29,7 +32,10 @@ type Evidence struct {
 	// ValueCells are the observations that the value rests on, BaselineCells those of the baseline and its scale. A cell may be in both.
 	ValueCells    []EvidenceCell `json:"value_cells"`
 	BaselineCells []EvidenceCell `json:"baseline_cells"`
-	// Withdrawn are the observations up to that of the value that were numbers once and that their publishers took back. A body may still
+	// IntervalCells are those that the interval rests on, and ComponentCells those of the snapshot's components. A cell may be in several lists.
+	IntervalCells  []EvidenceCell `json:"interval_cells"`
+	ComponentCells []EvidenceCell `json:"component_cells"`
+	// Withdrawn are the observations that were numbers once and that their publishers took back. A body may still
 	// state them; the numbers do not rest on them.
 	Withdrawn []EvidenceWithdrawal `json:"withdrawn"`
 	// Bodies are the archived bodies that contained the cells, and those by which observations were withdrawn, each once.
@@ -48,6 +54,8 @@ type Evidence struct {
 // EvidenceNumbers are the numbers that the cells make.
 type EvidenceNumbers struct {
 	Value              *float64 `json:"value"`
+	UncertaintyLo      *float64 `json:"uncertainty_lo"`
+	UncertaintyHi      *float64 `json:"uncertainty_hi"`
 	BaselineValue      *float64 `json:"baseline_value"`
 	Scale              *float64 `json:"scale"`
 	ZScore             *float64 `json:"z_score"`
@@ -73,7 +81,9 @@ type EvidenceCell struct {
 	// PublishedAt is when this value became known. If it was not observed, it is assumed.
 	PublishedAt        time.Time `json:"published_at"`
 	PublishedAtAssumed bool      `json:"published_at_assumed"`
-	SHA256             string    `json:"sha256"`
+	// Superseded reports that the publisher has replaced the value: it is the one before the newest, from which an interval is learned.
+	Superseded bool   `json:"superseded"`
+	SHA256     string `json:"sha256"`
 }
 
 // EvidenceWithdrawal is an observation that its publisher took back, and the body that no longer has it.
@@ -100,7 +110,11 @@ type EvidenceBody struct {
 }
 
 // EvidenceRequest names a snapshot: the newest about Day or earlier, that as of an instant, or without both the newest.
-type EvidenceRequest struct{ Day, AsOf time.Time }
+type EvidenceRequest struct {
+	Day, AsOf time.Time
+	// Lang is the language in which the answer says that it is about another day.
+	Lang locale.Lang
+}
 
 // EvidenceDocument returns the evidence of a snapshot as JSON. The error is postgres.ErrNotFound if there is no such snapshot.
 func (v *View) EvidenceDocument(ctx context.Context, s *Signal, r EvidenceRequest) (*Document, error) {
@@ -116,9 +130,12 @@ func (v *View) EvidenceDocument(ctx context.Context, s *Signal, r EvidenceReques
 }
 
 // Evidence returns the evidence of the newest snapshot about a day or earlier. A zero day means the newest snapshot. The result is nil if
-// there is no snapshot.
-func (v *View) Evidence(ctx context.Context, s *Signal, day time.Time) (*Evidence, error) {
-	e, err := v.evidence(ctx, s, EvidenceRequest{Day: day})
+// there is no snapshot, and the error a NoSuchDayError if none is that old.
+func (v *View) Evidence(ctx context.Context, s *Signal, day time.Time, lang locale.Lang) (*Evidence, error) {
+	e, err := v.evidence(ctx, s, EvidenceRequest{Day: day, Lang: lang})
+	if none := (*NoSuchDayError)(nil); errors.As(err, &none) {
+		return nil, err
+	}
 	if errors.Is(err, postgres.ErrNotFound) {
 		return nil, nil
 	}
@@ -141,10 +158,18 @@ func (v *View) evidence(ctx context.Context, s *Signal, r EvidenceRequest) (*Evi
 			at = r.Day.AddDate(0, 0, 1).Add(-time.Microsecond)
 		}
 		stored, err := v.end(ctx, s, at, about)
+		if about && errors.Is(err, postgres.ErrNotFound) {
+			return v.noSuchDay(ctx, s, r.Day)
+		}
 		if err != nil {
 			return err
 		}
 		e = newEvidence(s, stored)
+		if about {
+			if e.OtherDay, err = v.otherDay(ctx, s, r.Day, stored, r.Lang); err != nil {
+				return err
+			}
+		}
 		if stored.ObservedAt == nil {
 			return nil
 		}
@@ -167,6 +192,12 @@ func (v *View) evidence(ctx context.Context, s *Signal, r EvidenceRequest) (*Evi
 		if e.BaselineCells, err = v.evidenceCells(ctx, working.Baseline, bodies); err != nil {
 			return err
 		}
+		if e.IntervalCells, err = v.evidenceCells(ctx, working.Interval, bodies); err != nil {
+			return err
+		}
+		if e.ComponentCells, err = v.evidenceCells(ctx, working.Components, bodies); err != nil {
+			return err
+		}
 		if err := v.withdrawn(ctx, s, e, bodies); err != nil {
 			return err
 		}
@@ -181,10 +212,11 @@ func newEvidence(s *Signal, stored postgres.Snapshot) *Evidence {
 	return &Evidence{
 		ID: s.Definition.ID, Name: s.Definition.Name, Unit: s.Definition.Unit, AsOf: stored.At.UTC(), ObservedAt: utc(stored.ObservedAt),
 		Numbers: EvidenceNumbers{
-			Value: served(stored.Value), BaselineValue: served(stored.Baseline), Scale: served(stored.Scale), ZScore: served(stored.Z),
+			Value: served(stored.Value), UncertaintyLo: served(stored.Lo), UncertaintyHi: served(stored.Hi), BaselineValue: served(stored.Baseline), Scale: served(stored.Scale), ZScore: served(stored.Z),
 			DeltaVsBaselinePct: served(stored.DeltaPct), N: stored.N,
 		},
-		Formula: s.Definition.Technique, Steps: []EvidenceStep{}, ValueCells: []EvidenceCell{}, BaselineCells: []EvidenceCell{}, Withdrawn: []EvidenceWithdrawal{},
+		Formula: s.Definition.Technique, Steps: []EvidenceStep{}, ValueCells: []EvidenceCell{}, BaselineCells: []EvidenceCell{},
+		IntervalCells: []EvidenceCell{}, ComponentCells: []EvidenceCell{}, Withdrawn: []EvidenceWithdrawal{},
 		Bodies:      []EvidenceBody{},
 		CodeVersion: stored.CodeVersion, License: s.Snapshot.License, SourceURL: s.Snapshot.SourceURL, Synthetic: s.Snapshot.Synthetic,
 		Environment: s.Snapshot.Environment, Disclaimer: s.Snapshot.Disclaimer,
@@ -195,7 +227,7 @@ func newEvidence(s *Signal, stored postgres.Snapshot) *Evidence {
 func recomputed(stored postgres.Snapshot, e signals.Estimate) bool {
 	z, delta := e.Z(), e.DeltaPct()
 	for _, pair := range [][2]*float64{
-		{stored.Value, finite(&e.Value)}, {stored.Baseline, finite(&e.Baseline)}, {stored.Scale, finite(&e.Scale)}, {stored.Z, finite(&z)}, {stored.DeltaPct, finite(&delta)},
+		{stored.Value, finite(&e.Value)}, {stored.Lo, finite(&e.Lo)}, {stored.Hi, finite(&e.Hi)}, {stored.Baseline, finite(&e.Baseline)}, {stored.Scale, finite(&e.Scale)}, {stored.Z, finite(&z)}, {stored.DeltaPct, finite(&delta)},
 	} {
 		if a, b := served(pair[0]), served(pair[1]); (a == nil) != (b == nil) || a != nil && *a != *b {
 			return false
@@ -219,8 +251,9 @@ func (v *View) evidenceCells(ctx context.Context, cells []signals.Cell, bodies m
 	}
 	out := make([]EvidenceCell, len(known))
 	for i, k := range known {
+		id, superseded := series.Current(k.Series)
 		out[i] = EvidenceCell{
-			Series: string(k.Series), ObservedAt: k.ObservedAt.UTC(), Value: *served(&k.Value), PublishedAt: k.VintageAt.UTC(), PublishedAtAssumed: k.Assumed,
+			Series: string(id), Superseded: superseded, ObservedAt: k.ObservedAt.UTC(), Value: *served(&k.Value), PublishedAt: k.VintageAt.UTC(), PublishedAtAssumed: k.Assumed,
 			SHA256: bodies[k.FetchID].SHA256,
 		}
 	}
@@ -229,7 +262,7 @@ func (v *View) evidenceCells(ctx context.Context, cells []signals.Cell, bodies m
 
 // withdrawn adds what publishers took back up to the observation of a snapshot, and its bodies by the ids of their fetches.
 func (v *View) withdrawn(ctx context.Context, s *Signal, e *Evidence, bodies map[int64]EvidenceBody) error {
-	list, err := v.o.Store.WithdrawnAsOf(ctx, s.Definition.Inputs, *e.ObservedAt, e.AsOf)
+	list, err := v.o.Store.WithdrawnAsOf(ctx, s.Definition.Inputs, e.AsOf, e.AsOf)
 	if err != nil {
 		return err
 	}
@@ -284,7 +317,7 @@ func (e *Evidence) collect(bodies map[int64]EvidenceBody) {
 			delete(byHash, sha256)
 		}
 	}
-	for _, c := range slices.Concat(e.ValueCells, e.BaselineCells) {
+	for _, c := range slices.Concat(e.ValueCells, e.BaselineCells, e.IntervalCells, e.ComponentCells) {
 		list(c.SHA256)
 	}
 	for _, w := range e.Withdrawn {

@@ -9,9 +9,11 @@ import (
 
 	"tidemark/chain/tlog"
 	"tidemark/internal/postgres"
+	"tidemark/signals"
 )
 
-// Inputs lists every archived body that a snapshot rests on: those that brought the observations of its inputs that were in force.
+// Inputs lists every archived body that a snapshot rests on, and what each is for: those that brought a value of its inputs or of its
+// backtest's target, in force or replaced since, and those by which a publisher took one back.
 type Inputs struct {
 	ID   string    `json:"id"`
 	AsOf time.Time `json:"as_of"`
@@ -33,19 +35,26 @@ type InputBody struct {
 	// PublishedAt is when the newest of its observations became known. RetrievedAt is when its bytes came.
 	PublishedAt time.Time `json:"published_at"`
 	// PublishedAtAssumed reports that the publication was not observed: the observation was already there at the first request for its series.
-	PublishedAtAssumed bool      `json:"published_at_assumed"`
-	RetrievedAt        time.Time `json:"retrieved_at"`
-	SHA256             string    `json:"sha256"`
-	Bytes              int64     `json:"bytes"`
+	PublishedAtAssumed bool `json:"published_at_assumed"`
+	// AssumedSeries are the series of the signal that this body brought for the first time, so that the publication of its values was not
+	// observed. It also came with values whose publication was observed, if other series are among its observations.
+	AssumedSeries []string  `json:"assumed_series"`
+	RetrievedAt   time.Time `json:"retrieved_at"`
+	ContentType   string    `json:"content_type"`
+	SHA256        string    `json:"sha256"`
+	Bytes         int64     `json:"bytes"`
 	// Observations is how many observations in force came with it.
 	Observations int `json:"observations"`
+	// Uses say what rests on it: value, baseline, interval, components, withdrawal (it took an observation back) and history. The record of the
+	// intervals and the backtest are the history: they go through every first value and every later one.
+	Uses []string `json:"uses"`
 	// LogIndex is the number of its leaf in the transparency log of sources. It is null if it has none.
 	LogIndex *int64 `json:"log_index"`
 	// RawURL is where the bytes are, if the publisher's licence lets us pass them on.
 	RawURL string `json:"raw_url"`
 }
 
-// maxProvenance is how many bodies a snapshot names, the newest.
+// maxProvenance is how many bodies a snapshot names, the newest that hold observations in force.
 const maxProvenance = 20
 
 // Inputs returns the list of all bodies behind a snapshot as of an instant, which is zero for the newest snapshot. The error is
@@ -60,7 +69,11 @@ func (v *View) Inputs(ctx context.Context, s *Signal, at time.Time) (*Document, 
 		if err != nil {
 			return err
 		}
-		list, err := v.o.Store.BodiesAsOf(ctx, s.Definition.Inputs, stored.At)
+		list, err := v.o.Store.BodiesAsOf(ctx, s.Definition, stored.At)
+		if err != nil {
+			return err
+		}
+		uses, err := v.uses(ctx, s, stored)
 		if err != nil {
 			return err
 		}
@@ -68,7 +81,8 @@ func (v *View) Inputs(ctx context.Context, s *Signal, at time.Time) (*Document, 
 		for _, b := range list {
 			out.Data = append(out.Data, InputBody{
 				Source: b.Source, URL: b.URL, PublishedAt: b.PublishedAt, PublishedAtAssumed: b.PublishedAssumed, RetrievedAt: b.FetchedAt, SHA256: b.SHA256, Bytes: b.Bytes,
-				Observations: b.Observations, LogIndex: b.LogIndex, RawURL: v.rawURL(b.SHA256),
+				AssumedSeries: b.AssumedSeries, ContentType: b.ContentType,
+				Observations: b.Observations, Uses: usesOf(b, uses), LogIndex: b.LogIndex, RawURL: v.rawURL(b.SHA256),
 			})
 		}
 		return nil
@@ -81,6 +95,60 @@ func (v *View) Inputs(ctx context.Context, s *Signal, at time.Time) (*Document, 
 		return nil, err
 	}
 	return NewDocument(TypeJSON, CachePublic, body, time.Time{}), nil
+}
+
+// What rests on a body.
+const (
+	useValue      = "value"
+	useBaseline   = "baseline"
+	useInterval   = "interval"
+	useComponents = "components"
+	useWithdrawal = "withdrawal"
+	useHistory    = "history"
+)
+
+// uses returns which bodies brought the cells of a snapshot's numbers, as the SHA-256 sums by use.
+func (v *View) uses(ctx context.Context, s *Signal, stored postgres.Snapshot) (map[string]map[string]bool, error) {
+	out := map[string]map[string]bool{}
+	if stored.ObservedAt == nil {
+		return out, nil
+	}
+	in, err := v.o.Store.InputsOf(ctx, s.Definition, stored.At)
+	if err != nil {
+		return nil, err
+	}
+	_, working, ok := s.Definition.Working(in, stored.At, *stored.ObservedAt)
+	if !ok {
+		return out, nil
+	}
+	bodies := map[int64]EvidenceBody{}
+	for use, cells := range map[string][]signals.Cell{
+		useValue: working.Value, useBaseline: working.Baseline, useInterval: working.Interval, useComponents: working.Components,
+	} {
+		found, err := v.evidenceCells(ctx, cells, bodies)
+		if err != nil {
+			return nil, err
+		}
+		out[use] = map[string]bool{}
+		for _, c := range found {
+			out[use][c.SHA256] = true
+		}
+	}
+	return out, nil
+}
+
+// usesOf lists what rests on a body.
+func usesOf(b postgres.Body, of map[string]map[string]bool) []string {
+	list := []string{}
+	for _, use := range []string{useValue, useBaseline, useInterval, useComponents} {
+		if of[use][b.SHA256] {
+			list = append(list, use)
+		}
+	}
+	if b.Withdraws {
+		list = append(list, useWithdrawal)
+	}
+	return append(list, useHistory)
 }
 
 // merkleRoot is the root over the SHA-256 sums of bodies, in their order.
@@ -120,6 +188,9 @@ func (o Options) provenance(id string, stored *postgres.Snapshot, bodies []postg
 	for _, b := range slices.Backward(bodies) {
 		if len(p.Inputs) == maxProvenance {
 			break
+		}
+		if b.Observations == 0 && b.FetchID != 0 { // replaced since, or of the backtest's target
+			continue
 		}
 		p.Inputs = append(p.Inputs, ProvenanceInput{Source: b.Source, URL: b.URL, RetrievedAt: b.FetchedAt, SHA256: b.SHA256})
 	}

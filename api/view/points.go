@@ -63,7 +63,7 @@ func (v *View) SnapshotAsOf(ctx context.Context, s *Signal, at time.Time) (*Sign
 		if stored.FirstIngestedAt == nil && !s.Snapshot.firstIngested.IsZero() {
 			stored.FirstIngestedAt = new(s.Snapshot.firstIngested)
 		}
-		bodies, err := v.o.Store.BodiesAsOf(ctx, s.Definition.Inputs, stored.At)
+		bodies, err := v.o.Store.BodiesAsOf(ctx, s.Definition, stored.At)
 		if err != nil {
 			return err
 		}

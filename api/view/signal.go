@@ -124,12 +124,13 @@ type Freshness struct {
 
 // Provenance leads from a number back to the bytes it was made of.
 type Provenance struct {
-	// Count is the number of archived bodies that the value and its baseline rest on. MerkleRoot is the root of the tree of RFC 6962 over
+	// Count is the number of archived bodies that the snapshot rests on: its numbers, its interval, the interval's record and the backtest.
+	// MerkleRoot is the root of the tree of RFC 6962 over
 	// their SHA-256 sums, in the order of the list at URL.
 	Count      int    `json:"count"`
 	MerkleRoot string `json:"merkle_root"`
 	URL        string `json:"url"`
-	// Inputs are the newest of them, at most 20, the newest first.
+	// Inputs are the newest of them that hold observations in force, at most 20, the newest first.
 	Inputs      []ProvenanceInput `json:"inputs"`
 	CodeVersion *string           `json:"code_version"`
 	RunID       *string           `json:"run_id"`

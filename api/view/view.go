@@ -45,6 +45,8 @@ type Store interface {
 	// SnapshotAbout returns the newest snapshot at or before asOf that is about an instant or an earlier one. SnapshotBefore returns the
 	// newest earlier snapshot that differs. The error is postgres.ErrNotFound if the signal has no such snapshot.
 	SnapshotAbout(ctx context.Context, signal string, about, asOf time.Time) (postgres.Snapshot, error)
+	// ObservedAfter returns the first day after a day that a snapshot at or before asOf is about, or zero.
+	ObservedAfter(ctx context.Context, signal string, day, asOf time.Time) (time.Time, error)
 	SnapshotBefore(ctx context.Context, s postgres.Snapshot) (postgres.Snapshot, error)
 	// KnownBetween returns the inputs of a signal as known at an instant, and what became known after it until a later instant.
 	KnownBetween(ctx context.Context, d signals.Definition, from, to time.Time) (series.Set, []changes.Vintage, error)
@@ -55,8 +57,8 @@ type Store interface {
 	// WithdrawnAsOf lists observations of several series up to a time that had a number once, and had none at an instant.
 	WithdrawnAsOf(ctx context.Context, ids []series.ID, until, asOf time.Time) ([]postgres.Withdrawal, error)
 	FetchesByID(ctx context.Context, ids []int64) ([]series.Fetch, error)
-	// BodiesAsOf returns the archived bodies that brought the observations of several series, as known at an instant, oldest first.
-	BodiesAsOf(ctx context.Context, ids []series.ID, asOf time.Time) ([]postgres.Body, error)
+	// BodiesAsOf returns the archived bodies that a signal rests on, as known at an instant, oldest first.
+	BodiesAsOf(ctx context.Context, d signals.Definition, asOf time.Time) ([]postgres.Body, error)
 	// LoggedBodies returns the leaves of archived bodies in the log of sources, by SHA-256.
 	LoggedBodies(ctx context.Context, sums []string) (map[string]int64, error)
 	// Computed identifies the state of the history as of an instant. The error is postgres.ErrNotFound if the signal has no history then.
@@ -227,7 +229,7 @@ func (v *View) read(ctx context.Context, id string, now time.Time, before cached
 	h := cachedSignal{snapshot: s.Snapshot, bodies: before.bodies, ahead: s.Ahead, history: before.history, newest: s.Newest}
 	if s.Snapshot != nil && !reflect.DeepEqual(before.snapshot, s.Snapshot) {
 		d := v.o.Definitions[slices.IndexFunc(v.o.Definitions, func(d signals.Definition) bool { return d.ID == id })]
-		if h.bodies, err = v.o.Store.BodiesAsOf(ctx, d.Inputs, s.Snapshot.At); err != nil {
+		if h.bodies, err = v.o.Store.BodiesAsOf(ctx, d, s.Snapshot.At); err != nil {
 			return cachedSignal{}, err
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"net/http"
 	"net/url"
@@ -33,7 +32,7 @@ const (
 
 // comparison is one of them.
 type comparison struct {
-	// Of is body, value, baseline, withdrawn, number or list.
+	// Of is body, value, baseline, interval, component, withdrawn, number, record or list.
 	Of     string `json:"of"`
 	Status string `json:"status"`
 	Name   string `json:"name"`
@@ -48,12 +47,16 @@ type outside struct {
 	// parsed are the readings of each body that was downloaded, by its SHA-256, and covered what it claims to hold all of.
 	parsed  map[string][]ingest.Reading
 	covered map[string][]ingest.Coverage
+	// vintages are the earlier values that bodies state themselves.
+	vintages map[string][]series.Observation
 	// readings is how many there are.
 	readings int
 	// withdrawn are the observations that their publishers took back.
 	withdrawn map[observation]bool
 	// place returns where a body states a reading of the value.
 	place map[string]func(id series.ID, at time.Time) string
+	// components are ours.
+	components []signals.Component
 	// withheld are the bodies that the licence keeps back.
 	withheld map[string]bool
 	found    []comparison
@@ -73,7 +76,7 @@ func (c explainCommand) fromOutside(ctx context.Context, p *program, def signals
 	}
 	o := outside{
 		reader: reader, def: def,
-		parsed: map[string][]ingest.Reading{}, covered: map[string][]ingest.Coverage{}, withdrawn: map[observation]bool{},
+		parsed: map[string][]ingest.Reading{}, covered: map[string][]ingest.Coverage{}, vintages: map[string][]series.Observation{}, withdrawn: map[observation]bool{},
 		place: map[string]func(series.ID, time.Time) string{}, withheld: map[string]bool{},
 	}
 	query := url.Values{}
@@ -97,6 +100,8 @@ func (c explainCommand) fromOutside(ctx context.Context, p *program, def signals
 	}
 	o.cells("value", o.stated.ValueCells)
 	o.cells("baseline", o.stated.BaselineCells)
+	o.cells("interval", o.stated.IntervalCells)
+	o.cells("component", o.stated.ComponentCells)
 	for _, w := range o.stated.Withdrawn {
 		o.withdrawal(w)
 	}
@@ -121,11 +126,16 @@ func (o *outside) acceptable() error {
 	if o.stated.ID != o.def.ID || o.stated.ObservedAt == nil || len(o.stated.ValueCells) == 0 {
 		return fmt.Errorf("it states no observations behind %s", o.def.ID)
 	}
-	if n, cells := len(o.stated.Bodies), len(o.stated.ValueCells)+len(o.stated.BaselineCells)+len(o.stated.Withdrawn); n > maxEvidenceBodies || cells > maxEvidenceCells {
+	if n, cells := len(o.stated.Bodies), len(o.allCells())+len(o.stated.Withdrawn); n > maxEvidenceBodies || cells > maxEvidenceCells {
 		return fmt.Errorf("it states %d bodies and %d observations behind %s: more than %d and %d are not read", n, cells, o.def.ID,
 			maxEvidenceBodies, maxEvidenceCells)
 	}
 	return nil
+}
+
+// allCells are all stated cells; some may be in it several times.
+func (o *outside) allCells() []view.EvidenceCell {
+	return slices.Concat(o.stated.ValueCells, o.stated.BaselineCells, o.stated.IntervalCells, o.stated.ComponentCells)
 }
 
 func (o *outside) say(of, status, name, format string, args ...any) {
@@ -186,7 +196,7 @@ func (o *outside) body(ctx context.Context, b view.EvidenceBody) error {
 	if o.readings += len(kept); o.readings > maxEvidenceReadings {
 		return fmt.Errorf("the bodies of %s state more than %d values", o.reader.Base(), maxEvidenceReadings)
 	}
-	o.parsed[b.SHA256], o.covered[b.SHA256] = kept, batch.Covers
+	o.parsed[b.SHA256], o.covered[b.SHA256], o.vintages[b.SHA256] = kept, batch.Covers, batch.Vintages
 	o.say("body", agrees, b.SHA256, "%d bytes of %s, %d readings", len(bytes), b.Source, len(batch.Readings))
 	if !slices.ContainsFunc(o.stated.ValueCells, func(c view.EvidenceCell) bool { return c.SHA256 == b.SHA256 }) {
 		return nil
@@ -266,6 +276,9 @@ func leafOf(text []byte, b view.EvidenceBody) (index int64, origin string, err e
 func (o *outside) cells(of string, stated []view.EvidenceCell) {
 	for _, c := range stated {
 		name := fmt.Sprintf("%s of %s", c.Series, c.ObservedAt.UTC().Format(time.DateOnly))
+		if c.Superseded {
+			name += ", as it was before"
+		}
 		readings, read := o.parsed[c.SHA256]
 		switch {
 		case read:
@@ -319,97 +332,6 @@ func nearly(a, b float64) bool {
 	return math.Abs(a-b) <= servedDigits*max(1, math.Abs(a), math.Abs(b)) || math.IsNaN(a) && math.IsNaN(b)
 }
 
-// inputs is the data that the cells make: the values of the bytes, and the server's values for bytes that it does not publish. Observations
-// that the bytes state and that the server does not name are in it, too: they would be cells if the server left some out. Those that the
-// publisher took back are not.
-func (o *outside) inputs() series.Set {
-	values := map[observation]series.Point{}
-	bodies := slices.SortedStableFunc(slices.Values(o.stated.Bodies), func(a, b view.EvidenceBody) int { return a.RetrievedAt.Compare(b.RetrievedAt) })
-	for _, b := range bodies {
-		for _, r := range o.parsed[b.SHA256] {
-			if slices.Contains(o.def.Inputs, r.Series) && r.Marker == "" && !r.ObservedAt.After(*o.stated.ObservedAt) {
-				values[observation{r.Series, r.ObservedAt.Unix()}] = series.Point{ObservedAt: r.ObservedAt.UTC(), VintageAt: b.RetrievedAt, Value: r.Value}
-			}
-		}
-	}
-	for _, c := range slices.Concat(o.stated.ValueCells, o.stated.BaselineCells) {
-		p := series.Point{ObservedAt: c.ObservedAt.UTC(), VintageAt: c.PublishedAt, Value: c.Value}
-		for _, r := range o.parsed[c.SHA256] { // the bytes have all digits
-			if string(r.Series) == c.Series && r.ObservedAt.Equal(c.ObservedAt) && r.Marker == "" && nearly(r.Value, c.Value) {
-				p.Value = r.Value
-			}
-		}
-		values[observation{series.ID(c.Series), c.ObservedAt.Unix()}] = p
-	}
-	maps.DeleteFunc(values, func(k observation, _ series.Point) bool { return o.withdrawn[k] })
-	set := series.Set{}
-	for k, p := range values {
-		set[k.id] = append(set[k.id], p)
-	}
-	for _, points := range set {
-		slices.SortFunc(points, func(a, b series.Point) int { return a.ObservedAt.Compare(b.ObservedAt) })
-	}
-	return set
-}
-
-// numbers computes the number again and compares it, and which cells it rests on.
-func (o *outside) numbers() {
-	e, working, ok := o.def.Working(o.inputs(), o.stated.AsOf, *o.stated.ObservedAt)
-	if !ok {
-		o.say("number", differ, "value", "our program makes no estimate about %s of the cells", o.stated.ObservedAt.Format(time.DateOnly))
-		return
-	}
-	z, delta, n := e.Z(), e.DeltaPct(), float64(e.N)
-	stated := o.stated.Numbers
-	statedN := float64(stated.N)
-	for _, number := range []struct {
-		name   string
-		stated *float64
-		ours   float64
-	}{
-		{"value", stated.Value, e.Value},
-		{"baseline_value", stated.BaselineValue, e.Baseline},
-		{"scale", stated.Scale, e.Scale},
-		{"z_score", stated.ZScore, z},
-		{"delta_vs_baseline_pct", stated.DeltaVsBaselinePct, delta},
-		{"n", &statedN, n},
-	} {
-		said := math.NaN()
-		if number.stated != nil {
-			said = *number.stated
-		}
-		status := agrees
-		if !nearly(said, number.ours) {
-			status = differ
-		}
-		o.say("number", status, number.name, "the server says %s, we compute %s", decimal(number.stated), decimal(&number.ours))
-	}
-	o.sameCells("value", o.stated.ValueCells, working.Value)
-	o.sameCells("baseline", o.stated.BaselineCells, working.Baseline)
-}
-
-// sameCells compares which cells a number rests on.
-func (o *outside) sameCells(of string, stated []view.EvidenceCell, ours []signals.Cell) {
-	named := map[observation]bool{}
-	for _, c := range stated {
-		k := observation{series.ID(c.Series), c.ObservedAt.Unix()}
-		if named[k] {
-			o.say(of, differ, c.Series, "the server names the observation of %s twice", c.ObservedAt.Format(time.DateOnly))
-		}
-		named[k] = true
-	}
-	for _, c := range ours {
-		k := observation{c.Series, c.ObservedAt.Unix()}
-		if !named[k] {
-			o.say(of, differ, fmt.Sprintf("%s of %s", c.Series, c.ObservedAt.Format(time.DateOnly)), "the bytes state %v, and the server leaves it out", c.Value)
-		}
-		delete(named, k)
-	}
-	for k := range named {
-		o.say(of, differ, fmt.Sprintf("%s of %s", k.id, time.Unix(k.at, 0).UTC().Format(time.DateOnly)), "the server names it, and the number does not rest on it")
-	}
-}
-
 // lists compares the evidence with the snapshot and with the list of all bodies.
 func (o *outside) lists(ctx context.Context, path string) error {
 	query := "?as_of=" + url.QueryEscape(o.stated.AsOf.UTC().Format(time.RFC3339Nano))
@@ -427,6 +349,8 @@ func (o *outside) lists(ctx context.Context, path string) error {
 		in, out *float64
 	}{
 		{"value", numbers.Value, snapshot.Value},
+		{"uncertainty_lo", numbers.UncertaintyLo, snapshot.UncertaintyLo},
+		{"uncertainty_hi", numbers.UncertaintyHi, snapshot.UncertaintyHi},
 		{"baseline_value", numbers.BaselineValue, snapshot.BaselineValue},
 		{"z_score", numbers.ZScore, snapshot.ZScore},
 		{"delta_vs_baseline_pct", numbers.DeltaVsBaselinePct, snapshot.DeltaVsBaselinePct},
@@ -445,15 +369,15 @@ func (o *outside) lists(ctx context.Context, path string) error {
 			all.Count, all.MerkleRoot, snapshot.Provenance.Count, snapshot.Provenance.MerkleRoot)
 	}
 	for _, b := range o.stated.Bodies {
-		// The list has what observations rest on: what was only taken back by a body is none.
-		if !slices.Contains(sums, b.SHA256) && !o.onlyWithdraws(b.SHA256) {
+		if !slices.Contains(sums, b.SHA256) {
 			o.say("list", differ, b.SHA256, "it is not in the list of the bodies that the signal rests on")
 		}
 	}
 	if o.count("list", differ) == 0 {
 		o.say("list", agrees, "provenance", "%d bodies, root %s, and the snapshot has the same numbers", len(sums), root)
 	}
-	return nil
+	o.sameComponents(snapshot.Components)
+	return o.record(ctx, all, snapshot)
 }
 
 // Limits of a server's responses: a body, any other response, and all together. Evidence of years has some hundred bodies.

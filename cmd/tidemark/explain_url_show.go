@@ -3,35 +3,45 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	"tidemark/api/view"
 )
 
 // report writes what was compared: all but the cells of the baseline that agree, which are counted.
 func (o *outside) report(out io.Writer, asJSON bool) error {
 	if asJSON {
 		return writeJSON(out, struct {
-			URL      string       `json:"url"`
-			Signal   string       `json:"signal"`
-			AsOf     time.Time    `json:"as_of"`
-			Observed time.Time    `json:"observed_at"`
-			Agree    int          `json:"agree"`
-			Differ   int          `json:"differ"`
-			Withheld int          `json:"withheld"`
-			Missing  int          `json:"missing"`
-			Compared []comparison `json:"compared"`
-		}{o.reader.Base(), o.def.ID, o.stated.AsOf, *o.stated.ObservedAt, o.count("", agrees), o.count("", differ), o.count("", hidden), o.count("", missing), o.found})
+			URL      string         `json:"url"`
+			Signal   string         `json:"signal"`
+			AsOf     time.Time      `json:"as_of"`
+			Observed time.Time      `json:"observed_at"`
+			OtherDay *view.OtherDay `json:"other_day"`
+			Agree    int            `json:"agree"`
+			Differ   int            `json:"differ"`
+			Withheld int            `json:"withheld"`
+			Missing  int            `json:"missing"`
+			Compared []comparison   `json:"compared"`
+		}{o.reader.Base(), o.def.ID, o.stated.AsOf, *o.stated.ObservedAt, o.stated.OtherDay, o.count("", agrees), o.count("", differ), o.count("", hidden), o.count("", missing), o.found})
 	}
 	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
 	line := func(format string, args ...any) { _, _ = fmt.Fprintf(w, format+"\n", args...) }
 	line("%s, observed %s, as of %s", o.def.ID, o.stated.ObservedAt.Format(time.DateOnly), o.stated.AsOf.Format(time.RFC3339))
+	if other := o.stated.OtherDay; other != nil {
+		line("%s", printable(other.Text))
+	}
 	for _, part := range []struct{ of, title string }{
 		{"body", "THE BYTES"},
 		{"value", "THE OBSERVATIONS OF THE VALUE"},
 		{"baseline", "THE OBSERVATIONS OF THE BASELINE"},
+		{"interval", "THE OBSERVATIONS OF THE INTERVAL"},
+		{"component", "THE OBSERVATIONS OF THE COMPONENTS"},
 		{"withdrawn", "TAKEN BACK BY THEIR PUBLISHERS"},
 		{"number", "COMPUTED AGAIN"},
+		{"record", "THE RECORD OF THE INTERVALS"},
 		{"list", "THE LISTS"},
 	} {
 		if part.of == "withdrawn" && len(o.stated.Withdrawn) == 0 {
@@ -43,7 +53,7 @@ func (o *outside) report(out io.Writer, asJSON bool) error {
 			if c.Of != part.of {
 				continue
 			}
-			if part.of == "baseline" && (c.Status == agrees || c.Status == hidden) {
+			if slices.Contains([]string{"baseline", "interval", "component"}, part.of) && (c.Status == agrees || c.Status == hidden) {
 				counted[c.Status]++
 				continue
 			}
@@ -72,6 +82,6 @@ func (o *outside) report(out io.Writer, asJSON bool) error {
 		verdict += fmt.Sprintf(" %d of %d bodies are kept back by their licence: of these only the hash is known, and their observations are the server's word.",
 			n, len(o.stated.Bodies))
 	}
-	_, err := fmt.Fprintf(out, "\n%s The interval is not recomputed.\n", verdict)
+	_, err := fmt.Fprintf(out, "\n%s %s\n", verdict, notRecomputed)
 	return err
 }

@@ -2,10 +2,12 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -21,6 +23,7 @@ import (
 	"tidemark/ingest/sources"
 	"tidemark/ingest/world/synth"
 	"tidemark/internal/calendar"
+	"tidemark/internal/postgres"
 	"tidemark/internal/series"
 	"tidemark/signals"
 )
@@ -37,9 +40,10 @@ type evidenceServer struct {
 	shut map[string][]byte
 
 	// set is what the server knows, from the body that each series came in.
-	now  time.Time
-	set  series.Set
-	from map[series.ID]string
+	now   time.Time
+	set   series.Set
+	first series.Set
+	from  map[series.ID]string
 }
 
 func newEvidenceServer(t *testing.T) *evidenceServer {
@@ -76,16 +80,12 @@ func newEvidenceServer(t *testing.T) *evidenceServer {
 	for _, points := range set {
 		slices.SortFunc(points, func(a, b series.Point) int { return a.ObservedAt.Compare(b.ObservedAt) })
 	}
+	s.first = maps.Clone(set)
 	s.compute()
-	// Only the page of crude oil has cells.
-	s.evidence.Bodies = slices.DeleteFunc(s.evidence.Bodies, func(b view.EvidenceBody) bool { return b.SHA256 != from["eia.WCESTUS1"] })
-	var sums []string
-	for digest, body := range s.bodies {
-		s.inputs.Data = append(s.inputs.Data, view.InputBody{SHA256: digest, Bytes: int64(len(body))})
-		sums = append(sums, digest)
-	}
-	s.inputs.Count, s.inputs.MerkleRoot = len(sums), view.MerkleRoot(sums)
-	s.snapshot.Provenance.Count, s.snapshot.Provenance.MerkleRoot = s.inputs.Count, s.inputs.MerkleRoot
+	slices.SortStableFunc(s.evidence.Bodies, func(a, b view.EvidenceBody) int {
+		return cmp.Compare(strings.Index(b.URL, "WCESTUS1"), strings.Index(a.URL, "WCESTUS1"))
+	})
+	s.list()
 	mux := http.NewServeMux()
 	serve := func(pattern string, answer func() any) {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, _ *http.Request) { _ = json.NewEncoder(w).Encode(answer()) })
@@ -120,7 +120,57 @@ func (s *evidenceServer) compute() {
 		return out
 	}
 	s.evidence.ValueCells, s.evidence.BaselineCells = cells(working.Value), cells(working.Baseline)
+	s.evidence.IntervalCells, s.evidence.ComponentCells = cells(working.Interval), cells(working.Components)
+	s.evidence.Numbers.UncertaintyLo, s.evidence.Numbers.UncertaintyHi = &e.Lo, &e.Hi
+	s.snapshot.UncertaintyLo, s.snapshot.UncertaintyHi = &e.Lo, &e.Hi
+	s.snapshot.Components = nil
+	for _, c := range def.Components(s.set, s.now) {
+		part := view.Component{Name: c.Name, Unit: c.Unit, ObservedAt: &c.ObservedAt, Value: postgres.Known(c.Value), BaselineValue: postgres.Known(c.Baseline)}
+		part.DeltaVsBaselinePct, part.ZScore = postgres.Known(c.DeltaPct()), postgres.Known(c.Z())
+		s.snapshot.Components = append(s.snapshot.Components, part)
+	}
+	s.count(def)
 	s.snapshot.Value, s.snapshot.BaselineValue, s.snapshot.ZScore, s.snapshot.DeltaVsBaselinePct = &e.Value, &e.Baseline, &z, &delta
+}
+
+// list makes the list of all bodies. Each was there at the first request for its series.
+func (s *evidenceServer) list() {
+	s.inputs.Data = nil
+	var sums []string
+	for _, b := range s.evidence.Bodies {
+		in := view.InputBody{
+			Source: b.Source, URL: b.URL, RetrievedAt: b.RetrievedAt, ContentType: b.ContentType, SHA256: b.SHA256, Bytes: b.Bytes, Uses: []string{"value"},
+		}
+		for id, digest := range s.from {
+			if digest == b.SHA256 {
+				in.AssumedSeries = append(in.AssumedSeries, string(id))
+			}
+		}
+		if slices.ContainsFunc(s.evidence.Withdrawn, func(w view.EvidenceWithdrawal) bool { return w.SHA256 == b.SHA256 }) {
+			in.Uses = append(in.Uses, "withdrawal")
+		}
+		s.inputs.Data, sums = append(s.inputs.Data, in), append(sums, b.SHA256)
+	}
+	s.inputs.Count, s.inputs.MerkleRoot = len(sums), view.MerkleRoot(sums)
+	s.snapshot.Provenance.Count, s.snapshot.Provenance.MerkleRoot = s.inputs.Count, s.inputs.MerkleRoot
+}
+
+// count makes the record of the intervals from what was there at the first request.
+func (s *evidenceServer) count(def signals.Definition) {
+	src, _ := sourceByID("eia-petroleum-weekly")
+	first := series.Set{}
+	for id, points := range s.first {
+		for _, p := range points {
+			if published := src.Published(id, p.ObservedAt); published.Before(p.VintageAt) {
+				p.VintageAt = published
+			}
+			first[id] = append(first[id], p)
+		}
+	}
+	basis, record := def.MeasureInterval(first, nil, s.now)
+	stored := postgres.NewUncertainty(basis, record)
+	s.snapshot.Uncertainty = view.Uncertainty{Bounds: def.Interval.Bounds, Basis: stored.Basis, Record: stored.Record}
+	s.snapshot.Backtest = &postgres.Backtest{ComputedAt: s.now}
 }
 
 // takeBack lets the publisher take an observation of the baseline back: an hour after the page with it comes one that says "NA" in its place. The
@@ -139,6 +189,7 @@ func (s *evidenceServer) takeBack() {
 	s.set[id] = slices.DeleteFunc(slices.Clone(s.set[id]), func(p series.Point) bool { return p.ObservedAt.Equal(gone.ObservedAt) })
 	s.compute()
 	s.evidence.Withdrawn = []view.EvidenceWithdrawal{{Series: gone.Series, ObservedAt: gone.ObservedAt, WithdrawnAt: s.now, Marker: "NA", SHA256: digest}}
+	s.list()
 }
 
 // add adds a body of the crude oil page that came some time after the first.
@@ -199,6 +250,24 @@ func TestExplainFromOutsideFindsEveryLie(t *testing.T) {
 			s.snapshot.Value = s.evidence.Numbers.Value
 		}, 1, []string{"DIFFER  value"}},
 		{"a z-score", func(s *evidenceServer) { s.evidence.Numbers.ZScore = new(2.5) }, 1, []string{"DIFFER  z_score", "the snapshot"}},
+		{"a lower bound", func(s *evidenceServer) {
+			s.evidence.Numbers.UncertaintyLo = new(*s.evidence.Numbers.UncertaintyLo - 1)
+			s.snapshot.UncertaintyLo = s.evidence.Numbers.UncertaintyLo
+		}, 1, []string{"DIFFER  uncertainty_lo"}},
+		{"an upper bound of the snapshot alone", func(s *evidenceServer) { s.snapshot.UncertaintyHi = new(*s.snapshot.UncertaintyHi + 1) }, 1, []string{"DIFFER  uncertainty_hi"}},
+		{"a cell of the interval", func(s *evidenceServer) { s.evidence.IntervalCells[9].Value++ }, 1, []string{"THE OBSERVATIONS OF THE INTERVAL\nDIFFER  eia.WCESTUS1 of 20"}},
+		{"a cell of the interval that is left out", func(s *evidenceServer) { s.evidence.IntervalCells = s.evidence.IntervalCells[1:] }, 1, []string{"the server leaves it out"}},
+		{"a component", func(s *evidenceServer) { s.snapshot.Components[4].Value = new(*s.snapshot.Components[4].Value + 1) }, 1, []string{"DIFFER  components.gasoline_stocks.value"}},
+		{"a component's baseline", func(s *evidenceServer) { s.snapshot.Components[4].BaselineValue = nil }, 1, []string{"DIFFER  components.gasoline_stocks.baseline_value"}},
+		{"a component that is left out", func(s *evidenceServer) { s.snapshot.Components = s.snapshot.Components[1:] }, 1, []string{"DIFFER  components.week_change"}},
+		{"a component too many", func(s *evidenceServer) {
+			s.snapshot.Components = append(s.snapshot.Components, s.snapshot.Components[0])
+		}, 1, []string{"DIFFER  components.week_change", "the cells make none"}},
+		{"hits of the record", func(s *evidenceServer) { s.snapshot.Uncertainty.Record.Hits++ }, 1, []string{"DIFFER  uncertainty.record  "}},
+		{"hits of the last years", func(s *evidenceServer) { s.snapshot.Uncertainty.Record.Last2Years.Hits-- }, 1, []string{"DIFFER  uncertainty.record.last_2y"}},
+		{"the band of the record", func(s *evidenceServer) { s.snapshot.Uncertainty.Record.CI95[0] += 0.01 }, 1, []string{"DIFFER  uncertainty.record  "}},
+		{"the basis", func(s *evidenceServer) { s.snapshot.Uncertainty.Basis = signals.BasisAssumed }, 1, []string{"DIFFER  uncertainty.basis"}},
+		{"what the interval bounds", func(s *evidenceServer) { s.snapshot.Uncertainty.Bounds = signals.BoundsTrue }, 1, []string{"DIFFER  uncertainty.bounds"}},
 		{"a cell that is left out, with numbers that fit", func(s *evidenceServer) {
 			s.evidence.BaselineCells = s.evidence.BaselineCells[1:]
 			var sum float64
@@ -226,7 +295,7 @@ func TestExplainFromOutsideFindsEveryLie(t *testing.T) {
 		{"a list without the body", func(s *evidenceServer) { s.inputs.Data[0].SHA256 = strings.Repeat("1", 64) }, 1, []string{"DIFFER  provenance"}},
 		{"bytes that are lost", func(s *evidenceServer) { clear(s.bodies) }, 1, []string{"MISSING", "the server answers 404"}},
 		{"bytes that are kept back", func(s *evidenceServer) { s.shutAll(s.evidence.Bodies[0].SHA256) }, 0, []string{
-			"withheld  ", "Leaf 0 of log.example names the hash", "the bytes are kept back", "1 of 1 bodies are kept back",
+			"withheld  ", "Leaf 0 of log.example names the hash", "the bytes are kept back", "1 of 4 bodies are kept back",
 		}},
 		{"a proof of another body", func(s *evidenceServer) { s.shutAll(strings.Repeat("2", 64)) }, 1, []string{"its proof does not hold"}},
 		{"a number over bytes that are kept back", func(s *evidenceServer) {
@@ -254,7 +323,7 @@ func TestExplainFromOutsideFindsEveryLie(t *testing.T) {
 		}, 1, []string{"the bytes do not reach to it"}},
 		{"by a body that is kept back", func(s *evidenceServer) {
 			s.takeBack()
-			b := s.evidence.Bodies[1]
+			b := s.evidence.Bodies[len(s.evidence.Bodies)-1]
 			leaf, _ := tlog.FormatLeaf(tlog.KindBody, b.Source, strings.Repeat("0", 64), tlog.FormatTime(b.RetrievedAt), b.SHA256, strconv.FormatInt(b.Bytes, 10), "false")
 			s.shut[b.SHA256] = leaf
 		}, 0, []string{"taken back, as the server says"}},

@@ -62,10 +62,3 @@ func (o *outside) withdrawal(w view.EvidenceWithdrawal) {
 	}
 	o.say("withdrawn", agrees, name, "taken back: since %s %s", since.UTC().Format(time.RFC3339), what)
 }
-
-// onlyWithdraws reports whether a body is named for what it takes back alone.
-func (o *outside) onlyWithdraws(sha256 string) bool {
-	of := func(c view.EvidenceCell) bool { return c.SHA256 == sha256 }
-	return slices.ContainsFunc(o.stated.Withdrawn, func(w view.EvidenceWithdrawal) bool { return w.SHA256 == sha256 }) &&
-		!slices.ContainsFunc(o.stated.ValueCells, of) && !slices.ContainsFunc(o.stated.BaselineCells, of)
-}

@@ -25,6 +25,23 @@ func (db SnapshotStore) SnapshotAbout(ctx context.Context, signal string, about,
 	return db.snapshot(ctx, snapshotAboutSQL, pgx.NamedArgs{"signal": signal, "about": about, "as_of": asOf})
 }
 
+const observedAfterSQL = `
+	select min(observed_at) from snapshots
+	where signal = @signal and at <= @as_of and observed_at >= @day::timestamptz + interval '1 day'` // primary key
+
+// ObservedAfter returns the first observation time later than a day that a signal's snapshot at or before asOf is about, or zero.
+func (db SnapshotStore) ObservedAfter(ctx context.Context, signal string, day, asOf time.Time) (time.Time, error) {
+	var at *time.Time
+	err := db.reads.QueryRow(ctx, observedAfterSQL, pgx.NamedArgs{"signal": signal, "day": day.UTC().Truncate(24 * time.Hour), "as_of": asOf}).Scan(&at)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("look up the next snapshot of %s: %w", signal, asUnavailable(err))
+	}
+	if at == nil {
+		return time.Time{}, nil
+	}
+	return at.UTC(), nil
+}
+
 const snapshotBeforeSQL = `
 	select ` + snapshotColumns + ` from snapshots
 	where signal = @signal and at < @as_of

@@ -5,6 +5,7 @@ package series
 import (
 	"math"
 	"sort"
+	"strings"
 	"time"
 )
 
@@ -58,7 +59,15 @@ type Point struct {
 
 // Before returns the ID of the series with the earlier values of a series. For each changed observation, it has the value before the newest
 // one, known since the newest became known.
-func Before(id ID) ID { return id + "@before" }
+func Before(id ID) ID { return id + beforeMark }
+
+// Current returns the ID of the series with the current values, and whether id is that of Before.
+func Current(id ID) (ID, bool) {
+	current, before := strings.CutSuffix(string(id), beforeMark)
+	return ID(current), before
+}
+
+const beforeMark = "@before"
 
 // Set holds the values of several series that were known at one instant. Points ascend by ObservedAt and are the newest vintages. Withdrawn
 // and withheld values are left out. A Set is read only.

@@ -165,6 +165,12 @@ var words = map[string]string{
 	"change.z.new":              "there was no z-score before",
 	"change.z.gone":             "there is no z-score now",
 
+	"day.missing":     "No value for %[1]s; shown: %[2]s.",
+	"day.together":    "The value for %[1]s came together with later ones, and no snapshot is about it; shown: %[2]s.",
+	"day.none before": "No number is about %s or an earlier day.",
+	"day.earlier":     "Earlier: %s",
+	"day.later":       "Later: %s",
+
 	// Two signals beside each other.
 	"compare":                    "Compare",
 	"compare.title":              "Compare two signals",

@@ -165,6 +165,12 @@ var words = map[string]string{
 	"change.z.new":              "antes no había puntuación z",
 	"change.z.gone":             "ahora no hay puntuación z",
 
+	"day.missing":     "No hay valor para el %[1]s; se muestra el %[2]s.",
+	"day.together":    "El valor del %[1]s llegó junto con otros posteriores y ninguna cifra publicada se refiere a él; se muestra el %[2]s.",
+	"day.none before": "Ninguna cifra se refiere al %s ni a un día anterior.",
+	"day.earlier":     "Anterior: %s",
+	"day.later":       "Siguiente: %s",
+
 	// Two signals beside each other.
 	"compare":                    "Comparar",
 	"compare.title":              "Comparar dos señales",

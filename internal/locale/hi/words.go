@@ -165,6 +165,12 @@ var words = map[string]string{
 	"change.z.new":              "पहले कोई z-स्कोर नहीं था",
 	"change.z.gone":             "अब कोई z-स्कोर नहीं है",
 
+	"day.missing":     "%[1]s का कोई मान नहीं है; दिखाया गया: %[2]s।",
+	"day.together":    "%[1]s का मान बाद के मानों के साथ आया और कोई प्रकाशित आँकड़ा उसके बारे में नहीं है; दिखाया गया: %[2]s।",
+	"day.none before": "%s या उससे पहले के किसी दिन का कोई आँकड़ा नहीं है।",
+	"day.earlier":     "पहले का दिन: %s",
+	"day.later":       "बाद का दिन: %s",
+
 	// Two signals beside each other.
 	"compare":                    "तुलना",
 	"compare.title":              "दो संकेतों की तुलना",

@@ -165,6 +165,12 @@ var words = map[string]string{
 	"change.z.new":              "antes não havia escore z",
 	"change.z.gone":             "agora não há escore z",
 
+	"day.missing":     "Não há valor para %[1]s; exibido: %[2]s.",
+	"day.together":    "O valor de %[1]s chegou junto com valores posteriores e nenhum número publicado se refere a ele; exibido: %[2]s.",
+	"day.none before": "Nenhum número se refere a %s ou a um dia anterior.",
+	"day.earlier":     "Anterior: %s",
+	"day.later":       "Seguinte: %s",
+
 	// Two signals beside each other.
 	"compare":                    "Comparar",
 	"compare.title":              "Comparar dois sinais",

@@ -1,0 +1,197 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"tidemark/api/view"
+	"tidemark/ingest"
+	"tidemark/internal/postgres"
+	"tidemark/internal/series"
+	"tidemark/signals"
+)
+
+// notRecomputed says which numbers of a snapshot this comparison leaves out, and why.
+const notRecomputed = "Not compared: the backtest, which also rests on bodies of its target's publisher, and the status, which also follows from the " +
+	"graded forecasts (tidemark scorecard --url) and from what operators set."
+
+// record downloads every body that the signal rests on, makes the history of all values from the bytes, and counts again how often the
+// intervals held their truth.
+func (o *outside) record(ctx context.Context, all view.Inputs, snapshot view.SignalSnapshot) error {
+	stated := snapshot.Uncertainty
+	if stated.Bounds != o.def.Interval.Bounds {
+		o.say("record", differ, "uncertainty.bounds", "the server says %s, and the method bounds %s", stated.Bounds, o.def.Interval.Bounds)
+	}
+	if o.def.Interval.Trials == nil {
+		o.sameRecord(stated, signals.BasisAssumed, nil, "the bounded value is never seen")
+		return nil
+	}
+	if snapshot.Backtest == nil {
+		o.say("record", missing, "uncertainty", "the snapshot does not say as of when it was counted")
+		return nil
+	}
+	if len(all.Data) > maxEvidenceBodies {
+		return fmt.Errorf("%s lists %d bodies behind %s: more than %d are not read", o.reader.Base(), len(all.Data), o.def.ID, maxEvidenceBodies)
+	}
+	for _, b := range all.Data {
+		if _, read := o.parsed[b.SHA256]; read || o.withheld[b.SHA256] || !o.feeds(b.Source) {
+			continue
+		}
+		if err := o.body(ctx, view.EvidenceBody{
+			SHA256: b.SHA256, Source: b.Source, URL: b.URL, ContentType: b.ContentType, RetrievedAt: b.RetrievedAt, Bytes: b.Bytes,
+		}); err != nil {
+			return err
+		}
+	}
+	var unread int
+	for _, b := range all.Data {
+		if _, read := o.parsed[b.SHA256]; !read && o.feeds(b.Source) {
+			unread++
+		}
+	}
+	if unread > 0 {
+		o.say("record", hidden, "uncertainty.record", "%d of %d bodies were not read, so the record is the server's word: it goes through every first value and every re-estimate",
+			unread, len(all.Data))
+		return nil
+	}
+	at := snapshot.Backtest.ComputedAt
+	history := o.history(all)
+	first := series.Set{}
+	for id, list := range history {
+		for _, v := range list {
+			points := first[id]
+			if known := len(points) > 0 && points[len(points)-1].ObservedAt.Equal(v.ObservedAt); !known && v.Marker == "" && !v.VintageAt.After(at) {
+				first[id] = append(points, series.Point{ObservedAt: v.ObservedAt, VintageAt: v.VintageAt, Value: v.Value})
+			}
+		}
+		history[id] = slices.DeleteFunc(list, func(v series.Observation) bool { return v.VintageAt.After(at) })
+	}
+	basis, record := o.def.MeasureInterval(first, history, at)
+	o.sameRecord(stated, basis, record, fmt.Sprintf("from %d bodies", len(all.Data)))
+	return nil
+}
+
+// feeds reports whether a source publishes an input of the signal.
+func (o *outside) feeds(source string) bool {
+	src, known := sourceByID(source)
+	return !known || slices.ContainsFunc(src.Series, func(i series.Info) bool { return slices.Contains(o.def.Inputs, i.ID) })
+}
+
+// history makes all values of the inputs, each with the time at which it became known, from the bodies in the order in which they came. They
+// are by time of observation and vintage.
+func (o *outside) history(all view.Inputs) map[series.ID][]series.Observation {
+	list := map[observation][]series.Observation{}
+	bodies := slices.SortedStableFunc(slices.Values(all.Data), func(a, b view.InputBody) int { return a.RetrievedAt.Compare(b.RetrievedAt) })
+	for _, b := range bodies {
+		src, _ := sourceByID(b.Source)
+		first := func(id series.ID) bool { return slices.Contains(b.AssumedSeries, string(id)) }
+		for _, v := range o.vintages[b.SHA256] {
+			if first(v.Series) && !v.VintageAt.After(b.RetrievedAt) {
+				k := observation{v.Series, v.ObservedAt.Unix()}
+				list[k] = append(list[k], v)
+			}
+		}
+		stated := map[observation]bool{}
+		for _, r := range o.parsed[b.SHA256] {
+			k := observation{r.Series, r.ObservedAt.Unix()}
+			stated[k] = true
+			list[k] = known(list[k], r, b.RetrievedAt, src, first(r.Series))
+		}
+		if slices.Contains(b.Uses, "withdrawal") {
+			o.takeBack(list, stated, b)
+		}
+	}
+	out := map[series.ID][]series.Observation{}
+	for k, values := range list {
+		out[k.id] = append(out[k.id], values...)
+	}
+	for _, values := range out {
+		slices.SortFunc(values, func(a, b series.Observation) int {
+			return cmp.Or(a.ObservedAt.Compare(b.ObservedAt), a.VintageAt.Compare(b.VintageAt))
+		})
+	}
+	return out
+}
+
+// known adds a reading to the values of its observation, if it is another one. A value that was there at the first load became known when its
+// publisher usually publishes it.
+func known(values []series.Observation, r ingest.Reading, at time.Time, src ingest.Source, first bool) []series.Observation {
+	next := series.Observation{Series: r.Series, ObservedAt: r.ObservedAt.UTC(), VintageAt: at, Value: r.Value, Marker: r.Marker}
+	if len(values) == 0 {
+		if published := src.Published(r.Series, r.ObservedAt); first && published.Before(at) {
+			next.VintageAt, next.Assumed = published.UTC(), true
+		}
+		return append(values, next)
+	}
+	newest := values[len(values)-1]
+	if newest.Marker == r.Marker && (newest.Value == r.Value || math.Abs(newest.Value-r.Value) < src.Rounding(r.Series) || r.Marker != "") {
+		return values
+	}
+	if !next.VintageAt.After(newest.VintageAt) {
+		next.VintageAt = newest.VintageAt.Add(time.Microsecond)
+	}
+	return append(values, next)
+}
+
+// takeBack withdraws what a body covers and does not state.
+func (o *outside) takeBack(list map[observation][]series.Observation, stated map[observation]bool, b view.InputBody) {
+	for k, values := range list {
+		newest := values[len(values)-1]
+		if stated[k] || newest.Marker == series.MarkerWithdrawn || !slices.ContainsFunc(o.covered[b.SHA256], func(c ingest.Coverage) bool {
+			return c.Series == k.id && c.Window.Contains(newest.ObservedAt)
+		}) {
+			continue
+		}
+		newest.VintageAt, newest.Value, newest.Marker, newest.Assumed = b.RetrievedAt, 0, series.MarkerWithdrawn, false
+		list[k] = append(values, newest)
+	}
+}
+
+// sameRecord compares the stated basis and record with ours.
+func (o *outside) sameRecord(stated view.Uncertainty, basis string, ours *signals.IntervalRecord, how string) {
+	want := postgres.NewUncertainty(basis, ours)
+	status := agrees
+	if stated.Basis != want.Basis {
+		status = differ
+	}
+	o.say("record", status, "uncertainty.basis", "the server says %s, we find %s: %s", stated.Basis, want.Basis, how)
+	if stated.Record == nil || want.Record == nil {
+		if (stated.Record == nil) != (want.Record == nil) {
+			o.say("record", differ, "uncertainty.record", "the server says %s, we count %s", counts(stated.Record), counts(want.Record))
+		}
+		return
+	}
+	for _, part := range []struct {
+		name      string
+		said, our postgres.Coverage
+	}{
+		{"uncertainty.record", stated.Record.All(), want.Record.All()},
+		{"uncertainty.record.last_2y", stated.Record.Last2Years, want.Record.Last2Years},
+	} {
+		status := agrees
+		if part.said.Cases != part.our.Cases || part.said.Hits != part.our.Hits || decimal(part.said.Share) != decimal(part.our.Share) ||
+			!sameBounds(part.said.CI95, part.our.CI95) {
+			status = differ
+		}
+		o.say("record", status, part.name, "the server says %d of %d, we count %d of %d", part.said.Hits, part.said.Cases, part.our.Hits, part.our.Cases)
+	}
+}
+
+func counts(r *postgres.IntervalRecord) string {
+	if r == nil {
+		return "no record"
+	}
+	return fmt.Sprintf("%d of %d", r.Hits, r.Cases)
+}
+
+// sameBounds compares two pairs of binomial bounds.
+func sameBounds(a, b *[2]float64) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return nearly(a[0], b[0]) && nearly(a[1], b[1])
+}
