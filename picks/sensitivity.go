@@ -1,7 +1,9 @@
 package picks
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"tidemark/internal/equity"
 )
@@ -33,18 +35,56 @@ func (r Ranking) Sensitivity(past []PastPick, rules Rules) []Variation {
 		for _, factor := range weightChanges {
 			weights := rules.weights()
 			weights[g] *= factor
-			var best *Score
-			for _, s := range free { // in the order of their scores, so equal totals keep it
-				if best == nil || s.sum(weights) > best.sum(weights) {
-					best = s
-				}
-			}
-			if best != nil {
+			if best := bestOf(free, weights); best != nil {
 				list = append(list, Variation{Group: g, Factor: factor, CIK: best.CIK, Ticker: best.Ticker, Same: best.CIK == r.Pick.CIK})
 			}
 		}
 	}
 	return list
+}
+
+// bestOf returns the best of some companies under other weights, nil of none. They are in the order of their scores, so equal totals keep it.
+func bestOf(free []*Score, weights map[Group]float64) (best *Score) {
+	for _, s := range free {
+		if best == nil || s.sum(weights) > best.sum(weights) {
+			best = s
+		}
+	}
+	return best
+}
+
+// Variant is another weighting of the groups that runs on history beside the rules in force.
+type Variant struct {
+	// Name is its name in the registry of methods, such as value-alone.
+	Name string
+	// Weights of the groups.
+	Weights map[Group]float64
+}
+
+// Variants are all weightings that a backtest tries beside that of the rules: each group alone, all groups alike, and each weight a fifth
+// smaller or larger.
+func (r Rules) Variants() (list []Variant) {
+	alike := map[Group]float64{}
+	for _, g := range scoreGroups {
+		list = append(list, Variant{string(g) + "-alone", map[Group]float64{g: 1}})
+		alike[g] = 1 / float64(len(scoreGroups))
+	}
+	list = append(list, Variant{"alike", alike})
+	for _, g := range scoreGroups {
+		for _, factor := range weightChanges {
+			weights := r.weights()
+			weights[g] *= factor
+			list = append(list, Variant{fmt.Sprintf("%s-times-%g", g, factor), weights})
+		}
+	}
+	return list
+}
+
+// PickBy returns the company that Rank would pick with other weights, nil if the earlier picks, given in any order, object to all.
+func (r Ranking) PickBy(v Variant, past []PastPick, rules Rules) *Score {
+	free := r.Free(past, rules)
+	slices.SortFunc(free, func(a, b *Score) int { return cmp.Or(cmp.Compare(a.Ticker, b.Ticker), cmp.Compare(a.CIK, b.CIK)) }) // equal totals are ordered so
+	return bestOf(free, v.Weights)
 }
 
 // Free returns the companies scored that the earlier picks, given in any order, do not object to, in the order of the scores.

@@ -1,14 +1,6 @@
 package picks
 
-import (
-	"embed"
-	"sync"
+import "tidemark/internal/codehash"
 
-	"tidemark/internal/codehash"
-)
-
-//go:embed *.go
-var source embed.FS
-
-// SourceHash names the version of the method of the picks: the score, the weights and the rules.
-var SourceHash = sync.OnceValue(func() string { return codehash.Of(source) })
+// SourceHash names the version of the method of the picks: the score, the weights and the rules, with all code that they are made of.
+func SourceHash() string { return codehash.Of("picks") }

@@ -55,7 +55,7 @@ type BacktestResult struct {
 	BestRule   string
 	BestRuleIC float64
 	Wins       string
-	// Trials is how many signals are tested; AdjustedP is the p-value of all cases times that, at most 1 (Bonferroni).
+	// Trials is how many tests were made on history: see Tests. AdjustedP is the p-value of all cases times that, at most 1 (Bonferroni).
 	Trials    int
 	AdjustedP float64
 	// LookAheadSafe reports whether no outcome began before its forecast was known, and every case uses values as they were published. If a
@@ -129,6 +129,12 @@ const BacktestMethod = "walk forward: each value is used from the instant at whi
 	"cases, that relate as much to the forecasts, which is never below 1 over one more than the number of possible shifts; " +
 	"out of sample: the newer half"
 
+// Allow returns the result with a p-value that allows for a number of tests. RunBacktest allows for those of one version.
+func (r BacktestResult) Allow(tests int) BacktestResult {
+	r.Trials, r.AdjustedP = tests, min(1, r.P*float64(tests))
+	return r
+}
+
 // BacktestInputs are all series that a backtest of the signal reads.
 func (d Definition) BacktestInputs() []series.ID {
 	return append(slices.Clone(d.Inputs), d.Backtest.Inputs...)
@@ -146,7 +152,6 @@ func (d Definition) RunBacktest(in series.Set, at time.Time, a Arrivals) Backtes
 	})
 	r := BacktestResult{
 		At: at, Edge: edge(cases), HitRatePct: hitRate(cases), OutOfSample: edge(cases[len(cases)/2:]), NaiveRankIC: naiveRankIC(cases),
-		Trials: len(All()),
 		LookAheadSafe: !slices.ContainsFunc(cases, func(c Case) bool {
 			return c.Start.Before(c.Known) || c.End.Before(c.Start) || !c.Known.After(a.RecordedFrom)
 		}),
@@ -158,7 +163,7 @@ func (d Definition) RunBacktest(in series.Set, at time.Time, a Arrivals) Backtes
 	}
 	r.Assumed, r.Recorded = edge(cases[:first]), edge(cases[first:])
 	r.P = max(r.P, shiftP(cases, r.Edge)) // an unknown one makes it unknown
-	r.AdjustedP = min(1, r.P*float64(r.Trials))
+	r = r.Allow(Tests(1))
 	r.BestRule, r.BestRuleIC = d.Backtest.Naive, r.NaiveRankIC
 	if r.NaiveRankIC < 0 {
 		r.BestRule, r.BestRuleIC = "the opposite of "+d.Backtest.Naive, -r.NaiveRankIC

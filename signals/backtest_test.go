@@ -391,8 +391,14 @@ func TestABacktestStatesItsSample(t *testing.T) {
 	if r.OutOfSample.N != 190 || !r.OutOfSampleFrom.Equal(target[1+189].ObservedAt) {
 		t.Errorf("out of sample are %d from %v, want the newer half", r.OutOfSample.N, r.OutOfSampleFrom)
 	}
-	if r.Trials != 6 || math.Abs(r.AdjustedP-min(1, 6*r.P)) > 1e-15 || r.Lags != 38 { // 20 days overlap with the 19 next
+	// Six signals, and the six other rules for corn of docs/trials.md.
+	if r.Trials != 12 || math.Abs(r.AdjustedP-min(1, 12*r.P)) > 1e-15 || r.Lags != 38 { // 20 days overlap with the 19 next
 		t.Errorf("%d trials, p %v, adjusted %v, %d lags", r.Trials, r.P, r.AdjustedP, r.Lags)
+	}
+	// A third version tested all six signals once more.
+	r.P = 0.001
+	if third := r.Allow(Tests(3)); third.Trials != 24 || math.Abs(third.AdjustedP-0.024) > 1e-15 || third.N != r.N {
+		t.Errorf("of three versions: %d trials, adjusted %v", third.Trials, third.AdjustedP)
 	}
 	var starts []time.Time
 	for _, c := range r.Examples {

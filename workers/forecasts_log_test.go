@@ -84,11 +84,11 @@ func TestForecastsAndGradesAreLeavesOfTheLog(t *testing.T) {
 				t.Fatal(err)
 			}
 			leaves := w.logged(key)
-			if len(leaves) != 1+1+6+3 {
-				t.Fatalf("%d leaves, want a genesis, the version of the method, six forecasts and three grades", len(leaves))
+			if len(leaves) != 1+7+1+6+3 {
+				t.Fatalf("%d leaves, want a genesis, seven trials of before, the version of the method, six forecasts and three grades", len(leaves))
 			}
 			kind := func(k string) int { return slices.IndexFunc(leaves, func(l tlog.Leaf) bool { return l.Kind == k }) }
-			if at := kind(tlog.KindMethod); before && at > kind(tlog.KindForecast) || leaves[at].Get("name") != "forecasts" || leaves[at].Get("sha256") != forecast.SourceHash() {
+			if at := kind(tlog.KindMethod) + 7; before && at > kind(tlog.KindForecast) || leaves[at].Get("name") != "forecasts" || leaves[at].Get("sha256") != forecast.SourceHash() {
 				t.Errorf("the version of the method is leaf %d, and has to come before the first forecast", at)
 			}
 			for _, f := range w.recorded() {

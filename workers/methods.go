@@ -2,6 +2,8 @@ package workers
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 
 	"tidemark/internal/postgres"
 	"tidemark/picks"
@@ -17,21 +19,32 @@ func method(name, code, note string) postgres.Method {
 
 // The methods whose versions are leaves of the log. Their names are those of the registry.
 func picksMethod() postgres.Method {
-	return method("picks", picks.SourceHash(), "the score, the weights and the rules of the stock picks: the code of package picks")
+	return method("picks", picks.SourceHash(), "the score, the weights and the rules of the stock picks: the code of package picks and of all that it imports")
 }
 
 func signalsMethod() postgres.Method {
-	return method("signals", signals.SourceHash(), "the values, intervals and backtests of all signals: the code of package signals")
+	return method("signals", signals.SourceHash(), "the values, intervals and backtests of all signals: the code of package signals and of all that it imports")
 }
 
 func forecastsMethod() postgres.Method {
-	return method("forecasts", forecast.SourceHash(), "the forecasts of public figures and their grades: the code of package signals/forecast")
+	return method("forecasts", forecast.SourceHash(), "the forecasts of public figures and their grades: the code of package signals/forecast and of all that it imports")
 }
 
-// adopt records the version of a method before a result of it is published.
+// earlier are the trials of a method that ran before there was a registry.
+func earlier(name string) (list []postgres.Method) {
+	for _, t := range signals.EarlierTrials() {
+		if t.Method == name {
+			status := map[bool]string{true: postgres.MethodTried, false: postgres.MethodDropped}[t.Taken]
+			list = append(list, postgres.Method{Name: name, Version: t.ID, Status: status, SHA256: t.SHA256(), Note: t.Note()})
+		}
+	}
+	return list
+}
+
+// adopt records the version of a method before a result of it is published, and the trials that came before it.
 func adopt(ctx context.Context, db *postgres.DB, m postgres.Method) error {
 	m.Status = postgres.MethodAdopted
-	_, err := db.RecordMethod(ctx, m)
+	_, err := db.RecordMethod(ctx, m, earlier(m.Name)...)
 	return err
 }
 
@@ -46,13 +59,14 @@ func RecordPicksTrial(ctx context.Context, db *postgres.DB) error {
 	return try(ctx, db, picksMethod())
 }
 
-// RecordPicksBacktest records that this program's versions of the picks and of their backtest run on history, before the results are shown. It
-// returns how many versions of the picks ran on history so far, this one included.
+// RecordPicksBacktest records that this program's versions of the picks, their variants and their backtest run on history, before the results
+// are shown. It returns how many versions and variants of the picks ran on history so far, these included.
 func RecordPicksBacktest(ctx context.Context, db *postgres.DB) (trials int, err error) {
-	for _, m := range []postgres.Method{
+	list := []postgres.Method{
 		picksMethod(),
-		method("picks-backtest", backtest.SourceHash(), "how the method of the picks is judged on history: the code of package picks/backtest"),
-	} {
+		method("picks-backtest", backtest.SourceHash(), "how the method of the picks is judged on history: the code of package picks/backtest and of all that it imports"),
+	}
+	for _, m := range append(list, picksVariants()...) {
 		if err := try(ctx, db, m); err != nil {
 			return 0, err
 		}
@@ -70,8 +84,21 @@ func RecordPicksBacktest(ctx context.Context, db *postgres.DB) (trials int, err 
 	return len(seen), nil
 }
 
+// picksVariants are the other weightings that a backtest of the picks tries: versions of the method, each named by the code and its weights.
+func picksVariants() (list []postgres.Method) {
+	code := picks.SourceHash()
+	for _, v := range picks.DefaultRules().Variants() {
+		sum := sha256.Sum256([]byte(code + " " + v.Name))
+		list = append(list, postgres.Method{
+			Name: picksMethod().Name, Version: code[:12] + "." + v.Name, SHA256: hex.EncodeToString(sum[:]),
+			Note: "a variant of " + code[:12] + " with other weights; only the backtest runs it. The SHA-256 is of the code's, a space and the variant's name",
+		})
+	}
+	return list
+}
+
 func try(ctx context.Context, db *postgres.DB, m postgres.Method) error {
 	m.Status = postgres.MethodTried
-	_, err := db.RecordMethod(ctx, m)
+	_, err := db.RecordMethod(ctx, m, earlier(m.Name)...)
 	return err
 }

@@ -191,7 +191,11 @@ func (s Signals) judge(ctx context.Context, def signals.Definition, snap *postgr
 	if err != nil {
 		return err
 	}
-	r := def.RunBacktest(in, asOf, arrivals)
+	versions, err := s.DB.MethodVersions(ctx, signalsMethod().Name, signalsMethod().SHA256, snap.At)
+	if err != nil {
+		return err
+	}
+	r := def.RunBacktest(in, asOf, arrivals).Allow(signals.Tests(versions))
 	r.LookAheadSafe = r.LookAheadSafe && !def.LooksAhead(in, asOf)
 	snap.Backtest = postgres.NewBacktest(def, r, s.CodeVersion)
 	vintages := map[series.ID][]series.Observation{}

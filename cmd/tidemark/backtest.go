@@ -176,6 +176,9 @@ func writeBacktest(out io.Writer, r backtest.Result, known int) error {
 	t.add("turnover, percent a year", strings.TrimPrefix(number(0, r.Picks.TurnoverPct), "+"))
 	t.add(fmt.Sprintf("%d random portfolios: mean, 5 and 95 percent", r.Random.N), number(2, r.Random.MeanPct)+", "+number(2, r.Random.RangePct[0])+" to "+number(2, r.Random.RangePct[1]))
 	t.add("share of them that did as well", share(r.Random.P))
+	t.add(fmt.Sprintf("probability that a choice among %d weightings is overfitted", len(r.Overfitting.Trials)), share(r.Overfitting.Probability))
+	t.add("probability that the chosen one then loses", share(r.Overfitting.Loss))
+	t.add("best weighting over all sessions", dash(r.Overfitting.Best()))
 	if err := f.list(out, t); err != nil {
 		return err
 	}

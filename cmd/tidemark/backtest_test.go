@@ -14,13 +14,13 @@ func TestABacktestOfThePicksOnTheCommandLine(t *testing.T) {
 	t.Parallel()
 	e := newEditorClaimService(t, "2026-03-02")
 	out := e.says(0, []string{
-		"12 to 12 companies a day", "1 trial of the method so far", "RANK CORRELATION WITH THE RETURN OF", "month 1, momentum alone", "50 random portfolios",
+		"12 to 12 companies a day", "14 trials of the method so far", "a choice among 14 weightings is overfitted", "RANK CORRELATION WITH THE RETURN OF", "month 1, momentum alone", "50 random portfolios",
 		"no  at least 24 months that do not overlap", "Nothing shows that the scores say anything", "0 that were scored have stopped",
 	}, "picks", "backtest", "--random=50")
 	if strings.Contains(out, "NaN") {
 		t.Errorf("an unknown number is printed:\n%s", out)
 	}
-	// Both versions were in the registry before anything was printed; a second run adds none.
+	// Both versions and the variants were in the registry before anything was printed; a second run adds none.
 	again := e.says(0, nil, "picks", "backtest", "--random=50")
 	if again != out {
 		t.Errorf("a second run says something else:\n%s\n%s", out, again)
@@ -28,7 +28,7 @@ func TestABacktestOfThePicksOnTheCommandLine(t *testing.T) {
 	tried := func(m postgres.Method) bool {
 		return m.Status == postgres.MethodTried && (m.Name == "picks" && m.SHA256 == picks.SourceHash() || m.Name == "picks-backtest" && m.SHA256 == backtest.SourceHash())
 	}
-	if list, err := e.db.Methods(t.Context()); err != nil || len(list) != 2 || !tried(list[0]) || !tried(list[1]) {
+	if list, err := e.db.Methods(t.Context()); err != nil || len(list) != 2+13 || !tried(list[13]) || !tried(list[14]) || list[0].Version != picks.SourceHash()[:12]+".risk-times-1.2" {
 		t.Errorf("the registry has %+v (%v)", list, err)
 	}
 

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -84,24 +85,46 @@ const knownMethodSQL = `
 		then coalesce((select (version, sha256) = (@version, @sha256) from methods where name = @name and status = 'adopted' order by id desc limit 1), false)
 		else exists (select from methods where name = @name and version = @version and sha256 = @sha256 and status in (@status, 'adopted')) end`
 
-// RecordMethod records a version of a method. Call it before a result of that version is shown: the row is a leaf of the log. It reports
-// false if the version has that state already, so it can be called at each start.
-func (db RecordStore) RecordMethod(ctx context.Context, m Method) (added bool, err error) {
-	args := pgx.NamedArgs{"name": m.Name, "version": m.Version, "status": m.Status, "sha256": m.SHA256, "note": m.Note}
+// RecordMethod records a version of a method. Call it before a result of that version is shown: the row is a leaf of the log. earlier are
+// versions that came before it, recorded in the same transaction where they are not yet. It reports false if the version has that state
+// already, so it can be called at each start.
+func (db RecordStore) RecordMethod(ctx context.Context, m Method, earlier ...Method) (added bool, err error) {
 	known := false
-	if err := db.reads.QueryRow(ctx, knownMethodSQL, args).Scan(&known); err != nil {
+	if err := db.reads.QueryRow(ctx, knownMethodSQL, m.args()).Scan(&known); err != nil {
 		return false, fmt.Errorf("look for version %s of the method %s: %w", m.Version, m.Name, asUnavailable(err))
 	}
 	if known {
 		return false, nil
 	}
 	err = db.tx(ctx, func(tx pgx.Tx) error {
-		return tx.QueryRow(ctx, `select record_method(@name, @version, @status, @sha256, @note)`, args).Scan(&added)
+		for _, m := range append(slices.Clone(earlier), m) {
+			if err := tx.QueryRow(ctx, `select record_method(@name, @version, @status, @sha256, @note)`, m.args()).Scan(&added); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 	if err != nil {
 		return false, fmt.Errorf("record version %s of the method %s: %w", m.Version, m.Name, refused(err))
 	}
 	return added, nil
+}
+
+func (m Method) args() pgx.NamedArgs {
+	return pgx.NamedArgs{"name": m.Name, "version": m.Version, "status": m.Status, "sha256": m.SHA256, "note": m.Note}
+}
+
+// MethodVersions returns how many versions of a method's code the registry had at an instant, the present one counted in any case. A version of
+// code is named by the first 12 digits of its SHA-256; other versions are single trials.
+func (db RecordStore) MethodVersions(ctx context.Context, name, present string, at time.Time) (n int, err error) {
+	err = db.reads.QueryRow(ctx, `
+		select 1 + count(distinct sha256) from methods
+		where name = @name and at <= @at and sha256 <> @present and version = left(sha256, 12)`,
+		pgx.NamedArgs{"name": name, "present": present, "at": at}).Scan(&n)
+	if err != nil {
+		return 0, fmt.Errorf("count the versions of the method %s: %w", name, asUnavailable(err))
+	}
+	return n, nil
 }
 
 // Methods returns all recorded versions, the newest first.

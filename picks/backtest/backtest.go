@@ -9,14 +9,12 @@ package backtest
 
 import (
 	"crypto/sha256"
-	"embed"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
 	"slices"
-	"sync"
 	"time"
 
 	"tidemark/internal/codehash"
@@ -24,11 +22,8 @@ import (
 	"tidemark/picks"
 )
 
-//go:embed *.go
-var source embed.FS
-
-// SourceHash names the version of this package's code.
-var SourceHash = sync.OnceValue(func() string { return codehash.Of(source) })
+// SourceHash names the version of the backtest, with all code that it is made of: that of the picks too.
+func SourceHash() string { return codehash.Of("picks/backtest") }
 
 const (
 	// MonthSessions is a month of trading days: the period of one return in a rank correlation.
@@ -62,7 +57,7 @@ type Input struct {
 	Rules      picks.Rules
 	// Holding says for how many sessions a pick is held, and how many it may lack a price before it is not bought.
 	Holding picks.PortfolioRules
-	// Trials is how many versions of the method have run on history, this one included.
+	// Trials is how many versions and variants of the method have run on history, this one and its variants included.
 	Trials int
 	// Random is the number of random portfolios, drawn from Seed.
 	Random int
@@ -102,7 +97,9 @@ type Result struct {
 	Fifths Fifths                 `json:"fifths"`
 	Picks  Record                 `json:"picks"`
 	Random Luck                   `json:"random_portfolios"`
-	Tests  []Test                 `json:"tests"`
+	// Overfitting judges the choice of the weights among the variants of picks.Rules.Variants.
+	Overfitting Overfitting `json:"overfitting"`
+	Tests       []Test      `json:"tests"`
 	// ScoresFound reports whether the scores say something about later returns, PicksFound whether the picks did better than luck: each the
 	// outcome of Tests. Few picks show less than the scores of all companies.
 	ScoresFound bool   `json:"scores_found"`
@@ -199,6 +196,7 @@ func Run(in Input) (Result, error) {
 	r.Picks = m.record(own, in.Trials)
 	r.Delisted = m.delisted(own)
 	r.Random = m.luck(float64(r.Picks.ExcessOverUniversePct))
+	r.Overfitting = m.overfitting(own)
 	scores := []Test{
 		{fmt.Sprintf("the rank correlation of the first month has a t of at least %d", minT), r.IC[0].T >= minT},
 		{fmt.Sprintf("the best fifth less the worst has a t of at least %d", minSpreadT), r.Fifths.T >= minSpreadT},
@@ -234,11 +232,15 @@ type ranked struct {
 	day    time.Time
 	scores []scored
 	pick   int
+	// others are the picks of the variants, in their order; zero without one.
+	others []equity.CIK
 }
 
 // rank scores all days. The past picks of each day are those that the method itself would have made before.
 func rank(in Input) (days []ranked, skipped int, err error) {
 	var past []picks.PastPick
+	variants := in.Rules.Variants()
+	others := make([][]picks.PastPick, len(variants))
 	for i, day := range in.Days {
 		candidates, err := in.Market(day)
 		if err != nil {
@@ -253,7 +255,13 @@ func rank(in Input) (days []ranked, skipped int, err error) {
 			skipped++
 			continue
 		}
-		d := ranked{day: day, pick: -1}
+		d := ranked{day: day, pick: -1, others: make([]equity.CIK, len(variants))}
+		for n, v := range variants {
+			if s := r.PickBy(v, others[n], in.Rules); s != nil {
+				d.others[n] = s.CIK
+				others[n] = append(others[n], picks.PastPick{Date: day, CIK: s.CIK, Sector: s.Sector})
+			}
+		}
 		for _, s := range r.Scores {
 			if r.Pick != nil && s.CIK == r.Pick.CIK {
 				d.pick = len(d.scores)

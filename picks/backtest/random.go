@@ -28,7 +28,13 @@ func (m *market) hold(i int, cik equity.CIK) holding {
 // excess returns the daily excess returns of a portfolio in calendar time that holds all holdings at equal weight: over the benchmark, and
 // over all companies scored. Sessions without a held company are left out. held is the sum over the sessions of the number held.
 func (m *market) excess(list []holding) (overBenchmark, overUniverse []float64, held int) {
-	sums, counts := make([]float64, len(m.sessions)), make([]int, len(m.sessions))
+	means, held := m.means(list)
+	return without(means, m.benchmark), without(means, m.universe), held
+}
+
+// means are the mean returns of what a portfolio holds, by session; NaN without a held company.
+func (m *market) means(list []holding) (means []float64, held int) {
+	means, counts := make([]float64, len(m.sessions)), make([]int, len(m.sessions))
 	for _, h := range list {
 		if h.from < 0 {
 			continue
@@ -36,25 +42,26 @@ func (m *market) excess(list []holding) (overBenchmark, overUniverse []float64, 
 		returns := m.returns[h.cik]
 		for day := h.from + 1; day < len(returns) && day <= h.from+m.in.Holding.HoldingDays; day++ {
 			if v := returns[day]; !math.IsNaN(v) {
-				sums[day] += v
+				means[day] += v
 				counts[day]++
 			}
 		}
 	}
 	for day, n := range counts {
-		if n == 0 {
-			continue
-		}
-		mean := sums[day] / float64(n)
+		means[day] /= float64(n) // 0/0 is NaN
 		held += n
-		if b := m.benchmark[day]; !math.IsNaN(b) {
-			overBenchmark = append(overBenchmark, mean-b)
-		}
-		if u := m.universe[day]; !math.IsNaN(u) {
-			overUniverse = append(overUniverse, mean-u)
+	}
+	return means, held
+}
+
+// without are the known differences of two lists.
+func without(a, b []float64) (list []float64) {
+	for i, v := range a {
+		if d := v - b[i]; !math.IsNaN(d) {
+			list = append(list, d)
 		}
 	}
-	return overBenchmark, overUniverse, held
+	return list
 }
 
 func yearly(daily []float64) float64 {

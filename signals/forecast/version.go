@@ -1,14 +1,6 @@
 package forecast
 
-import (
-	"embed"
-	"sync"
+import "tidemark/internal/codehash"
 
-	"tidemark/internal/codehash"
-)
-
-//go:embed *.go
-var source embed.FS
-
-// SourceHash names the version of the methods of all forecasts.
-var SourceHash = sync.OnceValue(func() string { return codehash.Of(source) })
+// SourceHash names the version of the methods of all forecasts, with all code that they are made of.
+func SourceHash() string { return codehash.Of("signals/forecast") }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"tidemark/signals"
 	"tidemark/signals/forecast"
 )
 
@@ -20,7 +21,7 @@ var updateTrials = flag.Bool("update-trials", false, "write docs/trials.md anew"
 //	go test ./test/stats -run TestTheReportOfTrials -update-trials
 func TestTheReportOfTrials(t *testing.T) {
 	t.Parallel()
-	got := trialsHead + stockTrials(t) + cornTrialsTable(t) + crackTrials(t) + trialsWithoutData
+	got := trialsHead + stockTrials(t) + cornTrialsTable(t) + crackTrials(t) + trialsWithoutData + registeredTrials()
 	const page = "../../docs/trials.md"
 	if *updateTrials {
 		if err := os.WriteFile(page, []byte(got), 0o600); err != nil {
@@ -42,6 +43,29 @@ A change of a method is taken only if it gains in years that were held back: yea
 files of the publishers by ` + "`go test ./test/stats -run TestTheReportOfTrials -update-trials`" + `, and held by the same test.
 
 `
+
+// registered fails unless the registry has a trial: what runs on history is in it before its results are shown.
+func registered(t *testing.T, figure, rule string) {
+	t.Helper()
+	if !slices.ContainsFunc(signals.EarlierTrials(), func(e signals.EarlierTrial) bool { return e.Figure == figure && e.Rule == rule }) {
+		t.Fatalf("the registry has no trial %q of %q: add it to signals.EarlierTrials before a result of it is shown", rule, figure)
+	}
+}
+
+// registeredTrials lists what each installation writes into its registry.
+func registeredTrials() string {
+	var b strings.Builder
+	b.WriteString("\n## In the registry\n\n" +
+		"All of these ran before there was a registry of methods. Each installation records them before the first version of the method that it runs, so that\n" +
+		"`/api/methods` and the transparency log count them. Their SHA-256 is of their description. A row of a table above that is not in the list fails the\n" +
+		"test.\n\n" +
+		"| method | version | tried on | rule | status |\n| --- | --- | --- | --- | --- |\n")
+	for _, e := range signals.EarlierTrials() {
+		status := map[bool]string{true: "tried (taken)", false: "dropped"}[e.Taken]
+		_, _ = fmt.Fprintf(&b, "| `%s` | `%s` | %s | %s | %s |\n", e.Method, e.ID, e.Figure, e.Rule, status)
+	}
+	return b.String()
+}
 
 // span is a stretch of time with a name.
 type span struct{ name, from, to string }
@@ -65,6 +89,9 @@ func stockTrials(t *testing.T) string {
 		{"distillate_stocks_change", "distillate", []span{{"1998 to 2015", "1998-05-01", "2015-12-31"}, {"2016 to May 2025", "2016-01-01", "2025-05-16"}}},
 		{"crude_stocks_change", "crude oil", []span{{"1998 to May 2025", "1998-05-01", "2025-05-16"}, {"from then to May 2026", "2025-05-17", "2026-05-31"}}},
 	} {
+		if c.name != "crude oil" { // its own model, as the registry's versions of the forecasts have it
+			registered(t, "weekly change of "+c.name+" stocks", "the model of crude oil without its third regression")
+		}
 		all := again(t, figure(t, c.figure), in)
 		for _, part := range c.spans {
 			s := forecast.NewScorecard(slices.DeleteFunc(slices.Clone(all), func(g forecast.Graded) bool {
@@ -209,6 +236,7 @@ func cornTrialsTable(t *testing.T) string {
 		"| rule | years | August | September | October | November | never worse than NASS |\n| --- | --- | --- | --- | --- | --- | --- |\n")
 	for s, part := range spans {
 		for r, rule := range cornRules {
+			registered(t, "corn yield", rule.name)
 			never := "yes"
 			var cells []string
 			for m := range months {
@@ -230,6 +258,9 @@ func last25(list []float64) []float64 { return list[max(0, len(list)-25):] }
 // of daily prices, if its licence and its form were known.
 func crackTrials(t *testing.T) string {
 	t.Helper()
+	for _, rule := range []string{"from Monday", "from Wednesday"} {
+		registered(t, "crack spread of the next Monday", rule)
+	}
 	days := crackDays(spotPrices(t))
 	on := map[time.Time]int{}
 	for i, d := range days {
