@@ -93,13 +93,18 @@ const (
 	minSeasonYears = 3
 )
 
-// seasonal is the median of the figures of the same season in earlier years, and how many years those are.
+// seasonal is the median of the figures of the same season in earlier years, and how many years those are. before is in ascending period.
 func (def Indicator) seasonal(p Print, before []Print) (expected float64, years int) {
 	var steps []float64
 	for back := 1; back <= seasonYears; back++ {
 		middle, found := p.Period.AddDate(-back, 0, 0), false
-		for _, q := range before {
-			if distance := q.Period.Sub(middle).Abs(); distance <= seasonDays*24*time.Hour && q.At.Before(p.At) && !math.IsNaN(q.Value) {
+		first, last := middle.Add(-seasonDays*24*time.Hour), middle.Add(seasonDays*24*time.Hour)
+		from, _ := slices.BinarySearchFunc(before, first, func(q Print, t time.Time) int { return q.Period.Compare(t) })
+		for _, q := range before[from:] {
+			if q.Period.After(last) {
+				break
+			}
+			if q.At.Before(p.At) && !math.IsNaN(q.Value) {
 				steps, found = append(steps, def.steps(q.Value)), true
 			}
 		}

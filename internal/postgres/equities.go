@@ -19,8 +19,9 @@ import (
 
 // EquityStore keeps companies: listings, filings, facts, prices and actions.
 //
-// It reads actions, bars, companies, equity_watermarks, facts, fetches, filings, listings, runs, second_closes. It writes actions, bars,
-// companies, equity_watermarks, facts, filings, listings, load_fetches, loads, news, rebuilding, runs, second_closes.
+// It reads actions, bars, companies, equity_watermarks, facts, fetches, filings, listings, load_fetches, loads, rebuilding, runs,
+// second_closes. It writes actions, bars, companies, equity_watermarks, facts, filings, listings, load_fetches, loads, news, rebuilding, runs,
+// second_closes.
 type EquityStore struct{ *connections }
 
 // EquityLoad is the content of one response about companies. Its lists satisfy what package ingest guarantees for a batch: values in a list

@@ -21,18 +21,15 @@ const (
 )
 
 // Candidates returns every company that was known at asOf, with the facts filed before day and its prices up to day, all as known at asOf.
-// The day's pick is made from these. Bars go back 500 days and facts six years; see Histories for all bars. The result is ordered by CIK.
+// The day's pick is made from these. Bars go back 500 days and facts six years; see Histories for all bars. The result is ordered by CIK. The
+// caller must not change what the result refers to, because the next result may share it.
 func (db EquityStore) Candidates(ctx context.Context, day, asOf time.Time) ([]picks.Candidate, error) {
 	companies, err := db.Companies(ctx, asOf)
 	if err != nil {
 		return nil, err
 	}
 	ids := slices.Sorted(maps.Keys(companies))
-	facts, err := db.facts(ctx, ids, day, asOf)
-	if err != nil {
-		return nil, err
-	}
-	prices, err := db.HistoriesFrom(ctx, ids, day.Add(-pricesBack), day, asOf)
+	facts, prices, err := db.market(ctx, ids, day, asOf)
 	if err != nil {
 		return nil, err
 	}
@@ -52,14 +49,26 @@ const factsSQL = `
 			where n.edition > 0 and n.cik = f.cik and n.tag = f.tag and n.period_end = f.period_end and n.days = f.days
 				and n.accession = f.accession and n.unit = f.unit and n.taxonomy = f.taxonomy and n.edition > f.edition and n.known_at <= @as_of)` // primary key, facts_restated; in no order, which spares a sort of them all
 
-func (db EquityStore) facts(ctx context.Context, ids []equity.CIK, before, asOf time.Time) (map[equity.CIK][]equity.Fact, error) {
+// facts returns the facts of periods that ended on a day or later, filed before another day, as known at an instant.
+func (db EquityStore) facts(ctx context.Context, ids []equity.CIK, from, before, asOf time.Time) (map[equity.CIK][]equity.Fact, error) {
+	all := make(map[equity.CIK][]equity.Fact, len(ids))
+	if len(ids) == 0 {
+		return all, nil
+	}
 	rows, err := db.reads.Query(ctx, factsSQL, pgx.NamedArgs{
-		"ciks": numbers(ids), "from": before.Add(-factsBack), "before": before, "as_of": asOf,
+		"ciks": numbers(ids), "from": from, "before": before, "as_of": asOf,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read facts: %w", err)
 	}
-	all := make(map[equity.CIK][]equity.Fact, len(ids))
+	words := map[string]string{} // each text is held once
+	one := func(text *string) {
+		if known, ok := words[*text]; ok {
+			*text = known
+		} else {
+			words[*text] = *text
+		}
+	}
 	var f equity.Fact
 	var days int
 	_, err = pgx.ForEachRow(rows, []any{
@@ -69,6 +78,9 @@ func (db EquityStore) facts(ctx context.Context, ids []equity.CIK, before, asOf 
 		f.Start = time.Time{}
 		if days > 0 {
 			f.Start = f.End.AddDate(0, 0, 1-days)
+		}
+		for _, text := range []*string{&f.Taxonomy, &f.Tag, &f.Unit, &f.Accession, &f.Form, &f.FP} {
+			one(text)
 		}
 		all[f.CIK] = append(all[f.CIK], f)
 		return nil

@@ -26,12 +26,24 @@ const stageEquitiesSQL = `
 		open text, high text, low text, close text not null, volume bigint not null);
 	create temporary table if not exists stage_actions (
 		load int not null, cik bigint not null, source text not null, date date not null, kind text not null,
-		new_shares double precision, old_shares double precision, cash text, successor bigint);
-	truncate stage_answers, stage_filings, stage_facts, stage_bars, stage_actions`
+		new_shares double precision, old_shares double precision, cash text, successor bigint);`
+
+// emptyStage returns a statement that empties temporary tables. A truncate makes new files for the table, its long values and its indexes, so
+// small tables are deleted from. Nothing vacuums temporary tables, so those that have grown are truncated.
+func emptyStage(tables ...string) string {
+	return `
+	do $$ declare t text; begin
+		foreach t in array '{` + strings.Join(tables, ",") + `}'::text[] loop
+			if pg_relation_size(t::regclass) > 65536 then execute 'truncate ' || t;
+			elsif pg_relation_size(t::regclass) > 0 then execute 'delete from ' || t;
+			end if;
+		end loop;
+	end $$`
+}
 
 // stageEquities copies loads into the connection's temporary tables.
 func stageEquities(ctx context.Context, c *pgx.Conn, loads []EquityLoad, groups []equityBatch) error {
-	if _, err := c.Exec(ctx, stageEquitiesSQL); err != nil {
+	if _, err := c.Exec(ctx, stageEquitiesSQL+emptyStage("stage_answers", "stage_filings", "stage_facts", "stage_bars", "stage_actions")); err != nil {
 		return fmt.Errorf("stage: %w", err)
 	}
 	var answers, filings, facts, bars, actions binaryCopy

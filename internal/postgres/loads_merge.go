@@ -24,12 +24,11 @@ const stageSQL = `
 		parsed_again bigint[]);
 	create temporary table if not exists stage_vintages (
 		load int not null, series text not null, observed_at timestamptz not null, vintage_at timestamptz not null, value double precision,
-		marker text);
-	truncate stage_readings, stage_covers, stage_loads, stage_vintages`
+		marker text);`
 
 // stage copies loads to the connection's temporary tables.
 func stage(ctx context.Context, c *pgx.Conn, loads []Load, groups []loadGroup) error {
-	if _, err := c.Exec(ctx, stageSQL); err != nil {
+	if _, err := c.Exec(ctx, stageSQL+emptyStage("stage_readings", "stage_covers", "stage_loads", "stage_vintages")); err != nil {
 		return fmt.Errorf("stage: %w", err)
 	}
 	var readings, vintages binaryCopy

@@ -72,8 +72,9 @@ type connections struct {
 	reads *pool
 	// beats are separate connections for Heartbeat: if handlers use up the pool, their runs must not look lost. One connection is enough;
 	// the others replace it while a hanging one is closed.
-	beats *pgxpool.Pool
-	known knownSeries
+	beats   *pgxpool.Pool
+	known   knownSeries
+	markets marketCache
 	// disconnected counts the listeners that have lost their connection.
 	disconnected atomic.Int32
 	// setting is the name of the setting with the URL.
