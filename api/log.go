@@ -1,6 +1,8 @@
 package api
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/base64"
 	"errors"
@@ -30,6 +32,7 @@ type TransparencyLog interface {
 const (
 	logPrefix     = "/log/"
 	sourcesPrefix = "sources/"
+	entriesPrefix = "tile/entries/"
 	// logHeadsFor is how long the sizes of the logs are cached.
 	logHeadsFor = 2 * time.Second
 	// The Cache-Control of files that never change and of files that do.
@@ -86,6 +89,13 @@ func (s *Server) serveLog(w http.ResponseWriter, r *http.Request) error {
 	h := w.Header()
 	h.Set("Content-Type", mediaType)
 	h.Set("Cache-Control", cache)
+	if strings.HasPrefix(path, entriesPrefix) { // hashes do not become smaller, leaves do
+		h.Add("Vary", "Accept-Encoding")
+		if acceptsGzip(r.Header["Accept-Encoding"]) {
+			h.Set("Content-Encoding", "gzip")
+			body = zipped(body)
+		}
+	}
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	if r.Method != http.MethodHead {
 		_, _ = w.Write(body)
@@ -93,9 +103,20 @@ func (s *Server) serveLog(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
+// zipped compresses a body of at most a few hundred leaves.
+func zipped(body []byte) []byte {
+	var out bytes.Buffer
+	gz := gzipPool.Get().(*gzip.Writer) //nolint:forcetypeassert // the pool has nothing else
+	defer gzipPool.Put(gz)
+	gz.Reset(&out)
+	_, _ = gz.Write(body) // to memory
+	_ = gz.Close()
+	return out.Bytes()
+}
+
 // logFile returns a file of a log, with its media type and its Cache-Control.
 func (s *Server) logFile(ctx context.Context, log, path string) (body []byte, mediaType, cache string, err error) {
-	const text, bytes = "text/plain; charset=utf-8", "application/octet-stream"
+	const text, binary = "text/plain; charset=utf-8", "application/octet-stream"
 	number, isProof := strings.CutPrefix(path, "proof/")
 	leaf, isLeaf := strings.CutPrefix(path, "leaf/")
 	switch {
@@ -104,7 +125,7 @@ func (s *Server) logFile(ctx context.Context, log, path string) (body []byte, me
 		return c.Note, text, cacheShortly, err
 	case strings.HasPrefix(path, "tile/"):
 		body, err := s.logTile(ctx, log, path)
-		return body, bytes, cacheForever, err
+		return body, binary, cacheForever, err
 	case isProof && strings.HasSuffix(number, ".tlog-proof"):
 		number, newest := strings.CutPrefix(strings.TrimSuffix(number, ".tlog-proof"), "newest/")
 		body, witnessed, err := s.logProof(ctx, log, number, newest)

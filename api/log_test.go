@@ -2,9 +2,11 @@ package api_test
 
 import (
 	"bytes"
+	"compress/gzip"
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -52,12 +54,16 @@ func TestTheLogIsServedAsFilesThatAnyoneCanCheck(t *testing.T) {
 	key := keys[slices.IndexFunc(keys, func(k *workers.LogKey) bool { return k.Log == postgres.LogSources })]
 	o.TransparencyLog = p.db
 	server := api.New(o).Handler()
+	accept := ""
 	get := func(path string) (int, http.Header, []byte) {
 		t.Helper()
 		w := httptest.NewRecorder()
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, path, nil)
 		if err != nil {
 			t.Fatal(err)
+		}
+		if accept != "" {
+			r.Header.Set("Accept-Encoding", accept)
 		}
 		server.ServeHTTP(w, r)
 		return w.Code, w.Header(), w.Body.Bytes()
@@ -111,6 +117,23 @@ func TestTheLogIsServedAsFilesThatAnyoneCanCheck(t *testing.T) {
 			sum := sha256.Sum256(append([]byte{0}, bundle[2:2+n]...))
 			fromBundles, bundle = append(fromBundles, sum[:]), bundle[2+n:]
 		}
+	}
+	// Bundles are compressed for a client that takes that, and hashes never.
+	_, header, plain := get("/log/sources/tile/entries/000")
+	accept = "gzip"
+	_, zipped, small := get("/log/sources/tile/entries/000")
+	_, hashed, _ := get("/log/sources/tile/0/000")
+	accept = ""
+	gz, err := gzip.NewReader(bytes.NewReader(small))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if whole, err := io.ReadAll(gz); err != nil || !bytes.Equal(whole, plain) || len(small)*3/2 > len(plain) {
+		t.Errorf("%d bytes, compressed %d: %v", len(plain), len(small), err)
+	}
+	if header.Get("Content-Encoding") != "" || zipped.Get("Content-Encoding") != "gzip" || zipped.Get("Content-Length") != strconv.Itoa(len(small)) || hashed.Get("Content-Encoding") != "" ||
+		!strings.Contains(strings.Join(header.Values("Vary"), ","), "Accept-Encoding") || !strings.Contains(strings.Join(zipped.Values("Vary"), ","), "Accept-Encoding") {
+		t.Errorf("headers: %v; compressed %v; hashes %v", header, zipped, hashed)
 	}
 	for name, hashes := range map[string][][]byte{"bundles": fromBundles, "tiles": fromTiles} {
 		if got := base64.StdEncoding.EncodeToString(rootOfHashes(hashes)); got != lines[2] || len(hashes) != size {
