@@ -6,7 +6,9 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
+	"tidemark/internal/series"
 	"tidemark/signals"
 )
 
@@ -19,7 +21,7 @@ var claimedBefore = map[string]string{
 	"crack-spread-321":     "93, 91 and 92 % after 2, 5 and 9 days, days without a newer price counted as held",
 	"eia-weekly-petroleum": "90 % of the surprises; the figure itself was not held to it",
 	"lng-arbitrage":        "90 %, which nothing could show",
-	"hormuz-transit":       "symmetric; held 46 of 52 weeks (88.5 %) from April to July 2026",
+	"hormuz-transit":       "90 %, symmetric, widened by 0.83 on either side",
 }
 
 // TestTheTableOfIntervals makes docs/signals.md from recorded data and compares. With -update it writes the page:
@@ -46,6 +48,8 @@ func TestTheTableOfIntervals(t *testing.T) {
 		}
 		_, _ = fmt.Fprintf(&b, "| %s | `%s` | %s | %s | %s | %s | %s |\n", d.ID, d.Interval.Bounds, d.Interval.Truth, basis, held, recent, claimedBefore[d.ID])
 	}
+	b.WriteString(beforeTable(t))
+	b.WriteString(claimsTable())
 	const page = "../../docs/signals.md"
 	if *updateTable {
 		if err := os.WriteFile(page, []byte(b.String()), 0o600); err != nil {
@@ -67,4 +71,42 @@ func share(c signals.Coverage) string {
 		return "-"
 	}
 	return fmt.Sprintf("%d of %d: %.1f %% (%.1f to %.1f)", c.Hits, c.Cases, 100*c.Share, 100*c.Lo, 100*c.Hi)
+}
+
+// beforeTable is the section of docs/signals.md about what the former intervals held, where recorded data can tell.
+func beforeTable(t *testing.T) string {
+	t.Helper()
+	var b strings.Builder
+	b.WriteString("\n## What the former intervals held\n\nCounted on the same recorded data, by the rules of before. The true NO2 index and the true LNG margin are never seen, and a\n" +
+		"final of corn had an interval of no width: there is nothing to count. The crack spread's interval of today is that of before, so its row above holds for both.\n\n| interval | cases | said | held |\n| --- | --- | --- | --- |\n")
+	july := map[time.Time]float64{}
+	d := definition(t, "hormuz-transit")
+	for _, e := range d.Compute(portWatch(t), date("2026-07-08")) {
+		july[e.ObservedAt] = e.Value
+	}
+	for _, c := range []struct {
+		what string
+		of   func(time.Time) bool
+	}{
+		{"days of April 2025 to April 2026", func(time.Time) bool { return true }},
+		{"weeks to a Sunday of the same year", func(day time.Time) bool { return day.Weekday() == time.Sunday }},
+		{"days of 2026", func(day time.Time) bool { return day.Year() == 2026 }},
+	} {
+		hits, cases, above := 0, 0, 0
+		for _, e := range d.Compute(series.Set{"portwatch.chokepoint6.n_total": portWatchPoll(t, "2026-04-21T13-36-09Z")}, date("2026-04-22")) {
+			if !c.of(e.ObservedAt) {
+				continue
+			}
+			cases++
+			hits += heldBefore(e.Value, july[e.ObservedAt])
+			if july[e.ObservedAt] > e.Value {
+				above++
+			}
+		}
+		_, _ = fmt.Fprintf(&b, "| Hormuz, re-estimated from April to July 2026 | %s | 90 %% | %d of %d: %.1f %%; re-estimated upwards %d times |\n", c.what, hits, cases, 100*float64(hits)/float64(cases), above)
+	}
+	b.WriteString("\nTwo counts by which these intervals were first doubted are not in the table: Hormuz held 43 % of the re-estimates from April to August 2026 and 38 % of the\n" +
+		"days of 2026, and the crack spread 84 % of 157 later readings. They rest on answers of August 2026 and on a list of readings that are not recorded, so no\n" +
+		"test can repeat them.\n")
+	return b.String()
 }
