@@ -175,6 +175,17 @@ FIRST_RUN_DAYS ?= 40
 first-run: ## Start 20 fresh sandboxes, one after the other, beside four busy loops on two cores (takes an hour)
 	@tools/first-run.sh $(FIRST_RUNS) --sandbox-days=$(FIRST_RUN_DAYS) --at-once=$(FIRST_RUNS_AT_ONCE)
 
+# How many days the sandbox of `make forecasts` lives through: a fortnight and two years.
+FORECAST_DAYS ?= 745
+
+.PHONY: forecasts
+forecasts: ## Let a sandbox forecast and grade all six signals for two years, and recompute its record twice (takes an hour)
+	@tools/forecast-years.sh --days=$(FORECAST_DAYS)
+
+.PHONY: forecasts-short
+forecasts-short: ## The same for forty days
+	@tools/forecast-years.sh --days=40
+
 .PHONY: first-signal
 first-signal: ## Measure how long it takes from `make run` to six signals and to the present (FIRST_SIGNAL=cold: with empty caches)
 	@tools/first-signal.sh $(FIRST_SIGNAL)
