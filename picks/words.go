@@ -1,6 +1,7 @@
 package picks
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -52,6 +53,20 @@ var signalPhrases = func() map[string]map[string]string {
 	}
 	return all
 }()
+
+// ExchangeName returns the name of an exchange that readers know, by its code (ISO 10383). It returns the code of any other exchange.
+func ExchangeName(code string) string {
+	return cmp.Or(exchangeNames[code], code)
+}
+
+// WriteNumber writes a decimal text in a unit of a language. It returns the text itself in an unknown language or unit.
+func WriteNumber(lang Lang, unit Unit, value string) string {
+	text, err := format(lang, Datum{Value: value, Unit: unit})
+	if err != nil {
+		return value
+	}
+	return text
+}
 
 // WriteDate writes a day in a language; in an unknown one, as YYYY-MM-DD.
 func WriteDate(lang Lang, day time.Time) string {

@@ -21,6 +21,8 @@ type release struct {
 	Exact bool
 	// Forecast is the id of its forecast, empty if none is recorded. Low and High bound the central 80 % in Unit.
 	Forecast, Low, High, Unit string
+	// Late reports whether the expected time has passed without the publication.
+	Late bool
 	// stamp is when this entry became known.
 	stamp time.Time
 }
@@ -34,11 +36,13 @@ func (p *Pages) releases(ctx context.Context, r request) ([]release, error) {
 	var out []release
 	for _, x := range list.Data {
 		one := release{Signal: r.signals.Signal(x.Signal), Name: x.Name, At: x.ExpectedAt, Exact: x.Exact, Unit: x.Unit, stamp: x.KnownAt}
+		one.Late = one.At.Add(24 * time.Hour).Before(p.o.View.Now())
 		if x.Forecast != nil {
-			decimals := readerDecimals(forecast.Named(x.Signal, *x.Figure))
+			unit := unitOf(forecast.Named(x.Signal, *x.Figure))
+			one.Unit = unit.Words
 			one.Forecast, one.Period, one.Low, one.High = *x.Forecast, *x.Period, unknown, unknown
 			if x.Low != nil && x.High != nil {
-				one.Low, one.High = fixed(*x.Low, decimals), fixed(*x.High, decimals)
+				one.Low, one.High = unit.write(*x.Low), unit.write(*x.High)
 			}
 		}
 		out = append(out, one)

@@ -174,15 +174,15 @@ func (b *compareBody) draw() {
 		x, one, two := comparedLines(b.Comparison)
 		b.Time = template.HTML(plot.Figure{
 			ID: "plot-compare", Title: b.Comparison.First.Name + " · " + b.Comparison.Second.Name, Description: b.Comparison.Text, Height: 260,
-			From: time.Unix(int64(x[0]), 0).UTC(), To: time.Unix(int64(x[len(x)-1]), 0).UTC(), Rules: []float64{0},
+			From: time.Unix(int64(x[0]), 0).UTC(), To: time.Unix(int64(x[len(x)-1]), 0).UTC(), Rules: []float64{0}, Words: b.figureWords(),
 			Marks: []plot.Mark{reducedLine("second", x, two), reducedLine("", x, one)},
 		}.SVG())
 		b.Scatter = template.HTML(plot.Plane{
 			ID: "plot-scatter", Title: b.T("compare.scatter"), Description: b.Comparison.Text, Height: 320, Points: true,
-			X: first, Y: second,
+			X: first, Y: second, Words: b.figureWords(),
 		}.SVG())
 	}
-	lags := plot.Plane{ID: "plot-lags", Title: b.T("compare.by lag"), Description: b.Said(b.T("compare.by lag note"), b.Lagged()), Height: 220}
+	lags := plot.Plane{ID: "plot-lags", Title: b.T("compare.by lag"), Description: b.Said(b.T("compare.by lag note"), b.Lagged()), Height: 220, Words: b.figureWords()}
 	for _, a := range b.Comparison.ByLag {
 		if a.Correlation == nil {
 			continue

@@ -9,6 +9,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"tidemark/api/pages/plot"
@@ -29,6 +30,9 @@ type forecastsBody struct {
 type figureForecasts struct {
 	view.Scorecard
 
+	Unit figureUnit
+	// Score is the mean score of the live record.
+	Score string
 	// Open is the forecast whose print has not come yet, or nil.
 	Open *forecastRow
 	Plot template.HTML
@@ -73,20 +77,21 @@ func (p *Pages) forecasts(ctx context.Context, r request, s *view.Signal) (*view
 	body := forecastsBody{Signal: s, Older: r.olderURL(next)}
 	for _, c := range cards.Data {
 		f := figureForecasts{Scorecard: c}
-		decimals := readerDecimals(forecast.Named(s.Definition.ID, c.Figure))
+		f.Unit = unitOf(forecast.Named(s.Definition.ID, c.Figure))
+		f.Score = f.Unit.score(c.All.CRPS)
 		var own []view.Forecast
 		for _, one := range list.Data {
 			if one.Target.Figure != c.Figure {
 				continue
 			}
 			own = append(own, one)
-			row := newForecastRow(one, decimals)
+			row := newForecastRow(one, f.Unit)
 			if one.Grade == nil && f.Open == nil && cursor == "" {
 				f.Open = &row
 			}
 			f.Rows = append(f.Rows, row)
 		}
-		f.Plot = plotForecasts(c, own)
+		f.Plot = plotForecasts(c, own, f.Unit.per)
 		body.Figures = append(body.Figures, f)
 	}
 	l := p.layout(r.site, r.path)
@@ -102,14 +107,48 @@ func (p *Pages) forecasts(ctx context.Context, r request, s *view.Signal) (*view
 	return p.document("forecasts", l, time.Time{}), nil
 }
 
-// readerDecimals returns the number of decimals on the page: one less than recorded, and none for thousands of barrels.
-func readerDecimals(t forecast.Target) int { return max(t.Decimals-1, 0) }
+// figureUnit is how a page writes a forecast figure: as the page of its signal does.
+type figureUnit struct {
+	// Words follow the number. per is how many of the figure's units one of the page's is.
+	Words, prefix string
+	decimals      int
+	per           float64
+}
 
-func newForecastRow(f view.Forecast, decimals int) forecastRow {
+// unitOf returns the unit of a figure on a page. Without a unit of its own, a figure has one decimal less than recorded.
+func unitOf(t forecast.Target) figureUnit {
+	switch t.Unit {
+	case "ships/day":
+		return figureUnit{Words: "ships a day", per: 1}
+	case "thousand barrels":
+		return figureUnit{Words: "million barrels", decimals: 1, per: 1000}
+	case "bu/acre":
+		return figureUnit{Words: "bushels an acre", decimals: t.Decimals, per: 1}
+	case "USD/bbl":
+		return figureUnit{Words: "a barrel", prefix: "$", decimals: 2, per: 1}
+	case "USD/MMBtu":
+		return figureUnit{Words: "per MMBtu", prefix: "$", decimals: 2, per: 1}
+	}
+	return figureUnit{Words: t.Unit, decimals: max(t.Decimals-1, 0), per: 1}
+}
+
+// write writes a value of the figure without the words.
+func (u figureUnit) write(v float64) string {
+	text := fixed(v/u.per, u.decimals)
+	if number, negative := strings.CutPrefix(text, "−"); negative {
+		return "−" + u.prefix + number
+	}
+	return u.prefix + text
+}
+
+// score writes a score, which has the unit of the figure.
+func (u figureUnit) score(v *float64) string { return number(scaled(v, 1/u.per)) }
+
+func newForecastRow(f view.Forecast, unit figureUnit) forecastRow {
 	at := func(p float64) string {
 		for _, q := range f.Quantiles {
 			if q.P == p {
-				return fixed(q.Value, decimals)
+				return unit.write(q.Value)
 			}
 		}
 		return unknown
@@ -118,7 +157,7 @@ func newForecastRow(f view.Forecast, decimals int) forecastRow {
 		Forecast: f, Median: at(0.5), Low50: at(0.25), High50: at(0.75), Low80: at(0.1), High80: at(0.9), Low90: at(0.05), High90: at(0.95),
 	}
 	if g := f.Grade; g != nil && g.Outcome != nil && g.Hits != nil {
-		row.Outcome, row.Score, row.Held = fixed(*g.Outcome, decimals), number(g.CRPS), g.Hits.P80
+		row.Outcome, row.Score, row.Held = unit.write(*g.Outcome), unit.score(g.CRPS), g.Hits.P80
 	}
 	return row
 }
@@ -139,8 +178,8 @@ func fixed(v float64, decimals int) string {
 	return text
 }
 
-// plotForecasts plots the central 80 % of a figure's forecasts, newest first, with the published figures.
-func plotForecasts(c view.Scorecard, list []view.Forecast) template.HTML {
+// plotForecasts plots, in the units of the page, the central 80 % of a figure's forecasts, newest first, with the published figures.
+func plotForecasts(c view.Scorecard, list []view.Forecast, per float64) template.HTML {
 	if len(list) == 0 {
 		return ""
 	}
@@ -149,11 +188,11 @@ func plotForecasts(c view.Scorecard, list []view.Forecast) template.HTML {
 	for _, f := range slices.Backward(list) {
 		x := float64(f.Target.ReleaseAt.Unix())
 		band.X, median.X, outcome.X = append(band.X, x), append(median.X, x), append(outcome.X, x)
-		band.Lo, band.Hi = append(band.Lo, quantileAt(f, 0.1)), append(band.Hi, quantileAt(f, 0.9))
-		median.Y = append(median.Y, quantileAt(f, 0.5))
+		band.Lo, band.Hi = append(band.Lo, quantileAt(f, 0.1)/per), append(band.Hi, quantileAt(f, 0.9)/per)
+		median.Y = append(median.Y, quantileAt(f, 0.5)/per)
 		y := math.NaN()
 		if f.Grade != nil && f.Grade.Outcome != nil {
-			y = *f.Grade.Outcome
+			y = *f.Grade.Outcome / per
 		}
 		outcome.Y = append(outcome.Y, y)
 	}

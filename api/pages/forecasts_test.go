@@ -1,6 +1,10 @@
 package pages
 
-import "testing"
+import (
+	"testing"
+
+	"tidemark/signals/forecast"
+)
 
 func TestNumbersOfForecastsHaveTheirDecimalsAndThousandsApart(t *testing.T) {
 	t.Parallel()
@@ -13,6 +17,28 @@ func TestNumbersOfForecastsHaveTheirDecimalsAndThousandsApart(t *testing.T) {
 	} {
 		if got := fixed(c.v, c.decimals); got != c.want {
 			t.Errorf("%v to %d decimals is %s, want %s", c.v, c.decimals, got, c.want)
+		}
+	}
+}
+
+func TestAForecastHasTheUnitOfItsSignalsPage(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		v    float64
+		want string
+	}{
+		"crack-spread-321": {13.887, "$13.89 a barrel"}, "lng-arbitrage": {-0.849, "−$0.85 per MMBtu"}, "hormuz-transit": {103.284, "103 ships a day"},
+		"eia-weekly-petroleum": {-4833, "−4.8 million barrels"}, "iowa-corn-yield": {221.3, "221.3 bushels an acre"},
+	}
+	for id, want := range tests {
+		figures := forecast.Of(id)
+		if len(figures) == 0 {
+			t.Errorf("%s has no forecast", id)
+		}
+		for _, target := range figures {
+			if unit := unitOf(target); unit.write(want.v)+" "+unit.Words != want.want {
+				t.Errorf("%s, %s: %s %s, want %s", id, target.Figure, unit.write(want.v), unit.Words, want.want)
+			}
 		}
 	}
 }

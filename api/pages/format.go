@@ -31,6 +31,8 @@ var functions = template.FuncMap{
 	"share":       func(f *float64) string { return relative(nil, nil, scaled(f, 100)) },
 	"figure":      figure,
 	"quantity":    quantity,
+	"unitWords":   unitWords,
+	"whole":       wholeDay,
 	"change":      relative,
 	"day":         longDay,
 	"date":        func(t time.Time) string { return t.UTC().Format(time.DateOnly) },
@@ -132,10 +134,55 @@ func figure(d signals.Definition, v any) string {
 
 // quantity formats a number with a unit. Days and ships are counted, so they have no decimals.
 func quantity(unit string, f *float64) string {
-	if f != nil && (strings.HasPrefix(unit, "days") || strings.HasPrefix(unit, "ships")) {
+	switch {
+	case f != nil && (strings.HasPrefix(unit, "days") || strings.HasPrefix(unit, "ships")):
 		return strconv.FormatFloat(math.Round(*f), 'f', 0, 64)
+	case f != nil && unit == "percent":
+		return percent(f)
+	case f != nil && strings.HasPrefix(unit, "USD/"):
+		return dollars(*f)
 	}
 	return number(f)
+}
+
+// dollars formats a price in dollars: with three decimals below ten dollars, where a cent is much.
+func dollars(v float64) string {
+	decimals, sign := 2, ""
+	if math.Abs(v) < 10 {
+		decimals = 3
+	}
+	if v < 0 {
+		sign = "−"
+	}
+	return sign + "$" + fixed(math.Abs(v), decimals)
+}
+
+// unitWords returns the words after a number that quantity has written. It is empty if the number already has its unit.
+func unitWords(unit string) string {
+	if unit == "percent" {
+		return ""
+	}
+	if of, found := strings.CutPrefix(unit, "USD/"); found {
+		if name, ok := perUnit[of]; ok {
+			return name
+		}
+		return "per " + of
+	}
+	return unit
+}
+
+// perUnit are the words for units of quantity behind a price.
+var perUnit = map[string]string{"gal": "a gallon", "bbl": "a barrel", "t": "a tonne"}
+
+// wholeDay keeps the day at the beginning of an instant on one line.
+func wholeDay(instant string) template.HTML {
+	day, clock, found := strings.Cut(instant, " ")
+	if !found {
+		clock = ""
+	} else {
+		clock = " " + clock
+	}
+	return template.HTML(`<span class="day">` + day + `</span>` + clock) //nolint:gosec // digits, hyphens and UTC
 }
 
 // relative formats a difference in percent with its sign. If both numbers are known but the percentage is undefined, it does not say

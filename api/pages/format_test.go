@@ -104,3 +104,23 @@ func TestNoPercentageIsShownWhereNoneCanBeFormed(t *testing.T) {
 		}
 	}
 }
+
+func TestAComponentHasItsUnitInWords(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		unit         string
+		v            float64
+		want, behind string
+	}{
+		{"USD/gal", 3.2199, "$3.220", "a gallon"},
+		{"USD/bbl", 124.061, "$124.06", "a barrel"},
+		{"USD/MMBtu", -0.36, "−$0.360", "per MMBtu"},
+		{"percent", 97.321, "97.3%", ""},
+		{"ships/day", 81.4, "81", "ships/day"},
+		{"bu/acre per year", 1.372, "1.372", "bu/acre per year"},
+	} {
+		if got := quantity(c.unit, &c.v); got != c.want || unitWords(c.unit) != c.behind {
+			t.Errorf("%v %s: %s %s, want %s %s", c.v, c.unit, got, unitWords(c.unit), c.want, c.behind)
+		}
+	}
+}

@@ -27,6 +27,8 @@ type homeBody struct {
 	Latest    *view.Pick
 	Portfolio *view.Portfolio
 	Record    *view.RecordState
+	// Return plots the portfolio and its benchmark, one point a week. It is empty before the inception.
+	Return template.HTML
 }
 
 // leadSignal is the signal at the top of the home page.
@@ -64,6 +66,9 @@ func (p *Pages) home(_ context.Context, r request) (*view.Document, error) {
 			return nil, err
 		}
 		if body.Portfolio, _, err = data[view.Portfolio](r.published.Portfolio()); err != nil {
+			return nil, err
+		}
+		if body.Return, err = weeklyReturn(r.published, body.Portfolio); err != nil {
 			return nil, err
 		}
 	}

@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"html/template"
@@ -24,6 +25,8 @@ type portfolioBody struct {
 	Regions      []view.Region
 	// Points are the points of the plots as JSON, for the script.
 	Points template.JS
+	// Height is the height of the plot of the return, 280 if zero.
+	Height float64
 	// Weekly reports that the plot has weekly points and that daily data are not shown.
 	Weekly bool
 }
@@ -130,7 +133,7 @@ func (b *portfolioBody) plot(history []view.HistorySnapshot) {
 		ID: "plot-return", Title: "Return of the model portfolio and of " + b.Portfolio.Benchmark.Symbol + " since " + history[0].Date,
 		Description: fmt.Sprintf("Percent since the inception. On %s the portfolio stood at %s%%, the benchmark at %s%%.", history[n-1].Date,
 			signed(history[n-1].ReturnPct), signed(history[n-1].BenchmarkReturnPct)),
-		Height: 280, From: from, To: to, Suffix: "%", Rules: []float64{0},
+		Height: cmp.Or(b.Height, 280), From: from, To: to, Suffix: "%", Rules: []float64{0},
 		Marks: []plot.Mark{plot.Line{Class: "second", X: x, Y: theirs, Label: b.Portfolio.Benchmark.Symbol + " " + b.Pct(history[n-1].BenchmarkReturnPct)}, plot.Line{X: x, Y: ours, Label: "Portfolio " + b.Pct(history[n-1].ReturnPct)}},
 	}.SVG())
 	if b.Weekly {
@@ -142,6 +145,17 @@ func (b *portfolioBody) plot(history []view.HistorySnapshot) {
 		Height:      130, From: from, To: to, Suffix: "%", Rules: []float64{0}, Ticks: 3,
 		Marks: []plot.Mark{plot.Area{Class: "bad", X: x, Y: drawdown}, plot.Line{Class: "thin bad", X: x, Y: drawdown}},
 	}.SVG())
+}
+
+// weeklyReturn plots the return of the portfolio and of its benchmark with the points that are free. It is empty without a portfolio.
+func weeklyReturn(st *view.PublicationsState, portfolio *view.Portfolio) (template.HTML, error) {
+	history, _, err := list[view.HistorySnapshot](st.History(view.ListQuery{}))
+	if err != nil || portfolio == nil {
+		return "", err
+	}
+	b := portfolioBody{localizer: localizer{Lang: "en"}, Portfolio: portfolio, Weekly: true, Height: 170}
+	b.plot(weekly(history))
+	return b.Return, nil
 }
 
 // shownPoint is a point of the plots for the script, with the API's names.

@@ -19,6 +19,8 @@ type researchBody struct {
 	Text     template.HTML
 	// Numbers reports whether the page shows the figures next to the text and its facts. Return reports whether it shows the pick's return.
 	Numbers, Return bool
+	// Bought reports whether the newest close is the one at which a reader could have bought the pick, so that it has no return yet.
+	Bought bool
 	// AsAnnounced reports whether a company's page shows the text that was announced, not the newest.
 	AsAnnounced bool
 	// Link is the newest pick of the ticker in the record, or the pick of the page. It is nil if neither exists.
@@ -72,6 +74,7 @@ func (p *Pages) research(ctx context.Context, r request) (*view.Document, error)
 	r.seen.path = r.path
 	body := researchBody{localizer: r.local(lang), Research: *research, Text: markdown(minus(research.FullResearch)), Numbers: r.whole(pricedResearch)}
 	body.Dates = r.published.PickDatesOf(research.Ticker)
+	body.Bought = r.justBought(research.Pick, body.localizer)
 	body.Return = body.Numbers || research.Pick != nil && r.public(body.localizer)[research.Pick.Seq]
 	if !body.Return {
 		if research, err = r.announcedOnly(ctx, *research, lang); err != nil {
@@ -107,6 +110,16 @@ func (r request) announcedOnly(ctx context.Context, now view.Research, lang pick
 		Ticker: now.Ticker, Name: now.Name, Exchange: now.Exchange, Sector: now.Sector, Region: now.Region, Country: now.Country, Lang: now.Lang,
 		Pick: now.Pick,
 	}, nil
+}
+
+// justBought reports whether a pick is one of the newest and has no return yet.
+func (r request) justBought(pick *view.ResearchPick, l localizer) bool {
+	for _, k := range r.published.LatestPicks(view.PublicPicks, l.Lang).Picks {
+		if pick != nil && k.Seq == pick.Seq {
+			return boughtAtNewestClose(k.EntryDate, k.LastPriceAt)
+		}
+	}
+	return false
 }
 
 // SourceOf returns the name of the document that a fact comes from.

@@ -3,12 +3,15 @@ package pages
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"golang.org/x/text/message"
 	xnumber "golang.org/x/text/number"
 
+	"tidemark/api/pages/plot"
 	"tidemark/api/view"
 	"tidemark/internal/locale"
 	"tidemark/internal/locale/languages"
@@ -75,7 +78,33 @@ func (l localizer) Waits(k view.Pick) bool { return k.EntryDate == nil }
 
 // Bought reports whether the newest close is the one at which a reader could have bought the pick, so that it has no return yet.
 func (l localizer) Bought(k view.Pick) bool {
-	return k.EntryDate != nil && k.LastPriceAt != nil && k.LastPriceAt.UTC().Format(time.DateOnly) == *k.EntryDate
+	return boughtAtNewestClose(k.EntryDate, k.LastPriceAt)
+}
+
+func boughtAtNewestClose(entry *string, newest *time.Time) bool {
+	return entry != nil && newest != nil && newest.UTC().Format(time.DateOnly) == *entry
+}
+
+// Billions formats billions of dollars in the words of the language: "121.900 millones de dólares".
+func (l localizer) Billions(f *float64) string {
+	if f == nil {
+		return l.T("unknown")
+	}
+	return picks.WriteNumber(l.Lang, locale.Billions, strconv.FormatFloat(*f, 'f', 1, 64))
+}
+
+// figureWords are the words of the language in a figure. A short month has three letters where an alphabet has letters.
+func (l localizer) figureWords() (out plot.Words) {
+	if l.Lang == picks.English {
+		return out
+	}
+	out.Decimal = l.language().Decimal
+	for i, name := range l.language().Months {
+		if out.Months[i] = name; name[0] < utf8.RuneSelf && len(name) > 4 {
+			out.Months[i] = name[:3]
+		}
+	}
+	return out
 }
 
 // Signed formats a number with its sign and two decimals.
@@ -105,17 +134,17 @@ func (l localizer) Price(text string) string {
 	return l.decimals(v, len(fraction))
 }
 
-// Fact formats a plain decimal text. It returns other texts unchanged.
-func (l localizer) Fact(text string) string {
-	digits := strings.TrimPrefix(text, "-")
-	if digits == "" || strings.Trim(digits, "0123456789.") != "" || strings.Count(digits, ".") > 1 {
-		return text
+// Amount writes a value with its unit in the words of the language: "248 mil", "2,1 millones de barriles". It returns an unknown value as
+// the text, which is what the API shows.
+func (l localizer) Amount(value any, unit string) string {
+	text, ok := value.(string)
+	if p, isPointer := value.(*string); isPointer && p != nil {
+		text, ok = *p, true
 	}
-	out := l.Price(digits)
-	if digits != text {
-		return "−" + out
+	if !ok {
+		return l.T("unknown")
 	}
-	return out
+	return minus(picks.WriteNumber(l.Lang, locale.Unit(unit), text))
 }
 
 // Date formats a day from a text YYYY-MM-DD or from an instant. The day of an instant is in UTC.
@@ -142,6 +171,9 @@ func (l localizer) Date(day any) string {
 func (l localizer) Sector(name string) string {
 	return sentence(picks.WriteTerm(l.Lang, "sector."+name))
 }
+
+// Exchange returns the name of an exchange by its code.
+func (l localizer) Exchange(code string) string { return picks.ExchangeName(code) }
 
 // Country returns the name of a country by its code. It says so if the code is unknown.
 func (l localizer) Country(code string) string {

@@ -34,7 +34,7 @@ func TestEveryWordIsThereInEveryLanguage(t *testing.T) {
 
 func TestNumbersAreGroupedAsTheLanguageDoes(t *testing.T) {
 	t.Parallel()
-	tests := map[picks.Lang]struct{ million, pct, price, fact string }{
+	tests := map[picks.Lang]struct{ million, pct, price, amount string }{
 		picks.English: {"1,234,567.9", "+1,234.50%", "1,182.50", "−1,234.5"},
 		"hi":          {"12,34,567.9", "+1,234.50%", "1,182.50", "−1,234.5"},
 		"es":          {"1.234.567,9", "+1.234,50\u00a0%", "1.182,50", "−1.234,5"},
@@ -53,17 +53,12 @@ func TestNumbersAreGroupedAsTheLanguageDoes(t *testing.T) {
 			if got := l.Price("1182.50"); got != want.price {
 				t.Errorf("a price: %q, want %q", got, want.price)
 			}
-			if got := l.Fact("-1234.5"); got != want.fact {
-				t.Errorf("a fact: %q, want %q", got, want.fact)
+			if got := l.Amount("-1234.5", ""); got != want.amount {
+				t.Errorf("an amount: %q, want %q", got, want.amount)
 			}
 		})
 	}
 	l := localizer{Lang: picks.English}
-	for in, want := range map[string]string{"2026-11-20": "2026-11-20", "sector.Energy": "sector.Energy", "1.2.3": "1.2.3", "": "", "0.50": "0.50"} {
-		if got := l.Fact(in); got != want {
-			t.Errorf("the fact %q is %q, want %q", in, got, want)
-		}
-	}
 	for v, want := range map[float64]string{0: "0.00%", -0.001: "0.00%", 0.001: "0.00%", -2.5: "−2.50%"} {
 		if got := l.Pct(&v); got != want {
 			t.Errorf("%g is %q, want %q", v, got, want)
@@ -89,5 +84,50 @@ func TestDatesAreWrittenOut(t *testing.T) {
 	}
 	if got := (localizer{Lang: "es"}).Sector("Technology"); got != "Tecnología" {
 		t.Errorf("a sector in Spanish is %q", got)
+	}
+}
+
+func TestBillionsOfDollarsAreCountedAsTheFinancialPressDoes(t *testing.T) {
+	t.Parallel()
+	for lang, want := range map[picks.Lang][2]string{
+		picks.English: {"$1.4 billion", "$121.9 billion"},
+		"es":          {"1.400 millones de dólares", "121.900 millones de dólares"},
+		"pt":          {"US$\u00a01,4 bilhão", "US$\u00a0121,9 bilhões"},
+		"hi":          {"1.4 अरब डॉलर", "121.9 अरब डॉलर"},
+	} {
+		l := localizer{Lang: lang}
+		if got := [2]string{l.Billions(new(1.4)), l.Billions(new(121.9))}; got != want {
+			t.Errorf("%s: %q, want %q", lang, got, want)
+		}
+		if got := l.Billions(nil); got != l.T("unknown") {
+			t.Errorf("%s: nothing is %q", lang, got)
+		}
+	}
+}
+
+func TestAPickBoughtAtTheNewestCloseHasNoReturn(t *testing.T) {
+	t.Parallel()
+	close19, close20 := time.Date(2026, 11, 19, 21, 0, 0, 0, time.UTC), time.Date(2026, 11, 20, 21, 0, 0, 0, time.UTC)
+	for _, c := range []struct {
+		entry  *string
+		newest *time.Time
+		want   bool
+	}{{nil, &close20, false}, {new("2026-11-20"), nil, false}, {new("2026-11-20"), &close20, true}, {new("2026-11-19"), &close20, false}, {new("2026-11-19"), &close19, true}} {
+		if got := boughtAtNewestClose(c.entry, c.newest); got != c.want {
+			t.Errorf("%v, %v: %v", c.entry, c.newest, got)
+		}
+	}
+}
+
+func TestAmountsHaveTheUnitsOfTheLanguage(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ lang, value, unit, want string }{
+		{"en", "248", "thousand", "248 thousand"}, {"es", "248", "thousand", "248 mil"}, {"pt", "248", "thousand", "248 mil"}, {"hi", "248", "thousand", "248 हज़ार"},
+		{"es", "2.1", "bbl mn", "2,1 millones de barriles"}, {"pt", "1.4", "bbl mn", "1,4 milhão de barris"}, {"hi", "2.1", "bbl mn", "21 लाख बैरल"},
+		{"es", "-0.1", "%", "−0,1\u00a0%"}, {"hi", "-0.1", "%", "−0.1%"}, {"pt", "2026-11-20", "date", "20 de novembro de 2026"}, {"en", "no number", "%", "no number"},
+	} {
+		if got := (localizer{Lang: picks.Lang(c.lang)}).Amount(c.value, c.unit); got != c.want {
+			t.Errorf("%s %s in %s: %q, want %q", c.value, c.unit, c.lang, got, c.want)
+		}
 	}
 }

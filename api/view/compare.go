@@ -6,8 +6,6 @@ import (
 	"math"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"golang.org/x/text/message"
 	"golang.org/x/text/number"
@@ -149,9 +147,7 @@ func (s *Signal) NameIn(lang locale.Lang) string {
 	if lang == locale.English {
 		return s.Definition.Name
 	}
-	name := picks.WriteTerm(lang, "signal."+s.Definition.ID)
-	first, n := utf8.DecodeRuneInString(name)
-	return string(unicode.ToUpper(first)) + name[n:]
+	return languages.Or(lang).Title(picks.WriteTerm(lang, "signal."+s.Definition.ID))
 }
 
 func newComparisonAtLag(a signals.Association) ComparisonAtLag {

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/text/language"
 )
@@ -118,12 +120,26 @@ type Language struct {
 	And      string
 	JoinedBy func(next string) (and string)
 
+	// Articles begin the names that stand in sentences, each with the space after it. A title has none.
+	Articles []string
 	// Phrases are the sentences of the texts, with placeholders for facts in braces. Terms are words for keys.
 	Phrases, Terms map[string]string
 	// Words are the fixed texts of the pages and of the answers to agents.
 	Words map[string]string
 	// Signals maps a signal's id to its name in a sentence, unless the signal's own file has it.
 	Signals map[string]string
+}
+
+// Title returns a name from a sentence as a title: without its article, and with a capital.
+func (l *Language) Title(name string) string {
+	for _, article := range l.Articles {
+		if rest, ok := strings.CutPrefix(name, article); ok {
+			name = rest
+			break
+		}
+	}
+	first, n := utf8.DecodeRuneInString(name)
+	return string(unicode.ToUpper(first)) + name[n:]
 }
 
 // WriteDate writes a day.

@@ -17,14 +17,14 @@ type Line struct {
 	Label string
 }
 
-// end returns the last known value.
-func (l Line) end() (y float64, ok bool) {
-	for _, v := range slices.Backward(l.Y) {
+// end returns the last known point.
+func (l Line) end() (x, y float64, ok bool) {
+	for i, v := range slices.Backward(l.Y) {
 		if v == v {
-			return v, true
+			return l.X[i], v, true
 		}
 	}
-	return 0, false
+	return 0, 0, false
 }
 
 func (l Line) bounds() (lo, hi float64) { return extent(l.Y) }
@@ -33,21 +33,75 @@ func (l Line) draw(b *strings.Builder, s scale) {
 	path(b, "line "+l.Class, s, pieces(l.Y), func(i int) (x, y float64) { return l.X[i], l.Y[i] }, nil)
 }
 
-// labelHeight is the minimum distance of two line labels in pixels.
-const labelHeight = 15
+// labelHeight is the minimum distance of two line labels in pixels. A letter is about letterWidth wide, on a figure that is at least
+// narrowFigure wide.
+const labelHeight, letterWidth, narrowFigure = 15, 7.5, 400
 
-// labels writes the labels of lines at their ends. It moves overlapping labels apart.
+// labelAt returns the baseline of the text of a line's label: near the line's end, where the fewest points of the lines lie behind it.
+func labelAt(s scale, l Line, lines []Line) float64 {
+	_, end, _ := l.end()
+	left := s.to - (s.to-s.from)*min(letterWidth*float64(len([]rune(l.Label)))/narrowFigure, .5)
+	own := l.heights(s, left)
+	var behind []float64
+	for _, other := range lines {
+		behind = append(behind, other.heights(s, left)...)
+	}
+	best, hidden := s.y(end)-8, math.MaxInt
+	for _, at := range []float64{s.y(end) - 8, s.y(end) + 18, slices.Min(own) - 8, slices.Max(own) + 18} {
+		n := 0
+		for _, y := range behind {
+			if y > at-labelHeight && y < at+4 {
+				n++
+			}
+		}
+		if inside := at >= s.top-4 && at <= s.end-2; inside && n < hidden {
+			best, hidden = at, n
+		}
+	}
+	return best
+}
+
+// steps is how many positions of a stretch between two points count as hidden by a label.
+const steps = 8
+
+// heights returns the positions of the line from a time on, also between its known points, and of the last known one.
+func (l Line) heights(s scale, since float64) []float64 {
+	_, end, _ := l.end()
+	out := []float64{s.y(end)}
+	for i := 1; i < len(l.Y); i++ {
+		for n := range steps {
+			part := float64(n+1) / steps
+			x, y := l.X[i-1]+part*(l.X[i]-l.X[i-1]), l.Y[i-1]+part*(l.Y[i]-l.Y[i-1])
+			if x >= since && y == y {
+				out = append(out, s.y(y))
+			}
+		}
+	}
+	return out
+}
+
+// labels writes the labels of lines at their ends, where they hide the least of the labelled lines. It moves overlapping labels apart. The
+// first line, which has no class, also gets a dot at its last value.
 func labels(b *strings.Builder, s scale, marks []Mark) {
 	type label struct {
 		y           float64
 		class, text string
 	}
-	var list []label
+	var lines []Line
 	for _, m := range marks {
 		if l, ok := m.(Line); ok && l.Label != "" {
-			if y, known := l.end(); known {
-				list = append(list, label{s.y(y) - 8, l.Class, l.Label})
-			}
+			lines = append(lines, l)
+		}
+	}
+	var list []label
+	for _, l := range lines {
+		x, y, known := l.end()
+		if !known {
+			continue
+		}
+		list = append(list, label{labelAt(s, l, lines), l.Class, l.Label})
+		if l.Class == "" {
+			fmt.Fprintf(b, `<circle class="end" cx="%s%%" cy="%s" r="3.5"/>`, number(s.x(x)/inner*100), number(s.y(y)))
 		}
 	}
 	slices.SortStableFunc(list, func(a, b label) int { return cmp.Compare(a.y, b.y) })

@@ -19,6 +19,8 @@ type Plane struct {
 	Points bool
 	// Chosen is the number of the emphasized point, counted from one. Zero means none.
 	Chosen int
+	// Words are the decimal sign of the reader's language. The zero value is English.
+	Words Words
 }
 
 // SVG draws the figure. It is empty without points.
@@ -54,7 +56,7 @@ func (p Plane) SVG() string {
 	}
 	p.shapes(&b, s, share)
 	for _, v := range rows {
-		fmt.Fprintf(&b, `<text class="halo" x="0" y="%s">%s</text>`, number(s.y(v)-4), Label(v, step))
+		fmt.Fprintf(&b, `<text class="halo" x="0" y="%s">%s</text>`, number(s.y(v)-4), p.Words.label(v, step))
 	}
 	for _, v := range columns {
 		anchor := "middle"
@@ -63,7 +65,7 @@ func (p Plane) SVG() string {
 		} else if at > .96 {
 			anchor = "end"
 		}
-		fmt.Fprintf(&b, `<text x="%s" y="%s" text-anchor="%s">%s</text>`, share(v), number(p.Height-6), anchor, Label(v, width))
+		fmt.Fprintf(&b, `<text x="%s" y="%s" text-anchor="%s">%s</text>`, share(v), number(p.Height-6), anchor, p.Words.label(v, width))
 	}
 	b.WriteString(`</svg>`)
 	return b.String()

@@ -33,6 +33,32 @@ type Figure struct {
 	Ticks int
 	// Suffix follows each labelled value, for example "%".
 	Suffix string
+	// Words are the decimal sign and the months of the reader's language. The zero value is English.
+	Words Words
+}
+
+// Words are what a language changes in a figure: the sign before decimals, and the short names of months.
+type Words struct {
+	Decimal string
+	Months  [12]string
+}
+
+// label is Label with the language's separators.
+func (w Words) label(v, step float64) string {
+	text := Label(v, step)
+	if w.Decimal != "," {
+		return text
+	}
+	return strings.NewReplacer(",", ".", ".", ",").Replace(text)
+}
+
+// date replaces the English month in the label of a date.
+func (w Words) date(d Date) string {
+	month := d.At.Month()
+	if name := w.Months[month-1]; name != "" {
+		return strings.Replace(d.Label, month.String()[:3], name, 1)
+	}
+	return d.Label
 }
 
 // Mark is a shape in a figure.
@@ -85,7 +111,7 @@ const aloneStyle = `.paper{fill:#fff}text{fill:#4d606a;font-size:12px}.title{fil
 	`.label{fill:#0a6072;font-weight:600}.label.second{fill:#9a5b12}.label.ghost{fill:#4d606a}.grid-line{stroke:#d9e2e5}.axis{stroke:#4d606a}path,line{vector-effect:non-scaling-stroke}` +
 	`.line{fill:none;stroke:#0a6072;stroke-width:2;stroke-linejoin:round}.line.second{stroke:#9a5b12;stroke-width:1.5;stroke-dasharray:5 4}` +
 	`.line.ghost{stroke:#4d606a;stroke-width:1.5;stroke-dasharray:1 3}.band{fill:#0a6072;opacity:.16}.band.fan{fill:#9a5b12;opacity:.2}` +
-	`.line.fan{stroke:#9a5b12;stroke-width:1.5}.range{fill:none;stroke-width:3;opacity:.8}.range.held{stroke:#17673a}.range.missed{stroke:#a1311a;stroke-dasharray:3 2}`
+	`.end{fill:#0a6072}.line.fan{stroke:#9a5b12;stroke-width:1.5}.range{fill:none;stroke-width:3;opacity:.8}.range.held{stroke:#17673a}.range.missed{stroke:#a1311a;stroke-dasharray:3 2}`
 
 // SVG draws the figure. If it has no values, it says so.
 func (f Figure) SVG() string {
@@ -133,7 +159,7 @@ func (f Figure) SVG() string {
 		fmt.Fprintf(&b, `<line class="axis" x1="0" x2="100%%" y1="%s" y2="%s"/>`, y, y)
 	}
 	for _, v := range values {
-		fmt.Fprintf(&b, `<text class="halo" x="0" y="%s">%s%s</text>`, number(s.y(v)-4), Label(v, step), html.EscapeString(f.Suffix))
+		fmt.Fprintf(&b, `<text class="halo" x="0" y="%s">%s%s</text>`, number(s.y(v)-4), f.Words.label(v, step), html.EscapeString(f.Suffix))
 	}
 	labels(&b, s, f.Marks)
 	for _, t := range Dates(f.From, f.To, 5) {
@@ -145,7 +171,7 @@ func (f Figure) SVG() string {
 		case at > 96:
 			anchor = "end"
 		}
-		fmt.Fprintf(&b, `<text x="%s%%" y="%s" text-anchor="%s">%s</text>`, number(at), number(f.Height-6), anchor, t.Label)
+		fmt.Fprintf(&b, `<text x="%s%%" y="%s" text-anchor="%s">%s</text>`, number(at), number(f.Height-6), anchor, f.Words.date(t))
 	}
 	b.WriteString(`</svg>`)
 	return b.String()

@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -193,6 +194,56 @@ func TestLabelsStandAtTheEndsOfTheirLinesAndApart(t *testing.T) {
 		if at[i]-at[i-1] < labelHeight-.2 || at[i] > 118 {
 			t.Errorf("the labels stand at %v", at)
 		}
+	}
+}
+
+// A label at the height of its last value would lie on the line itself where the line swings.
+func TestALabelHidesNoneOfItsLine(t *testing.T) {
+	t.Parallel()
+	from, to := day(2026, 1, 1), day(2026, 4, 11)
+	var l Line
+	for at := from; !at.After(to); at = at.AddDate(0, 0, 1) {
+		l.X = append(l.X, float64(at.Unix()))
+		l.Y = append(l.Y, 50+30*math.Sin(float64(len(l.X))))
+	}
+	l.Label = "$16.21"
+	flat := Line{Class: "second", X: l.X, Y: make([]float64, len(l.X)), Label: "baseline"}
+	svg := Figure{ID: "p", Title: "t", Description: "d", Height: 300, From: from, To: to, Marks: []Mark{flat, l}}.SVG()
+	var at []float64
+	for _, m := range regexp.MustCompile(`class="halo label[^"]*" x="100%" y="([0-9.]+)"`).FindAllStringSubmatch(svg, -1) {
+		y, err := strconv.ParseFloat(m[1], 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at = append(at, y)
+	}
+	if len(at) != 2 {
+		t.Fatalf("two labels: %s", svg)
+	}
+	s := scale{lo: 0, hi: 80, top: above, end: 300 - below}
+	s.lo, s.hi = room(s.lo, slices.Max(l.Y))
+	for i, y := range l.Y[len(l.Y)-10:] { // the label is much wider than ten of a hundred points
+		if p := s.y(y); p > at[0]-labelHeight && p < at[0]+4 {
+			t.Errorf("point %d at %v lies behind the label at %v", i, p, at[0])
+		}
+	}
+	if want := s.y(0); math.Abs(at[1]-want) > 20 {
+		t.Errorf("the label of the flat line stands at %v, far from its line at %v", at[1], want)
+	}
+	if !strings.Contains(svg, `<circle class="end" cx="100%"`) {
+		t.Errorf("the last value has no dot: %s", svg)
+	}
+}
+
+func TestAFigureHasTheSignsOfItsLanguage(t *testing.T) {
+	t.Parallel()
+	months := [12]string{time.March - 1: "marzo"}
+	f := Figure{
+		ID: "p", Title: "t", Description: "d", Height: 142, From: day(2026, 3, 1), To: day(2026, 3, 5), Words: Words{",", months},
+		Marks: []Mark{Line{X: []float64{float64(day(2026, 3, 1).Unix()), float64(day(2026, 3, 5).Unix())}, Y: []float64{0, .8}}},
+	}
+	if svg := f.SVG(); !strings.Contains(svg, ">0,25<") || !strings.Contains(svg, ">2 marzo<") {
+		t.Errorf("Spanish labels: %s", svg)
 	}
 }
 

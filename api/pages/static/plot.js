@@ -24,7 +24,7 @@ class Plot {
     const format = new Intl.NumberFormat(document.documentElement.lang, { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
     this.shown = (cell) => {
       const v = number(cell) / Number(d.per || 1);
-      if (Number.isNaN(v)) return "unknown";
+      if (Number.isNaN(v)) return d.unknown ?? "unknown";
       const text = format.format(Math.abs(v));
       return `${v < 0 && /[1-9]/.test(text) ? "−" : ""}${d.prefix ?? ""}${text}`;
     };
@@ -36,7 +36,7 @@ class Plot {
     this.at = -1;
     this.pinned = -1;
     figure.tabIndex = 0;
-    figure.setAttribute("aria-label", `${d.label}. The arrow keys go from point to point.${d.zoom ? " With Shift they choose a stretch; Enter opens it." : ""}`);
+    figure.setAttribute("aria-label", `${d.label}. ${d.keys ?? "The arrow keys go from point to point."}${d.zoom ? " With Shift they choose a stretch; Enter opens it." : ""}`);
     figure.addEventListener("pointermove", (e) => { if (e.pointerType !== "touch" && !this.down && !e.target.closest(".mark")) this.point(e); });
     figure.addEventListener("click", (e) => { if (this.dragged) this.dragged = false; else if (!e.target.closest("a, button")) this.point(e, true); });
     if (d.zoom) this.zoomable();

@@ -57,6 +57,7 @@ var words = map[string]string{
 	"after close": "known after the next close",
 	"at close":    "bought at the newest close",
 	"copy":        "Copy",
+	"plot keys":   "The arrow keys go from point to point.",
 	"copied":      "Copied",
 
 	// A pick as it was announced.
@@ -92,7 +93,6 @@ var words = map[string]string{
 	"pick":          "The pick",
 	"figures":       "Figures",
 	"market value":  "Market value",
-	"billion usd":   "billion dollars",
 	"pe":            "Price to earnings (P/E)",
 	"growth":        "Revenue growth",
 	"record":        "In the record",

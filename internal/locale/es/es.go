@@ -32,6 +32,7 @@ var Language = locale.Language{
 		"%": locale.Percent, "por ciento": locale.Percent, "puntos porcentuales": locale.Points, "punto porcentual": locale.Points, "puntos básicos": locale.BasisPoint, "punto básico": locale.BasisPoint,
 		"mil millones": locale.Billions, "millones": locale.Millions, "millón": locale.Millions, "mil": locale.Thousands, "billones": "10^12", "billón": "10^12",
 	},
+	Articles: []string{"el ", "la ", "los ", "las "},
 	And:      "y",
 	JoinedBy: and,
 	Phrases:  phrases, Terms: terms, Words: words,

@@ -57,6 +57,7 @@ var words = map[string]string{
 	"after close": "se sabrá tras el próximo cierre",
 	"at close":    "comprada al último cierre",
 	"copy":        "Copiar",
+	"plot keys":   "Las flechas del teclado recorren los puntos.",
 	"copied":      "Copiado",
 
 	// A pick as it was announced.
@@ -92,7 +93,6 @@ var words = map[string]string{
 	"pick":          "La selección",
 	"figures":       "Cifras",
 	"market value":  "Valor en bolsa",
-	"billion usd":   "mil millones de dólares",
 	"pe":            "PER",
 	"growth":        "Crecimiento de ingresos",
 	"record":        "En el registro",

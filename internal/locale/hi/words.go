@@ -57,6 +57,7 @@ var words = map[string]string{
 	"after close": "अगले बंद भाव के बाद",
 	"at close":    "ताज़ा बंद भाव पर ख़रीदा",
 	"copy":        "कॉपी करें",
+	"plot keys":   "तीर वाली कुंजियाँ एक बिंदु से दूसरे पर ले जाती हैं।",
 	"copied":      "कॉपी हो गया",
 
 	// A pick as it was announced.
@@ -92,7 +93,6 @@ var words = map[string]string{
 	"pick":          "चयन",
 	"figures":       "आँकड़े",
 	"market value":  "बाज़ार मूल्य",
-	"billion usd":   "अरब डॉलर",
 	"pe":            "पी/ई अनुपात",
 	"growth":        "राजस्व में वृद्धि",
 	"record":        "अभिलेख में",

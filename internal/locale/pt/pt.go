@@ -23,6 +23,7 @@ var Language = locale.Language{
 	},
 	DateOrder: "D de M de Y", MonthOrder: "M de Y",
 	Decimal: ",", Group: ".",
+	Articles: []string{"o ", "a ", "os ", "as "},
 	Sizes: map[string]locale.Unit{
 		"%": locale.Percent, "por cento": locale.Percent, "pontos percentuais": locale.Points, "ponto percentual": locale.Points, "pontos-base": locale.BasisPoint, "ponto-base": locale.BasisPoint,
 		"bilhões": locale.Billions, "bilhão": locale.Billions, "milhões": locale.Millions, "milhão": locale.Millions, "mil": locale.Thousands, "trilhões": "10^12",

@@ -57,6 +57,7 @@ var words = map[string]string{
 	"after close": "conhecido após o próximo fechamento",
 	"at close":    "comprada no último fechamento",
 	"copy":        "Copiar",
+	"plot keys":   "As setas do teclado percorrem os pontos.",
 	"copied":      "Copiado",
 
 	// A pick as it was announced.
@@ -92,7 +93,6 @@ var words = map[string]string{
 	"pick":          "A seleção",
 	"figures":       "Números",
 	"market value":  "Valor de mercado",
-	"billion usd":   "bilhões de dólares",
 	"pe":            "P/L",
 	"growth":        "Crescimento da receita",
 	"record":        "No registro",

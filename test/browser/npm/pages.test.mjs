@@ -579,7 +579,7 @@ test("the documents have contents, code in five languages with this server's ans
       assert.equal(await page.locator(await link.getAttribute("href")).count(), 1, await link.innerText());
     }
     for (const [name, sign] of [["Python", "import json, urllib.request"], ["Go", "package main"], ["TypeScript", "const answer = await fetch("], ["R", "library(jsonlite)"], ["curl", "curl '"]]) {
-      await page.getByRole("navigation", { name: "Language of the examples" }).getByRole("link", { name, exact: true }).click();
+      await page.getByRole("navigation", { name: "Language of the examples" }).getByRole("link", { name: `${name} code`, exact: true }).click();
       await page.waitForURL(name === "curl" ? /docs$/ : new RegExp(`code=${name.toLowerCase()}`));
       assert.ok((await page.locator("pre.code").first().innerText()).startsWith(sign), name);
     }

@@ -20,7 +20,7 @@ after(() => browser?.close());
 
 // visit opens a page in a context of its own and hands it over. Whatever the browser complains of, a refused policy too, fails the test,
 // but for what is expected.
-export async function visit(path, { expected, ...options }, look) {
+export async function visit(path, { expected, status = 200, ...options }, look) {
   const context = await browser.newContext({ baseURL: base, viewport: { width: 1280, height: 900 }, ...options });
   try {
     const page = await context.newPage();
@@ -30,7 +30,7 @@ export async function visit(path, { expected, ...options }, look) {
     page.on("console", (m) => { if (m.type() === "error") complain(m.text()); });
     page.on("pageerror", (e) => complain(String(e)));
     const answer = await page.goto(path, { waitUntil: "load" });
-    assert.equal(answer.status(), 200, path);
+    assert.equal(answer.status(), status, path);
     await look(page);
     assert.deepEqual(complaints, [], `${path}: what the browser complains of`);
   } finally {
