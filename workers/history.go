@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"tidemark/backfill"
 	"tidemark/ingest"
@@ -27,8 +28,8 @@ type History struct {
 
 // Redone says what a rebuild did.
 type Redone struct {
-	// Answers were parsed, Added rows came of them, Snapshots were computed.
-	Answers, Added, Snapshots int64
+	// Answers were parsed, Added rows came of them, Snapshots were computed. Forecasts and their grades were recorded again.
+	Answers, Added, Snapshots, Forecasts int64
 	// Unknown counts the steps of each source that this program does not have, or may not use. They stay to be done.
 	Unknown map[string]int64
 }
@@ -37,8 +38,11 @@ type Redone struct {
 // be killed at any point and started again. A body that is missing, or does not parse, ends it with an error that names the response.
 func (h History) Rebuild(ctx context.Context, source string) (done Redone, err error) {
 	left, err := h.DB.StepsLeft(ctx)
-	if err != nil || left == 0 {
+	if err != nil {
 		return done, err
+	}
+	if left == 0 {
+		return done, h.record(ctx, source, &done)
 	}
 	done.Unknown = map[string]int64{}
 	for last, n := int64(0), int64(0); ; n++ {
@@ -47,7 +51,7 @@ func (h History) Rebuild(ctx context.Context, source string) (done Redone, err e
 		}
 		p, err := h.DB.NextStep(ctx, last, source)
 		if errors.Is(err, postgres.ErrNotFound) {
-			return done, nil
+			return done, h.record(ctx, source, &done)
 		}
 		if err != nil {
 			return done, err
@@ -64,11 +68,30 @@ func (h History) Rebuild(ctx context.Context, source string) (done Redone, err e
 	}
 }
 
+// lastInstant is later than all that is recorded.
+var lastInstant = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// record records what is left of the forecasts and grades that the import brought. Their prints are stored by then. What the database refuses
+// is an error.
+func (h History) record(ctx context.Context, source string, done *Redone) error {
+	if source != "" {
+		return nil
+	}
+	n, err := h.DB.RestoreForecasts(ctx, lastInstant)
+	done.Forecasts += n
+	return err
+}
+
 func (h History) compute(ctx context.Context, p postgres.Pending, done *Redone) error {
 	def, ok := h.Signals.Definitions[p.Step.Signal]
 	if !ok {
 		done.Unknown[p.Step.Signal]++
 		return nil
+	}
+	// The status follows from the grades by then. A print that is not stored yet is of a later step.
+	n, err := h.DB.RestoreForecasts(ctx, p.Step.At)
+	if done.Forecasts += n; err != nil && !errors.Is(err, postgres.ErrRefused) {
+		return err
 	}
 	snap, track, err := h.Signals.Compute(ctx, def, p.Step.At)
 	if err != nil {

@@ -272,6 +272,9 @@ func (p *program) rebuild(ctx context.Context, out io.Writer, db *postgres.DB, s
 		_, _ = fmt.Fprintf(out, "rebuilt what was imported: %s parsed, %s added, %s computed\n",
 			counted(done.Answers, "answer"), counted(done.Added, "row"), counted(done.Snapshots, "snapshot"))
 	}
+	if done.Forecasts > 0 {
+		_, _ = fmt.Fprintf(out, "%s and grades recorded again\n", counted(done.Forecasts, "forecast"))
+	}
 	for _, id := range slices.Sorted(maps.Keys(done.Unknown)) {
 		_, _ = fmt.Fprintf(out, "%s: %d steps are left out, because its source is not used here\n", id, done.Unknown[id])
 	}

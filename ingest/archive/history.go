@@ -22,10 +22,10 @@ import (
 const HistoryName = "history.ndjson"
 
 // HistoryFormat and HistoryVersion are in the first line of such a file. Version 1 did not describe the lines that follow, and before
-// version 3 there were no states.
+// version 3 there were no states, before version 4 no forecasts.
 const (
 	HistoryFormat  = "tidemark-history"
-	HistoryVersion = 3
+	HistoryVersion = 4
 )
 
 // historyHeader is the first line. The file describes all Exchanges lines of the manifest, whose digest is Manifest. Steps is the number of
@@ -40,11 +40,18 @@ type historyHeader struct {
 	Origin
 }
 
-// historyEntry is every other line: one of the three.
+// historyEntry is every other line: one of the four.
 type historyEntry struct {
 	Stored   *storedEntry   `json:"stored,omitempty"`
 	Computed *computedEntry `json:"computed,omitempty"`
 	State    *stateEntry    `json:"state,omitempty"`
+	Recorded *recordedEntry `json:"recorded,omitempty"`
+}
+
+// recordedEntry is a forecast, or its grade, as the database recorded it.
+type recordedEntry struct {
+	At     time.Time       `json:"at"`
+	Record json.RawMessage `json:"record"`
 }
 
 type storedEntry struct {
@@ -221,14 +228,20 @@ func readStep(line []byte, ids []int64) (s series.Step, err error) {
 		return s, err
 	}
 	kinds := 0
-	for _, there := range []bool{e.Stored != nil, e.Computed != nil, e.State != nil} {
+	for _, there := range []bool{e.Stored != nil, e.Computed != nil, e.State != nil, e.Recorded != nil} {
 		if there {
 			kinds++
 		}
 	}
 	switch {
 	case kinds != 1:
-		return s, errors.New(`expected one of "stored", "computed" and "state"`)
+		return s, errors.New(`expected one of "stored", "computed", "state" and "recorded"`)
+	case e.Recorded != nil:
+		if e.Recorded.At.IsZero() || len(e.Recorded.Record) == 0 {
+			return s, errors.New("recorded: no time, or no record")
+		}
+		s.At, s.Record = e.Recorded.At, e.Recorded.Record
+		return s, nil
 	case e.State != nil:
 		if e.State.Signal == "" || e.State.At.IsZero() || e.State.State == "" || e.State.Cause == "" || e.State.By == "" {
 			return s, errors.New("state: no signal, time, state, cause or author")
@@ -316,6 +329,9 @@ func (h *historyWriter) write(dir string, exchanges int, digest []byte) (name st
 }
 
 func (h *historyWriter) entry(s series.Step) (e historyEntry, err error) {
+	if s.Record != nil {
+		return historyEntry{Recorded: &recordedEntry{s.At.UTC(), s.Record}}, nil
+	}
 	if s.State != "" {
 		return historyEntry{State: &stateEntry{s.Signal, s.At.UTC(), s.State, s.Cause, s.By}}, nil
 	}

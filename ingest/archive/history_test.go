@@ -52,8 +52,8 @@ func TestAHistoryThatIsNotWholeIsRefused(t *testing.T) {
 		"another time":          {func(b []byte) []byte { return bytes.Replace(b, []byte("T03:"), []byte("T04:"), 1) }, false},
 		"a line twice":          {func(b []byte) []byte { return append(b, lines(b)[2]...) }, false},
 		"empty":                 {func([]byte) []byte { return nil }, false},
-		"of the first version":  {func(b []byte) []byte { return bytes.Replace(b, []byte(`"version":3`), []byte(`"version":1`), 1) }, true},
-		"of a version to come":  {func(b []byte) []byte { return bytes.Replace(b, []byte(`"version":3`), []byte(`"version":4`), 1) }, false},
+		"of the first version":  {func(b []byte) []byte { return bytes.Replace(b, []byte(`"version":4`), []byte(`"version":1`), 1) }, true},
+		"of a version to come":  {func(b []byte) []byte { return bytes.Replace(b, []byte(`"version":4`), []byte(`"version":5`), 1) }, false},
 		"of another manifest":   {func(b []byte) []byte { return bytes.Replace(b, []byte(`"manifest":"`), []byte(`"manifest":"0`), 1) }, false},
 		"without its last line": {func(b []byte) []byte { return bytes.Join(lines(b)[:len(lines(b))-2], nil) }, false},
 	} {

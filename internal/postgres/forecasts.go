@@ -17,7 +17,7 @@ import (
 
 // ForecastStore keeps the forecasts of signals and their grades.
 //
-// It reads forecast_grades, forecasts, log_entries, log_heads. It writes forecast_grades, forecasts.
+// It reads forecast_grades, forecasts, forecasts_brought, log_entries, log_heads. It writes forecast_grades, forecasts, forecasts_brought.
 type ForecastStore struct{ *connections }
 
 // Forecast is a recorded forecast with its grade. The quantiles are 23 decimals joined with ";", which is the form that is hashed.

@@ -111,11 +111,15 @@ func (db ObservationStore) LoadsNow(ctx context.Context, since Loads, sources []
 	return now, changed, nil
 }
 
-// Steps yields all completed steps up to now, in order, and before them the states that operators gave to signals. Steps that end during the call are left out. So are imported steps that were not
+// Steps yields all completed steps up to now, in order, and before them the states that operators gave to signals, and the forecasts
+// with their grades. Steps that end during the call are left out. So are imported steps that were not
 // rebuilt yet.
 func (db ObservationStore) Steps(ctx context.Context) iter.Seq2[series.Step, error] {
 	return func(yield func(series.Step, error) bool) {
 		goOn, err := SnapshotStore(db).operatorStates(ctx, yield)
+		if err == nil && goOn {
+			goOn, err = ForecastStore(db).recordedForecasts(ctx, yield)
+		}
 		if err == nil && goOn {
 			err = db.steps(ctx, yield)
 		}
@@ -220,7 +224,8 @@ const leaveOutSQL = `
 
 // AddSteps records the steps of an imported archive that must be repeated here, in order, and returns the number of new steps. fetches are
 // the ids of all imported responses. Responses without a step were left out in the other installation, and are left out here. AddSteps
-// records all or nothing; the same steps again add nothing. Operators' states are in force at once, and are not counted.
+// records all or nothing; the same steps again add nothing. Operators' states are in force at once, and are not counted. Forecasts and grades
+// wait for RestoreForecasts.
 func (db ObservationStore) AddSteps(ctx context.Context, steps iter.Seq2[series.Step, error], fetches []int64) (added int64, err error) {
 	err = db.tx(ctx, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `lock table rebuilding in share row exclusive mode`); err != nil { // one import at a time
@@ -234,6 +239,14 @@ func (db ObservationStore) AddSteps(ctx context.Context, steps iter.Seq2[series.
 				if err := bringState(ctx, tx, s); err != nil {
 					return err
 				}
+				continue
+			}
+			if s.Record != nil {
+				n, err := bringRecord(ctx, tx, s)
+				if err != nil {
+					return err
+				}
+				added += n
 				continue
 			}
 			sql, args := bringSnapshotSQL, pgx.NamedArgs{"signal": s.Signal, "at": s.At}

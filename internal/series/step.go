@@ -15,6 +15,8 @@ type Step struct {
 	At     time.Time
 	// State, Cause and By belong to a step in which an operator changed the state of Signal at At. They are empty in all others.
 	State, Cause, By string
+	// Record belongs to a step that recorded a forecast or its grade at At: the record, in JSON. Nil in all others.
+	Record []byte
 }
 
 // StepAnswer is one answer of a step.
