@@ -31,7 +31,7 @@ run: ## Start everything on made-up data and say where to look
 
 .PHONY: test
 test: ## Check everything, as CI does
-	@tools/check.sh deps modules vet format lint race computing simulate-short contention-short chaos-short contracts e2e-payments conformance browser fuzz
+	@tools/check.sh deps modules vet format lint race computing simulate-short contention-short chaos-short contracts e2e-payments public-witness conformance browser fuzz
 
 .PHONY: deps
 deps: ## Make sure that PostgreSQL and Redis are on this machine
@@ -93,6 +93,10 @@ computing: ## Run the tests that compute for long in one goroutine, without the 
 .PHONY: contracts
 contracts: ## Attest on the contracts that EAS publishes, and compile ours again (with npm; says so where its registry is away)
 	@tools/contracts.sh
+
+.PHONY: public-witness
+public-witness: ## Have our log cosigned by the witness of transparency-dev, and cosign for its clients
+	cd test/witnesses && go vet ./... && go test ./...
 
 .PHONY: e2e-payments
 e2e-payments: $(GETH) ## Pay by request with the clients that the x402 project publishes, on go-ethereum's node
