@@ -49,6 +49,7 @@ class Plot {
     figure.addEventListener("keydown", (e) => this.key(e));
     figure.addEventListener("focus", () => this.load());
     document.addEventListener("click", (e) => { if (!figure.contains(e.target)) this.clear(); });
+    window.addEventListener("resize", () => { if (this.pinned < 0 || this.chosen) this.clear(); else this.show(this.pinned); }); // a telephone is turned
   }
 
   panel(svg, column) {
