@@ -110,6 +110,7 @@ func (s *Sequencer) round(ctx context.Context, k *LogKey, begun map[string]bool)
 	if !begun[k.Log] {
 		start := postgres.LogStart{Log: k.Log, Origin: k.Origin, VKey: k.VKey(), OldVKeys: k.OldVKeys(), Environment: s.Environment}
 		if s.Policy != nil {
+			start.Policy = s.Policy.Text
 			for _, w := range s.Policy.Witnesses {
 				start.Witnesses = append(start.Witnesses, postgres.LogWitness{Name: w.Name(), VKey: w.VKey()})
 			}

@@ -117,7 +117,7 @@ func pickText(a view.VerifiedPick) string {
 		verdict = "is NOT valid: " + fmt.Sprintf("hash %s, previous %s, next %s", a.Checks.Hash, a.Checks.Previous, a.Checks.Next)
 	}
 	l.add("The pick of %s on %s, number %d of %d, %s.", a.Ticker, a.Pick.Date, a.ChainPosition, a.ChainLength, verdict)
-	l.add("Verdict of this server: %s.", strings.ReplaceAll(string(a.Verdict), "_", "-"))
+	l.add("Verdict of this server: %s. %s", strings.ReplaceAll(string(a.Verdict), "_", "-"), a.JudgedBy.Text)
 	l.add("SHA-256 of %q is %s.", a.Preimage, a.RecomputedHash)
 	l.add("Git: %s%s. Attestation: %s%s.", a.Checks.Git, named(", commit ", a.Git.Commit), a.Attestation.Status, named(", transaction ", a.Attestation.TxHash))
 	if a.ProofURL != nil {

@@ -35,6 +35,9 @@ type RecordStore interface {
 	LoggedPicks(ctx context.Context, from int64, all map[int64]int64) (next int64, err error)
 	// LoggedSeals calls add for each leaf about seals, for its leaves from a number on.
 	LoggedSeals(ctx context.Context, from int64, add func(index int64, leaf []byte)) (next int64, err error)
+	LogHeads(ctx context.Context) ([]postgres.LogHead, error)
+	// NewestLogCheckpoint returns postgres.ErrNotFound if there is none.
+	NewestLogCheckpoint(ctx context.Context, log string, witnessed bool) (postgres.LogCheckpoint, error)
 	// Listen runs until ctx ends and reconnects automatically. It calls the listener's functions one at a time.
 	Listen(ctx context.Context, l postgres.Listener) error
 }
@@ -46,6 +49,8 @@ type RecordOptions struct {
 	PublicURL string
 	World     string
 	Now       func() time.Time
+	// Clock is the wall clock, by which the log's witnesses cosign. Nil means Now.
+	Clock func() time.Time
 	// FullPass is how often the whole chain is read and recomputed. Zero means every ten minutes.
 	FullPass time.Duration
 	Log      *slog.Logger
@@ -69,8 +74,9 @@ type Record struct {
 	logged   map[int64]int64
 	loggedTo int64
 	// sealed follows the first sealedTo leaves of the log.
-	sealed   tlog.SealedDays
-	sealedTo int64
+	sealed     tlog.SealedDays
+	sealedTo   int64
+	pickLeaves []loggedPick
 }
 
 // NewRecord returns an empty view. Run loads it.
@@ -78,6 +84,9 @@ func NewRecord(o RecordOptions) (*Record, error) {
 	o.PublicURL = strings.TrimRight(o.PublicURL, "/")
 	if err := (Options{PublicURL: o.PublicURL, World: o.World}).check(); err != nil {
 		return nil, err
+	}
+	if o.Clock == nil {
+		o.Clock = o.Now
 	}
 	if o.FullPass == 0 {
 		o.FullPass = 10 * time.Minute
@@ -161,14 +170,17 @@ func (r *Record) load(ctx context.Context, full bool) error {
 	if st.corrections, err = r.o.Store.Corrections(ctx); err != nil {
 		return err
 	}
+	if err = r.readSeals(ctx, st, full); err != nil {
+		return err
+	}
+	if st.held, err = r.readHeldLog(ctx); err != nil {
+		return err
+	}
 	same, err := r.readChain(ctx, st, before, full)
 	if err != nil {
 		return err
 	}
 	if err := r.readLogged(ctx, st, full); err != nil {
-		return err
-	}
-	if err := r.readSeals(ctx, st, full); err != nil {
 		return err
 	}
 	if err := st.finish(before, same); err != nil {

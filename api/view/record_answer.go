@@ -27,6 +27,10 @@ type recordHead struct {
 }
 
 type recordTail struct {
+	// Verdict is this server's own on the whole chain, by the rules of every verifier and the operator's policy.
+	Verdict chain.Verdict `json:"verdict"`
+	// JudgedBy says who was counted.
+	JudgedBy    Judged             `json:"judged_by"`
 	Git         RecordGit          `json:"git"`
 	Gaps        []RecordGap        `json:"gaps"`
 	Corrections []RecordCorrection `json:"corrections"`
@@ -68,7 +72,7 @@ func (st *RecordState) frame() (head, tail []byte, err error) {
 		return nil, nil, err
 	}
 	t := recordTail{
-		Git: st.git(), Gaps: make([]RecordGap, len(st.gaps)), Corrections: make([]RecordCorrection, len(st.corrections)),
+		Verdict: st.verdict, JudgedBy: st.judged, Git: st.git(), Gaps: make([]RecordGap, len(st.gaps)), Corrections: make([]RecordCorrection, len(st.corrections)),
 		Seals: st.seals(), Attestation: st.attestation(), Checks: st.checks, HowToVerify: st.o.PublicURL + "/verify",
 		Environment: st.o.environment(), Disclaimer: st.o.disclaimer(),
 	}
@@ -95,10 +99,12 @@ func (st *RecordState) Disclaimer() string { return st.o.disclaimer() }
 
 // VerifiedPick is the body of /api/v1/verify/pick/{ticker}.
 type VerifiedPick struct {
-	// Verdict is this server's own: witnessed where a confirmed attestation covers the pick, contradicted where the chain, the ledger, an
-	// attestation or the pick's seal holds something else, and self_consistent otherwise. Readers who ask the witnesses themselves need not
-	// believe it.
+	// Verdict is this server's own, by the rules of every verifier and the operator's policy: witnessed where fresh parties hold the pick,
+	// contradicted where the chain, the ledger, a witness or the pick's seal holds something else, and self_consistent otherwise. Readers who ask
+	// the witnesses themselves need not believe it.
 	Verdict chain.Verdict `json:"verdict"`
+	// JudgedBy says who was counted.
+	JudgedBy Judged `json:"judged_by"`
 	// Valid is true when this pick and every one before it was recomputed and matches, and the next one is linked to it.
 	Valid          bool         `json:"valid"`
 	Ticker         string       `json:"ticker"`
@@ -220,7 +226,7 @@ func (st *RecordState) Pick(ticker, date string) (VerifiedPick, bool) {
 	}
 	first := st.proof.invalid
 	v.Valid = (first == 0 || first > l.Seq) && v.Checks.Hash == CheckOK && v.Checks.Previous == CheckOK && v.Checks.Next != CheckFailed
-	v.Verdict = verdictWithSeal(st.verdictOn(&v), v.Seal)
+	v.Verdict, v.JudgedBy = st.verdictOn(&v), st.judged
 	return v, true
 }
 
@@ -230,19 +236,6 @@ func proofURL(publicURL string, index *int64) *string {
 		return nil
 	}
 	return new(publicURL + "/log/proof/" + strconv.FormatInt(*index, 10) + ".tlog-proof")
-}
-
-// verdictOn returns this server's verdict on a pick.
-func (st *RecordState) verdictOn(v *VerifiedPick) chain.Verdict {
-	a := v.Attestation
-	held := a.Length != nil && *a.Length >= 1 && *a.Length <= int64(len(st.links)) && a.Head != nil && *a.Head == st.links[*a.Length-1].Hash
-	switch {
-	case !v.Valid || v.Checks.Git == CheckFailed || a.Length != nil && !held:
-		return chain.Contradicted
-	case held && v.Checks.Attestation == CheckOK:
-		return chain.Witnessed
-	}
-	return chain.SelfConsistent
 }
 
 func outcome(ok bool) string {

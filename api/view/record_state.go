@@ -32,6 +32,14 @@ type RecordState struct {
 	// sealed are the days whose pick was sealed, by date.
 	sealed []tlog.SealedDay
 
+	// held is what the operator's witnesses hold of the log, and pickLeaves are the picks in the log.
+	held       heldLog
+	pickLeaves []loggedPick
+	// judgement is on the chain alone, verdict on the whole record with its seals, and judged says who was counted.
+	judgement chain.Judgement
+	verdict   chain.Verdict
+	judged    Judged
+
 	proof  verified
 	checks RecordChecks
 	states spans
@@ -48,6 +56,7 @@ func (st *RecordState) finish(before *RecordState, same int) error {
 		Hashes: st.proof.hashes, Links: st.proof.links, Git: st.checkGit(), Attestations: st.checkAttestations(),
 		BusinessDays: businessDays(st.links, st.gaps, st.verifiedAt), Seals: st.checkSeals(),
 	}
+	st.judge()
 	st.chunks = chunksOf(st.links, same, st.states, before.chunks)
 	var err error
 	if st.head, st.tail, err = st.frame(); err != nil {

@@ -120,29 +120,6 @@ func freshIn(policy *tlog.Policy, o *tlog.Opened, now time.Time) (names []string
 	return names
 }
 
-// LogOf is what the witnesses of a policy hold by a checkpoint and the picks among its leaves. The checkpoint is nil if it was not checked.
-// required says that nothing is witnessed without the quorum.
-func LogOf(policy *tlog.Policy, o *tlog.Opened, picks tlog.LoggedPicks, required bool) *chain.Log {
-	l := &chain.Log{Required: required}
-	if policy != nil {
-		l.Enough = policy.Enough
-		for _, w := range policy.Witnesses {
-			l.Cosigners = append(l.Cosigners, chain.Cosigner{Name: w.Label})
-		}
-	}
-	if o == nil {
-		return l
-	}
-	l.Hashes, l.Fault = picks.Hashes, picks.Fault
-	if policy != nil {
-		for name, c := range policy.TimesOf(o) {
-			i := slices.IndexFunc(l.Cosigners, func(c chain.Cosigner) bool { return c.Name == name })
-			l.Cosigners[i].At = c.At
-		}
-	}
-	return l
-}
-
 // log is what a report's judgement rests on of the log; nil where neither the reader nor the server names one. A log that the server names and
 // that was not read leaves nothing witnessed.
 func (r *logRules) log(l *sealing) *chain.Log {
@@ -152,9 +129,9 @@ func (r *logRules) log(l *sealing) *chain.Log {
 	asks := r.Policy != nil && r.AsksWitnesses()
 	var log *chain.Log
 	if l == nil {
-		log = LogOf(r.Policy, nil, tlog.LoggedPicks{}, asks || r.named)
+		log = tlog.LogOf(r.Policy, nil, tlog.LoggedPicks{}, asks || r.named)
 	} else {
-		log = LogOf(r.Policy, l.cosigned, l.picks, asks)
+		log = tlog.LogOf(r.Policy, l.cosigned, l.picks, asks)
 	}
 	log.Named = r.named
 	return log

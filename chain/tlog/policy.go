@@ -15,8 +15,10 @@ import (
 type Policy struct {
 	Logs      []PolicyLog
 	Witnesses []PolicyWitness
-	groups    map[string]group
-	quorum    string
+	// Text is what it was read from.
+	Text   string
+	groups map[string]group
+	quorum string
 }
 
 // PolicyLog is a log that a reader knows.
@@ -45,7 +47,7 @@ const noQuorum = "none"
 
 // ParsePolicy reads a policy.
 func ParsePolicy(text []byte) (*Policy, error) {
-	p := &Policy{groups: map[string]group{}}
+	p := &Policy{groups: map[string]group{}, Text: string(text)}
 	for i, raw := range bytes.Split(text, []byte("\n")) {
 		words := strings.FieldsFunc(string(raw), func(r rune) bool { return r == ' ' || r == '\t' })
 		if len(words) == 0 || strings.HasPrefix(words[0], "#") {

@@ -82,7 +82,7 @@ func (p *program) serveAPI(ctx context.Context, db *postgres.DB, on listeners, w
 		return err
 	}
 	record, err := view.NewRecord(view.RecordOptions{
-		Store: db, PublicURL: p.settings.BaseURL(), World: world, Now: now, Log: log, Metrics: p.metrics,
+		Store: db, PublicURL: p.settings.BaseURL(), World: world, Now: now, Clock: p.now, Log: log, Metrics: p.metrics,
 	})
 	if err != nil {
 		return err

@@ -51,7 +51,7 @@ var table = []row{
 	{"picks/writer", "picks", "pgx"},
 	{"picks/evaluation", "picks, internal/equity, internal/sharpe", "net/http, pgx"},
 	{"picks/backtest", "picks, internal/equity, internal/calendar, internal/codehash, internal/sharpe", "net/http, pgx"},
-	{"chain/tlog", nothing, "net/http, database drivers, os/exec"},
+	{"chain/tlog", "chain", "net/http, database drivers, os/exec"},
 	{"chain/witness", "chain/tlog", "pgx"},
 	{"chain/monitor", "chain, chain/tlog, chain/witness", "pgx, api"},
 	{"chain/gitledger", "chain", "pgx"},

@@ -38,7 +38,9 @@ type LogHead struct {
 	// Waits is why the last round of the sequencer failed, empty if it did not.
 	Waits     string
 	Witnesses []LogWitness
-	BeganAt   time.Time
+	// Policy is the text of the operator's policy, empty without one.
+	Policy  string
+	BeganAt time.Time
 }
 
 // LogWitness is a witness in the operator's policy.
@@ -47,11 +49,11 @@ type LogWitness struct {
 	VKey string `json:"vkey"`
 }
 
-const logHeadColumns = `log, origin, vkey, entries, size, root, coalesce(stopped, ''), coalesce(waits, ''), witnesses, began_at`
+const logHeadColumns = `log, origin, vkey, entries, size, root, coalesce(stopped, ''), coalesce(waits, ''), witnesses, policy, began_at`
 
 func scanLogHead(r pgx.CollectableRow) (h LogHead, err error) {
 	var root, witnesses []byte
-	if err := r.Scan(&h.Log, &h.Origin, &h.VKey, &h.Entries, &h.Size, &root, &h.Stopped, &h.Waits, &witnesses, &h.BeganAt); err != nil {
+	if err := r.Scan(&h.Log, &h.Origin, &h.VKey, &h.Entries, &h.Size, &root, &h.Stopped, &h.Waits, &witnesses, &h.Policy, &h.BeganAt); err != nil {
 		return h, err
 	}
 	h.Root = tlog.Hash(root)
@@ -78,6 +80,8 @@ type LogStart struct {
 	OldVKeys    []string
 	Environment string
 	Witnesses   []LogWitness
+	// Policy is the text of the operator's policy, empty without one.
+	Policy string
 }
 
 // keyOverlap is how long a log signs with both the old and the new key.
@@ -94,8 +98,9 @@ func (db LogStore) BeginLog(ctx context.Context, s LogStart) error {
 		if err != nil {
 			return err
 		}
-		_, err = tx.Exec(ctx, `update log_heads set witnesses = @witnesses where log = @log and witnesses <> @witnesses`,
-			pgx.NamedArgs{"log": s.Log, "witnesses": string(witnesses)})
+		_, err = tx.Exec(ctx, `
+			update log_heads set witnesses = @witnesses, policy = @policy where log = @log and (witnesses <> @witnesses or policy <> @policy)`,
+			pgx.NamedArgs{"log": s.Log, "witnesses": string(witnesses), "policy": s.Policy})
 		return err
 	})
 	if err != nil {

@@ -13,7 +13,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tidemark/chain"
-	"tidemark/chain/audit"
 	"tidemark/chain/tlog"
 )
 
@@ -150,7 +149,7 @@ func (c *testCase) log() *chain.Log {
 	if err != nil || o.Size != edge.Size || o.Root != edge.Root() {
 		o, picks = nil, tlog.LoggedPicks{}
 	}
-	l := audit.LogOf(policy, o, picks, c.Log.Required)
+	l := tlog.LogOf(policy, o, picks, c.Log.Required)
 	l.Named = c.Log.Named
 	return l
 }
