@@ -110,6 +110,10 @@ conformance: ## Hold the running program to the suites that others publish for i
 browser: ## Drive the pages in Chromium, and keep pictures of them in build/screenshots (with npm)
 	@tools/browser.sh
 
+.PHONY: pictures
+pictures: ## Take a picture of every page in every state into build/screenshots: three widths, light, dark, large text, no script
+	@tools/browser.sh -pictures
+
 .PHONY: lighthouse
 lighthouse: ## Score the pages of a running server with Lighthouse (LIGHTHOUSE_URL; with npm)
 	@tools/lighthouse.sh $(LIGHTHOUSE_URL)

@@ -31,4 +31,4 @@ if ! cmp -s "$source/package-lock.json" "$npm/installed"; then
 	cp "$source/package-lock.json" "$npm/installed"
 fi
 cp "$source"/*.mjs "$npm"
-go test -count=1 -v -timeout 20m ./test/browser -npm "$npm" -browser "$browser" -screenshots "$PWD/build/screenshots"
+go test -count=1 -v -timeout 70m ./test/browser -npm "$npm" -browser "$browser" -screenshots "$PWD/build/screenshots" "$@"

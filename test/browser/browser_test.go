@@ -1,6 +1,6 @@
 // Package browser drives the pages of the running program in a real browser, as visitors do. `make browser` sees to the browser and to the
 // packages and runs this; go test alone skips it. The steps are in npm/pages.test.mjs, and for
-// a service that shows what is free in npm/free.test.mjs.
+// a service that shows what is free in npm/free.test.mjs. `make pictures` takes the pictures of npm/states.test.mjs instead.
 package browser
 
 import (
@@ -26,6 +26,8 @@ var (
 	npmFlag     = flag.String("npm", "", "the folder with the packages, installed, and the steps")
 	browserFlag = flag.String("browser", "", "Chromium")
 	shotsFlag   = flag.String("screenshots", "", "the folder that gets pictures of the pages")
+
+	picturesFlag = flag.Bool("pictures", false, "take a picture of every page in every state, instead of the steps")
 )
 
 func TestMain(m *testing.M) {
@@ -44,16 +46,20 @@ func TestPages(t *testing.T) {
 		t.Skip("make browser runs this, with a browser and packages of npm")
 	}
 	dir := program.Folder(t)
+	if *picturesFlag {
+		steps(t, start(t, dir), "states.test.mjs", time.Hour)
+		return
+	}
 	whole := start(t, dir)
 	free := startFree(t, dir)
-	steps(t, whole, "pages.test.mjs")
-	steps(t, free, "free.test.mjs")
+	steps(t, whole, "pages.test.mjs", 12*time.Minute)
+	steps(t, free, "free.test.mjs", 12*time.Minute)
 }
 
-// steps drives the pages at an address.
-func steps(t *testing.T, address, file string) {
+// steps drives the pages at an address, within a limit.
+func steps(t *testing.T, address, file string, limit time.Duration) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 12*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "node", "--test", "--test-reporter=spec", file)
 	cmd.Dir = *npmFlag
