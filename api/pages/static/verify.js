@@ -238,7 +238,7 @@ async function ask() {
   const lasting = found.every((x) => x.lasts);
   const ascending = found.every((x, i) => i === 0 || (x.length < found[i - 1].length && x.at <= found[i - 1].at));
   list.replaceChildren(
-    item(true, `The contract has ${plural(found.length, "attestation")}, from ${minute(found.at(-1).at)} to ${minute(found[0].at)}.`),
+    item(true, `The contract has ${plural(found.length, "attestation")}, from ${minute(Date.parse(found.at(-1).at))} to ${minute(Date.parse(found[0].at))}.`),
     item(own, own ? `All are by ${a.attester}, the attester that the server names.` : `They are by ${[...by].join(", ")}, and the server names ${a.attester}.`),
     item(schema && lasting, schema && lasting ? "All are of the published schema. None can be revoked, was revoked, or expires." : "Some are of another schema, can be revoked, or expire."),
     item(ascending, ascending ? "Each names a shorter and older one before it." : "They do not follow each other."),
