@@ -45,7 +45,7 @@ var notRun = map[string]string{
 
 var (
 	// command is a line of code that a shell runs.
-	command = regexp.MustCompile(`^(?:[A-Z_]+=\S+ )*(?:tidemark |go run |make |curl |claude |source )`)
+	command = regexp.MustCompile(`^(?:[A-Z_]+=\S+ )*(?:tidemark |go run |make |curl |claude |source [./~<])`)
 	// inline are the program's commands in the text.
 	inline = regexp.MustCompile("`(tidemark [a-z][^`]*)`")
 	// remark matches the explanation at the end of a line.
