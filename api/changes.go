@@ -28,12 +28,15 @@ func (s *Server) changes(w http.ResponseWriter, r *http.Request) error {
 	if req.FromDay == req.ToDay && !req.From.IsZero() && !req.To.IsZero() && req.To.Before(req.From) {
 		p.fault("to", "to lies before from.")
 	}
-	for name, at := range map[string]time.Time{"from": req.From, "to": req.To} {
-		if p.isDay(name) {
-			at = at.Truncate(24 * time.Hour) // a day has come when it begins
+	for _, b := range []struct {
+		name string
+		at   time.Time
+	}{{"from", req.From}, {"to", req.To}} {
+		if p.isDay(b.name) {
+			b.at = b.at.Truncate(24 * time.Hour) // a day has come when it begins
 		}
-		if at.After(p.now) {
-			p.fault(name, "%s lies in the future: here it is %s.", name, p.now.UTC().Format(time.RFC3339))
+		if b.at.After(p.now) {
+			p.fault(b.name, "%s lies in the future: here it is %s.", b.name, p.now.UTC().Format(time.RFC3339))
 		}
 	}
 	if err := p.err(); err != nil {

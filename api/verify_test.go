@@ -59,8 +59,9 @@ func TestTheChainIsServedAsItCanBeRecomputed(t *testing.T) {
 		"attestation": map[string]any{
 			"network": nil, "contract": nil, "schema_uid": nil, "attester": nil, "start_block": nil, "rpc_url": nil, "latest": nil,
 		},
-		"checks":        map[string]any{"hashes": "ok", "links": "ok", "git": "pending", "attestations": "pending", "business_days": "ok", "seals": "none"},
-		"seals":         map[string]any{"since": nil, "days": 0.0, "open": []any{}, "faults": []any{}},
+		"checks":  map[string]any{"hashes": "ok", "links": "ok", "git": "pending", "attestations": "pending", "business_days": "ok", "seals": "none"},
+		"seals":   map[string]any{"since": nil, "days": 0.0, "open": []any{}, "faults": []any{}},
+		"verdict": "self_consistent", "judged_by": nobody,
 		"how_to_verify": l.url + "/verify", "environment": "demo", "disclaimer": body["disclaimer"],
 	}
 	if diff := cmp.Diff(want, body); diff != "" {
@@ -157,6 +158,12 @@ func TestTheChainIsServedAsItCanBeRecomputed(t *testing.T) {
 	})
 }
 
+// nobody is who judged where no witness is configured.
+var nobody = map[string]any{
+	"parties": 0.0, "agreeing": 0.0, "covered": 0.0, "quorum": nil, "witnesses": []any{},
+	"text": "Only this server speaks for itself: no witness is configured. This is the server's own word; ask the witnesses yourself.",
+}
+
 func TestOnePickIsVerified(t *testing.T) {
 	t.Parallel()
 	l := week(t)
@@ -175,7 +182,7 @@ func TestOnePickIsVerified(t *testing.T) {
 			"status": "pending", "network": nil, "method": "eas", "uid": nil, "schema_uid": nil, "head": nil, "length": nil, "tx_hash": nil,
 			"block_number": nil, "block_time": nil, "attester": nil, "explorer_url": nil,
 		},
-		"log_index": nil, "proof_url": nil, "seal": nil,
+		"log_index": nil, "proof_url": nil, "seal": nil, "judged_by": nobody,
 		"corrections": []any{}, "all": []any{
 			map[string]any{"seq": 4.0, "date": "2026-02-20"}, map[string]any{"seq": 1.0, "date": "2026-02-13"},
 		},

@@ -258,33 +258,30 @@ def ranks(x):
 
 
 @compiled
-def edge(x, y, start, end):
+def edge(x, y):
     n = len(x)
     rx, ry = ranks(x), ranks(y)
     ic = 0.0
     for i in range(n):
         ic += rx[i] * ry[i]
     ic /= n
-    overlap = later = 0
-    for i in range(n):
-        while later < n and start[later] < end[i]:
-            later += 1
-        overlap = max(overlap, later - 1 - i)
-    lags = min(max(int(1.3 * np.sqrt(n)), 2 * overlap), n - 1)
-    sums = np.zeros(n + 1)
-    for i in range(n):
-        sums[i + 1] = sums[i] + rx[i] * ry[i] - ic * (rx[i] * rx[i] + ry[i] * ry[i]) / 2
     total = 0.0
-    for last in range(1, n + lags + 1):
-        stretch = sums[min(last, n)] - sums[max(last - lags - 1, 0)]
-        total += stretch * stretch
-    return n, ic, ic / np.sqrt(total / (lags + 1) / n / (n - 2))
+    for k in range(1, n // 2):
+        a = b = 0.0
+        for i in range(n - k):
+            a += rx[i] * rx[i + k]
+            b += ry[i] * ry[i + k]
+        if a <= 0 or b <= 0:
+            break
+        total += (n - k) * (a / n) * (b / n)
+    pairs = min(n, n * n / (n + 2 * total))
+    return n, ic, ic * np.sqrt((pairs - 2) / (1 - ic * ic)) if pairs > 4 else np.nan
 
 
 @compiled
 def backtest(days, known, value, baseline, scale, when, told, price):
     steps, most = 20, len(days)
-    begin, end = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64)
+    begin = np.empty(most, dtype=np.int64)
     predicted, happened, naive = np.empty(most), np.empty(most), np.empty(most)
     n = start = 0
     newest = -1
@@ -301,20 +298,20 @@ def backtest(days, known, value, baseline, scale, when, told, price):
             break
         if n > 0 and begin[n - 1] == when[start]:
             n -= 1
-        begin[n], end[n] = when[start], when[start + steps]
+        begin[n] = when[start]
         predicted[n] = -(value[i] - baseline[i]) / scale[i] if scale[i] > 0 else np.nan
         happened[n] = price[start + steps] - price[start]
         naive[n] = price[newest] - price[newest - steps] if newest >= steps else np.nan
         n += 1
     there = ~np.isnan(predicted[:n])
-    begin, end, predicted, happened, naive = begin[:n][there], end[:n][there], predicted[:n][there], happened[:n][there], naive[:n][there]
+    begin, predicted, happened, naive = begin[:n][there], predicted[:n][there], happened[:n][there], naive[:n][there]
     hits = tries = 0
     for i in range(len(predicted)):
         if predicted[i] != 0 and happened[i] != 0:
             tries += 1
             hits += (predicted[i] > 0) == (happened[i] > 0)
     half = len(begin) // 2
-    whole, newer = edge(predicted, happened, begin, end), edge(predicted[half:], happened[half:], begin[half:], end[half:])
+    whole, newer = edge(predicted, happened), edge(predicted[half:], happened[half:])
     some = ~np.isnan(naive)
     a, b = ranks(naive[some]), ranks(happened[some])
     return whole, 100 * hits / tries, newer, (a * b).mean()

@@ -151,24 +151,25 @@ def arrived(series):
     return series[known <= np.minimum.accumulate(known[::-1])[::-1]]
 
 
-def relation(x, y):
-    """Rank correlation and its t-value by Newey and West over 1.3 times the root of the number of cases (or 40, twice the overlap)."""
+def ranked(x):
+    """Ranks of mean 0 and mean square 1."""
+    ranks = pd.Series(x).rank().values - (len(x) + 1) / 2
+    return ranks / np.sqrt((ranks**2).mean())
+
+
+def edge(x, y):
+    """Cases, rank correlation, and its t-value in as many independent pairs as persistent series have (Bartlett 1935)."""
     n = len(x)
-    rx, ry = (pd.Series(s).rank().values - (n + 1) / 2 for s in (x, y))
-    rx, ry = rx / np.sqrt((rx**2).mean()), ry / np.sqrt((ry**2).mean())
+    rx, ry = ranked(x), ranked(y)
     ic = (rx * ry).mean()
-    return ic, rx * ry - ic * (rx**2 + ry**2) / 2
-
-
-def edge(x, y, start, end):
-    n = len(x)
-    ic, scores = relation(x, y)
-    overlap = (np.searchsorted(start, end, "left") - 1 - np.arange(n)).max()
-    lags = min(max(int(1.3 * np.sqrt(n)), 2 * overlap), n - 1)
-    sums = np.concatenate([[0.0], np.cumsum(scores)])
-    last = np.arange(1, n + lags + 1)
-    stretches = sums[np.minimum(last, n)] - sums[np.maximum(last - lags - 1, 0)]
-    return n, ic, ic / np.sqrt((stretches**2).sum() / (lags + 1) / n / (n - 2))
+    total = 0.0
+    for k in range(1, n // 2):
+        a, b = (rx[:-k] * rx[k:]).sum() / n, (ry[:-k] * ry[k:]).sum() / n
+        if a <= 0 or b <= 0:
+            break
+        total += (n - k) * a * b
+    pairs = min(n, n * n / (n + 2 * total))
+    return n, ic, ic * np.sqrt((pairs - 2) / (1 - ic**2)) if pairs > 4 else np.nan
 
 
 def backtest(signal, own, target):
@@ -196,16 +197,15 @@ def backtest(signal, own, target):
     happened = price[start + steps] - price[start]
     newest = np.searchsorted(told, known, "right") - 1
     naive = np.where(newest >= steps, price[newest] - price[newest - steps], np.nan)
-    begin, end = when[start], when[start + steps]
     told_of = (predicted != 0) & (happened != 0)
     hits = 100 * ((predicted > 0) == (happened > 0))[told_of].mean()
     half = len(start) // 2
     some = ~np.isnan(naive)
     return (
-        *edge(predicted, happened, begin, end),
+        *edge(predicted, happened),
         hits,
-        *edge(predicted[half:], happened[half:], begin[half:], end[half:]),
-        relation(naive[some], happened[some])[0],
+        *edge(predicted[half:], happened[half:]),
+        (ranked(naive[some]) * ranked(happened[some])).mean(),
     )
 
 
