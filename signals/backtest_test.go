@@ -253,7 +253,8 @@ func TestAPlantedEdgeIsFound(t *testing.T) {
 		// Half of it is the change of the next 20 days, and it was known on the day.
 		told := tell(target, 0, func(i int) float64 { return target[i+20].Value - target[i].Value + 6*rng.NormFloat64() })
 		r := logExporter().RunBacktest(series.Set{toldSeries: told, targetSeries: target}, backtestEnd, Arrivals{})
-		if !(r.Lo > 0.2) || !(r.AdjustedP < 0.01) || !(r.OutOfSample.Lo > 0) || r.HitRatePct < 60 {
+		// p is at least one over the number of shifts and one, and counts once for each trial in the registry.
+		if !(r.Lo > 0.2) || !(r.AdjustedP < 0.05) || !(r.OutOfSample.Lo > 0) || r.HitRatePct < 60 {
 			t.Errorf("seed %d: %v between %v and %v, adjusted p %v, out of sample from %v, hits %v %%",
 				seed, r.RankIC, r.Lo, r.Hi, r.AdjustedP, r.OutOfSample.Lo, r.HitRatePct)
 		}

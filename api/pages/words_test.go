@@ -122,9 +122,17 @@ func TestAPickBoughtAtTheNewestCloseHasNoReturn(t *testing.T) {
 func TestAmountsHaveTheUnitsOfTheLanguage(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ lang, value, unit, want string }{
-		{"en", "248", "thousand", "248 thousand"}, {"es", "248", "thousand", "248 mil"}, {"pt", "248", "thousand", "248 mil"}, {"hi", "248", "thousand", "248 हज़ार"},
-		{"es", "2.1", "bbl mn", "2,1 millones de barriles"}, {"pt", "1.4", "bbl mn", "1,4 milhão de barris"}, {"hi", "2.1", "bbl mn", "21 लाख बैरल"},
-		{"es", "-0.1", "%", "−0,1\u00a0%"}, {"hi", "-0.1", "%", "−0.1%"}, {"pt", "2026-11-20", "date", "20 de novembro de 2026"}, {"en", "no number", "%", "no number"},
+		{"en", "248", "thousand", "248 thousand"},
+		{"es", "248", "thousand", "248 mil"},
+		{"pt", "248", "thousand", "248 mil"},
+		{"hi", "248", "thousand", "248 हज़ार"},
+		{"es", "2.1", "bbl mn", "2,1 millones de barriles"},
+		{"pt", "1.4", "bbl mn", "1,4 milhão de barris"},
+		{"hi", "2.1", "bbl mn", "21 लाख बैरल"},
+		{"es", "-0.1", "%", "−0,1\u00a0%"},
+		{"hi", "-0.1", "%", "−0.1%"},
+		{"pt", "2026-11-20", "date", "20 de novembro de 2026"},
+		{"en", "no number", "%", "no number"},
 	} {
 		if got := (localizer{Lang: picks.Lang(c.lang)}).Amount(c.value, c.unit); got != c.want {
 			t.Errorf("%s %s in %s: %q, want %q", c.value, c.unit, c.lang, got, c.want)
