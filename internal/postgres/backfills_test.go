@@ -348,6 +348,30 @@ func TestTimeDoesNotWaitForABackfill(t *testing.T) {
 	}
 }
 
+// The terms of the token are checked once an hour by the wall clock, which may be before the end of a sandbox's past.
+func TestTimeDoesNotWaitForTheNextCheckOfAPayment(t *testing.T) {
+	t.Parallel()
+	db, _ := open(t, postgres.RoleWorker)
+	at := time.Now().Add(time.Minute)
+	if err := db.CheckX402Terms(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if open, err := db.Unfinished(t.Context(), at); err != nil || !open {
+		t.Errorf("unfinished: %t (%v): a check that is due now was not waited for", open, err)
+	}
+	run := due(t, db)[0]
+	claim(t, db, run)
+	if err := db.SaveX402Terms(t.Context(), run.Fence, postgres.X402Terms{ChainID: 1, Asset: "0x" + strings.Repeat("a", 40), Name: "USDC", Version: "2", OK: true}, time.Now().Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Succeed(t.Context(), run.Fence); err != nil {
+		t.Fatal(err)
+	}
+	if open, err := db.Unfinished(t.Context(), at); err != nil || open {
+		t.Errorf("unfinished: %t (%v): a sandbox would wait for a check in an hour", open, err)
+	}
+}
+
 func TestAManualRunForgetsTheWindowOfABackfill(t *testing.T) {
 	t.Parallel()
 	db, _ := open(t, postgres.RoleWorker)

@@ -378,11 +378,14 @@ func checkFence(ctx context.Context, tx pgx.Tx, f task.Fence, rows int64) error 
 	return nil
 }
 
-// Unfinished reports whether a run for a slot up to at has not ended. Runs of backfills do not count.
+// Unfinished reports whether a run for a slot up to at has not ended. Runs of backfills do not count. Neither does a payment's run that waits
+// for a later instant: payments are checked by the wall clock, the terms of the token once an hour.
 func (db RunStore) Unfinished(ctx context.Context, at time.Time) (bool, error) {
 	var open bool
 	err := db.reads.QueryRow(ctx, `
-		select exists (select from runs where status in ('due', 'queued', 'running') and slot <= @at and trigger <> 'backfill')`,
+		select exists (
+			select from runs where status in ('due', 'queued', 'running') and slot <= @at and trigger <> 'backfill'
+				and not (queue = 'payments' and status = 'due' and coalesce(next_try_at > clock_timestamp(), false)))`,
 		pgx.NamedArgs{"at": at}).Scan(&open)
 	if err != nil {
 		return false, fmt.Errorf("look for unfinished runs: %w", err)
