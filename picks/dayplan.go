@@ -17,13 +17,13 @@ const (
 	StepNone DayStep = iota
 	// StepTooEarly: the exchange has not closed.
 	StepTooEarly
-	// StepPick: the day's pick is to be made.
+	// StepPick: the day's pick must be made.
 	StepPick
 	// StepFollowUp: the pick is made, and its announcement may be due.
 	StepFollowUp
 )
 
-// DayPlan says what is to be done about the record on a day.
+// DayPlan is what the record needs on a day, and when.
 type DayPlan struct {
 	// Day is the day of the exchange, and Date the same as YYYY-MM-DD.
 	Day  time.Time
@@ -31,7 +31,7 @@ type DayPlan struct {
 	Step DayStep
 	// Reason says why the step is StepNone or StepTooEarly. It never names a pick.
 	Reason string
-	// Missed are the trading days between the newest pick and today that have neither a pick nor a gap, as YYYY-MM-DD. Each is to be
+	// Missed are the trading days between the newest pick and today that have neither a pick nor a gap, as YYYY-MM-DD. Each must be
 	// recorded as a gap first.
 	Missed []string
 	// AnnounceAt is when the day's pick becomes public, and Deadline how long to wait for its prices.
