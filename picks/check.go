@@ -68,6 +68,14 @@ func (r *reader) strip(text string, facts Data) string {
 		}
 		return s
 	})
+	for _, span := range r.spans {
+		text = span.ReplaceAllStringFunc(text, func(s string) string {
+			if from, to := r.spanDays(span, s); known(from) && known(to) {
+				return " "
+			}
+			return s
+		})
+	}
 	return r.dates.ReplaceAllStringFunc(text, func(s string) string {
 		m := r.dates.FindStringSubmatch(s)
 		day, err1 := strconv.Atoi(m[r.dayGroup])
@@ -157,7 +165,8 @@ func (t token) matches(f Datum) bool {
 		said = p
 	}
 	switch {
-	case canonical(locale.Shifted(value, is)) != canonical(locale.Shifted(t.value, said)):
+	case canonical(locale.Shifted(value, is)) != canonical(locale.Shifted(t.value, said)) &&
+		(t.unit != "" || canonical(locale.Shifted(value, locale.Powers[f.Unit])) != canonical(t.value)): // 248 thousand may be 248,000
 		return false
 	case t.sign == '+' && negative, (t.sign == '-' || t.sign == '\u2212') && !negative:
 		return false

@@ -221,8 +221,13 @@ func (g Digest) Text(lang Lang) (DigestText, error) {
 	w := textWriter{facts: facts, lang: lang}
 	portfolio := "digest.portfolio.alone"
 	if excess, ok := facts.Find("excess"); ok {
-		if portfolio = "digest.portfolio.ahead"; excess.Number() < 0 {
+		switch {
+		case excess.Number() == 0:
+			portfolio = "digest.portfolio.level"
+		case excess.Number() < 0:
 			portfolio = "digest.portfolio.behind"
+		default:
+			portfolio = "digest.portfolio.ahead"
 		}
 	}
 	picked := "digest.picks"

@@ -76,7 +76,10 @@ func TestDigestOfAWeek(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			texts[lang] = x.Title + "\n" + x.Body
+			texts[lang] = x.Body
+			if err := CheckNumbers(x.Title, lang, g.Facts()); err != nil {
+				t.Errorf("%s in %s: %v", c.name, lang, err)
+			}
 		}
 		wantSameNumbers(t, c.name, g.Facts(), texts)
 		t.Log(texts[English])
@@ -97,7 +100,7 @@ func TestDigestOfAWeekWithNothingInIt(t *testing.T) {
 		t.Errorf("%+v", g.Delta)
 	}
 	x, err := g.Text(English)
-	want := DigestText{English, "The week from December 2, 2024 to December 6, 2024", "No pick was announced.\n\n*This is editorial information, not personalized investment advice.*\n"}
+	want := DigestText{English, "The week of December 2 to 6, 2024", "No pick was announced.\n\n*This is editorial information, not personalized investment advice.*\n"}
 	if diff := cmp.Diff(want, x); err != nil || diff != "" {
 		t.Errorf("(-want +got):\n%s%v", diff, err)
 	}
@@ -113,7 +116,53 @@ func TestTheFirstWeekCountsFromTheInception(t *testing.T) {
 		t.Errorf("%+v", g.Delta)
 	}
 	x, err := g.Text(English)
-	if err != nil || !strings.Contains(x.Body, "The model portfolio returned +2.0% against +3.0% for the benchmark: 1.0 percentage points behind.") {
+	if err != nil || !strings.Contains(x.Body, "The model portfolio returned +2.0% against +3.0% for the benchmark: 1 percentage point behind.") {
 		t.Errorf("%s, %v", x.Body, err)
+	}
+}
+
+func TestTheTitleOfADigestNamesMonthAndYearOnce(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ from, to, en, es, pt, hi string }{
+		{
+			"2026-11-16", "2026-11-20", "The week of November 16 to 20, 2026", "La semana del 16 al 20 de noviembre de 2026",
+			"A semana de 16 a 20 de novembro de 2026", "16 से 20 नवंबर 2026 का सप्ताह",
+		},
+		{
+			"2026-09-28", "2026-10-02", "The week of September 28 to October 2, 2026", "La semana del 28 de septiembre al 2 de octubre de 2026",
+			"A semana de 28 de setembro a 2 de outubro de 2026", "28 सितंबर से 2 अक्टूबर 2026 का सप्ताह",
+		},
+		{
+			"2025-12-29", "2026-01-02", "The week of December 29, 2025, to January 2, 2026", "La semana del 29 de diciembre de 2025 al 2 de enero de 2026",
+			"A semana de 29 de dezembro de 2025 a 2 de janeiro de 2026", "29 दिसंबर 2025 से 2 जनवरी 2026 का सप्ताह",
+		},
+	} {
+		g := Digest{From: day(c.from), To: day(c.to)}
+		for lang, want := range map[Lang]string{English: c.en, "es": c.es, "pt": c.pt, "hi": c.hi} {
+			x, err := g.Text(lang)
+			if err != nil || x.Title != want {
+				t.Errorf("%s in %s: %q, %v, want %q", c.from, lang, x.Title, err, want)
+			}
+			if err := CheckNumbers(x.Title, lang, g.Facts()); err != nil {
+				t.Error(err)
+			}
+			other := Digest{From: day(c.from), To: day(c.to).AddDate(0, 0, 1)}
+			if CheckNumbers(x.Title, lang, other.Facts()) == nil {
+				t.Errorf("%q passes for a week that ends a day later", x.Title)
+			}
+		}
+	}
+}
+
+func TestAWeekLevelWithTheBenchmarkIsNotAhead(t *testing.T) {
+	t.Parallel()
+	g := Digest{From: day("2026-11-16"), To: day("2026-11-20"), Delta: PortfolioDelta{ReturnPct: -1.2, BenchmarkReturnPct: -1.2}}
+	for lang, want := range map[Lang]string{
+		English: "The model portfolio returned -1.2%, the same as the benchmark.", "es": "La cartera modelo perdió un 1,2\u00a0%, lo mismo que su índice de referencia.",
+		"pt": "A carteira modelo perdeu 1,2%, o mesmo que o índice de referência.", "hi": "मॉडल पोर्टफ़ोलियो 1.2% गिरा, सूचकांक के बराबर।",
+	} {
+		if x, err := g.Text(lang); err != nil || !strings.HasPrefix(x.Body, want) {
+			t.Errorf("%s: %s, %v", lang, x.Body, err)
+		}
 	}
 }

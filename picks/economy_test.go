@@ -84,7 +84,7 @@ func TestPayrollsAreReadAsFirstPrinted(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Log(text.Title, "\n", text.Analysis)
-	for _, want := range []string{"178 thousand", "first published as -92 thousand and has been revised to -133 thousand", "not a survey of forecasters"} {
+	for _, want := range []string{"178,000", "first published as -92,000 and has been revised to -133,000", "not a survey of forecasters"} {
 		if !strings.Contains(text.Title+text.Analysis, want) {
 			t.Errorf("no %q in\n%s\n%s", want, text.Title, text.Analysis)
 		}
@@ -240,11 +240,11 @@ func TestAHoldWithDissentRanksAboveAUnanimousOne(t *testing.T) {
 		t.Errorf("the event of the day is %s", first.ID)
 	}
 	text, err := july.Text(English)
-	if err != nil || text.Title != "The Federal Reserve leaves its rate at 3.50% to 3.75%" || !strings.Contains(text.Summary, "The vote was 9 to 3.") {
+	if err != nil || text.Title != "The Federal Reserve leaves its rate between 3.50% and 3.75%" || !strings.Contains(text.Summary, "The vote was 9 to 3.") {
 		t.Errorf("%+v, %v", text, err)
 	}
 	cut := events[n-6].WithVote(3.50, 10, 2) // December 2025
-	if text, err := cut.Text(English); err != nil || text.Title != "The Federal Reserve cuts its rate by 25 basis points to 3.50% to 3.75%" {
+	if text, err := cut.Text(English); err != nil || text.Title != "The Federal Reserve cuts its rate by 25 basis points, to between 3.50% and 3.75%" {
 		t.Errorf("%+v, %v", text, err)
 	}
 	if cut.Severity != 5 {

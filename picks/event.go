@@ -63,6 +63,7 @@ type Event struct {
 	Facts     Data
 
 	phrase string // the key of its title and body, without ".title" and ".body"
+	title  string // the key of the title if it differs
 	body   string // the key of the body if it differs
 }
 
@@ -74,11 +75,8 @@ type EventText struct {
 
 // Text writes the event in a language.
 func (e Event) Text(lang Lang) (EventText, error) {
-	body := e.body
-	if body == "" {
-		body = e.phrase + ".body"
-	}
-	title, err := e.Facts.write(lang, e.phrase+".title")
+	body := cmp.Or(e.body, e.phrase+".body")
+	title, err := e.Facts.write(lang, cmp.Or(e.title, e.phrase+".title"))
 	if err != nil {
 		return EventText{}, err
 	}

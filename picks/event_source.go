@@ -91,7 +91,7 @@ func ActionEvents(c equity.Company, h History, day time.Time) []Event {
 		case a.Kind == equity.Split && today:
 			e := newEvent(SharesSplit, Low, c, at, "")
 			if a.Ratio() < 1 {
-				e.Severity = Notable // a reverse split seldom is good news
+				e.Severity, e.title = Notable, "event.split.reverse.title" // a reverse split seldom is good news
 			}
 			e.Facts.add("new", a.New, decimalsOf(a.New), locale.Count, day, -1)
 			e.Facts.add("old", a.Old, decimalsOf(a.Old), locale.Count, day, -1)

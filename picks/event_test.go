@@ -144,7 +144,7 @@ func TestActionEvents(t *testing.T) {
 		{"2026-05-12", DividendPaid, Notable, "XOM cuts its dividend to $0.60 a share"},
 		{"2026-06-01", SharesSplit, Low, "XOM splits its shares: 2 for 1"},
 		{"2026-08-11", DividendPaid, Note, "XOM pays a dividend of $0.30 a share"}, // half the old one, for half a share
-		{"2026-09-01", SharesSplit, Notable, "XOM splits its shares: 1 for 10"},
+		{"2026-09-01", SharesSplit, Notable, "XOM combines its shares: 1 for 10 (reverse split)"},
 		{"2026-10-01", SharesSplit, Low, "XOM splits its shares: 3 for 2"},
 	} {
 		events := ActionEvents(exxon, h, day(c.day))

@@ -2,6 +2,7 @@ package picks
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"regexp"
 	"slices"
@@ -17,7 +18,9 @@ import (
 type reader struct {
 	decimal, group string
 	dates          *regexp.Regexp
-	months         map[string]time.Month
+	// spans are the forms of several days, each with the names of its groups: D, M, Y, E, N, Z.
+	spans  []*regexp.Regexp
+	months map[string]time.Month
 	// dayGroup, monthGroup and yearGroup are the places of the parts in dates.
 	dayGroup, monthGroup, yearGroup int
 	// sizes are the words that may follow a number; words lists them, the longest first.
@@ -42,10 +45,40 @@ var readers = sync.OnceValue(func() map[Lang]*reader {
 		pattern := strings.NewReplacer("D", `(\d{1,2})`, "M", "("+strings.Join(names, "|")+")", "Y", `(\d{4})`).Replace(order)
 		r.dates = regexp.MustCompile(`(?i)` + pattern)
 		r.dayGroup, r.monthGroup, r.yearGroup = datePart(l.DateOrder, "D"), datePart(l.DateOrder, "M"), datePart(l.DateOrder, "Y")
+		for _, form := range l.Ranges {
+			if form != "" {
+				r.spans = append(r.spans, spanPattern(form, strings.Join(names, "|")))
+			}
+		}
 		all[l.Code] = r
 	}
 	return all
 })
+
+// spanPattern finds days written in one of a language's forms of ranges.
+func spanPattern(form, months string) *regexp.Regexp {
+	pattern := strings.NewReplacer(
+		"D", `(?P<D>\d{1,2})`, "E", `(?P<E>\d{1,2})`, "M", "(?P<M>"+months+")", "N", "(?P<N>"+months+")", "Y", `(?P<Y>\d{4})`, "Z", `(?P<Z>\d{4})`,
+	).Replace(regexp.QuoteMeta(form))
+	return regexp.MustCompile(`(?i)` + pattern)
+}
+
+// spanDays are the first and the last day of a match of a form, as YYYY-MM-DD. Parts that the form has once count for both.
+func (r *reader) spanDays(pattern *regexp.Regexp, text string) (from, to string) {
+	m := pattern.FindStringSubmatch(text)
+	part := func(names ...string) string {
+		for _, name := range names {
+			if i := pattern.SubexpIndex(name); i >= 0 {
+				return m[i]
+			}
+		}
+		return ""
+	}
+	day := func(year, month, day string) string {
+		return fmt.Sprintf("%s-%02d-%s", year, r.months[strings.ToLower(month)], ("0" + day)[len(day)-1:])
+	}
+	return day(part("Y"), part("M"), part("D")), day(part("Z", "Y"), part("N", "M"), part("E"))
+}
 
 // datePart is the number of a part among the parts of a date's order.
 func datePart(order, part string) int {

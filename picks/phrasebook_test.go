@@ -12,6 +12,7 @@ import (
 
 	"tidemark/internal/locale"
 	"tidemark/internal/locale/languages"
+	"tidemark/signals"
 )
 
 var phrasebook = flag.String("phrasebook", "", "the file that gets every sentence in every language with extreme values, for reading")
@@ -22,6 +23,57 @@ var extremes = []string{"0", "1", "2", "-1", "-1.5", "0.0", "1000000"}
 // numbered reports whether a fact of a unit is a number.
 func numbered(u locale.Unit) bool {
 	return !slices.Contains([]locale.Unit{locale.Name, locale.Year, locale.Term, locale.Date, locale.Month}, u)
+}
+
+// isSentence reports whether a phrase is a sentence, and not a title, a heading or a label.
+func isSentence(key string) bool {
+	kind, _, _ := strings.Cut(key, ".")
+	return !slices.Contains([]string{"head", "table", "label"}, kind) && !strings.HasSuffix(key, ".title") && !strings.HasPrefix(key, "econ.title")
+}
+
+// termsOf are the terms that the fact of an id can be: all that begin like the one of everyFact.
+func termsOf(l *locale.Language, term string) []string {
+	kind, _, _ := strings.Cut(term, ".")
+	switch kind {
+	case "country":
+		return []string{"country.US", "country.IE", "country.CH", "country.SV", "country.NL", "country.GB"}
+	case "signal":
+		var all []string
+		for _, d := range signals.All() {
+			all = append(all, "signal."+d.ID)
+		}
+		return all
+	}
+	var all []string
+	for key := range l.Terms {
+		if strings.HasPrefix(key, kind+".") {
+			all = append(all, key)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// withEachTerm writes a phrase with every term that it can name.
+func withEachTerm(t *testing.T, facts Data, l *locale.Language, key string) []string {
+	t.Helper()
+	var written []string
+	for _, id := range slices.Compact(placed(l.Phrases[key])) {
+		d, _ := facts.Find(id)
+		if d.Unit != locale.Term || strings.Contains(d.Value, "+") {
+			continue
+		}
+		for _, term := range termsOf(l, d.Value) {
+			with := slices.Clone(facts)
+			with[slices.IndexFunc(with, func(x Datum) bool { return x.ID == id })].Value = term
+			s, err := with.write(l.Code, key)
+			if err != nil {
+				t.Errorf("%s in %s with %s: %v", key, l.Code, term, err)
+			}
+			written = append(written, s)
+		}
+	}
+	return written
 }
 
 // Every phrase is a sentence with each extreme value, and none is written with a fact missing. make phrasebook prints the sentences.
@@ -42,11 +94,20 @@ func TestPhrasesHoldExtremeValues(t *testing.T) {
 					}
 				}
 				s, err := with.write(l.Code, key)
-				if err != nil || strings.Contains(s, "--") || strings.Contains(s, "+-") || strings.Contains(s, "  ") || strings.Contains(s, "NaN") {
-					t.Errorf("%s in %s with %s: %q, %v", key, l.Code, value, s, err)
+				if err != nil {
+					t.Errorf("%s in %s with %s: %v", key, l.Code, value, err)
 				}
-				if !slices.Contains(written, s) {
-					written = append(written, s)
+				written = append(written, s)
+			}
+			written = append(written, withEachTerm(t, facts, l, key)...)
+			slices.Sort(written)
+			written = slices.Compact(written)
+			for _, s := range written {
+				for _, fault := range languageFaults(l.Code, s) {
+					t.Errorf("%s in %s: %s in %q", key, l.Code, fault, s)
+				}
+				if ends := strings.HasSuffix(s, ".") || strings.HasSuffix(s, "।"); ends != isSentence(key) {
+					t.Errorf("%s in %s: a sentence ends in a full stop, and a title does not: %q", key, l.Code, s)
 				}
 			}
 			fmt.Fprintf(&book, "\n%s\n", key)

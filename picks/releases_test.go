@@ -38,8 +38,8 @@ func TestDecisionsOfTheECB(t *testing.T) {
 		severity  Severity
 	}{
 		{"ez-ecb-2025-07-24", "The European Central Bank leaves its deposit rate at 2.00%", 1},
-		{"ez-ecb-2025-06-05", "The European Central Bank cuts its deposit rate by 25 basis points to 2.00%", 2},
-		{"ez-ecb-2022-07-21", "The European Central Bank raises its deposit rate by 50 basis points to 0.00%", 1}, // too few decisions before it
+		{"ez-ecb-2025-06-05", "The European Central Bank cuts its deposit rate by 25 basis points, to 2.00%", 2},
+		{"ez-ecb-2022-07-21", "The European Central Bank raises its deposit rate by 50 basis points, to 0.00%", 1}, // too few decisions before it
 	} {
 		i := slices.IndexFunc(events, func(e EconomicEvent) bool { return e.ID == c.id })
 		if i < 0 {

@@ -25,7 +25,9 @@ import (
 //	{id|abs}                   without its sign, where the words say which way
 //	{id|plus}                  with its sign, a plus too
 //	{id|cap}                   with a capital letter, at the beginning of a sentence
+//	{id|..other}               two days as one range: 16 to 20 November
 //	{id|one:share|other:shares} no number, but the word that its plural form asks for
+//	{id|up:gained|down:lost}   no number, but the word that its sign asks for; zero is up
 //
 // A language has its phrases, its terms (words for a key) and its units in its folder below internal/locale.
 
@@ -63,7 +65,9 @@ func (d Data) write(lang Lang, phrase string) (string, error) {
 		if err != nil {
 			return "", fmt.Errorf("write %s in %s: %w", phrase, lang, err)
 		}
-		b.WriteString(word)
+		written := l.Contract(b.String(), word)
+		b.Reset()
+		b.WriteString(written)
 		text = after
 	}
 }
@@ -88,6 +92,9 @@ func (d Data) fill(lang Lang, place string) (string, error) {
 	if !ok {
 		return "", fmt.Errorf("no fact %q", id)
 	}
+	if other, ok := strings.CutPrefix(options, ".."); ok {
+		return d.span(lang, x, other)
+	}
 	switch options {
 	case "":
 		return format(lang, x)
@@ -109,10 +116,32 @@ func (d Data) fill(lang Lang, place string) (string, error) {
 	}
 }
 
-// choose takes the word for the plural form of a number: "one:share|other:shares".
+// span writes the days from one fact to another.
+func (d Data) span(lang Lang, from Datum, id string) (string, error) {
+	to, ok := d.Find(id)
+	if !ok {
+		return "", fmt.Errorf("no fact %q", id)
+	}
+	first, err := time.Parse(time.DateOnly, from.Value)
+	if err != nil {
+		return "", fmt.Errorf("read fact %s: %w", from.ID, err)
+	}
+	last, err := time.Parse(time.DateOnly, to.Value)
+	if err != nil {
+		return "", fmt.Errorf("read fact %s: %w", id, err)
+	}
+	return languages.Or(lang).WriteDays(first, last), nil
+}
+
+// choose takes the word for the plural form of a number, "one:share|other:shares", or for its sign, "up:gained|down:lost".
 func choose(lang Lang, value, options string) (string, error) {
 	want := "other"
-	if pluralForm(lang, value) == plural.One {
+	switch {
+	case strings.HasPrefix(options, "up:"):
+		if want = "up"; strings.HasPrefix(value, "-") {
+			want = "down"
+		}
+	case pluralForm(lang, value) == plural.One:
 		want = "one"
 	}
 	for option := range strings.SplitSeq(options, "|") {
@@ -160,7 +189,7 @@ func format(lang Lang, x Datum) (string, error) {
 		}
 		return l.WriteMonth(day), nil
 	}
-	value, around, ok := l.Write(x.Unit, x.Value)
+	value, around, ok := l.Write(x.Unit, told(x))
 	if !ok {
 		return "", fmt.Errorf("no unit %q in %s", x.Unit, lang)
 	}
@@ -183,6 +212,17 @@ func format(lang Lang, x Datum) (string, error) {
 		return "-" + strings.Replace(around, "N", rest, 1), nil
 	}
 	return strings.Replace(around, "N", digits, 1), nil
+}
+
+// told is a number as prose has it: amounts and multiples without decimals that are all zero, "50 million" and "12 times".
+func told(x Datum) string {
+	switch x.Unit {
+	case locale.Millions, locale.Billions, locale.Barrels, locale.Times, locale.Deviations, locale.Points:
+		if whole, fraction, found := strings.Cut(x.Value, "."); found && strings.Trim(fraction, "0") == "" {
+			return whole
+		}
+	}
+	return x.Value
 }
 
 // terms writes the words for keys, several as a list: "a, b and c".

@@ -25,8 +25,11 @@ func placed(phrase string) []string {
 	var ids []string
 	for _, m := range braces.FindAllStringSubmatch(phrase, -1) {
 		id, options, _ := strings.Cut(m[1], "|")
-		if !strings.Contains(options, ":") { // a word for a plural form names no number
+		if !strings.Contains(options, ":") { // a word for a plural form or a sign names no number
 			ids = append(ids, id)
+		}
+		if other, ok := strings.CutPrefix(options, ".."); ok {
+			ids = append(ids, other)
 		}
 	}
 	slices.Sort(ids)
@@ -152,16 +155,39 @@ func TestEveryWordIsThereThatTheCodeAsksFor(t *testing.T) {
 	}
 }
 
+// unitOf is the unit that the fact of an id has in texts. The figures of indicators have several: these are percentages.
+func unitOf(id string) locale.Unit {
+	for unit, ids := range map[locale.Unit][]string{
+		locale.Millions: {"revenue", "net_income", "market_value", "free_cash_flow", "cash_flow", "funds", "tangible_equity", "provisions"},
+		locale.Dollars:  {"price", "amount", "amount_before"},
+		locale.Times:    {"pe", "price_to_tangible", "size"},
+		locale.Percent: {
+			"quality_ahead", "value_ahead", "momentum_ahead", "risk_ahead", "net_margin", "gross_margin", "revenue_growth", "quarter_growth", "earnings_yield",
+			"cash_yield", "book_yield", "operating_yield", "gross_profitability", "return_on_equity", "return_on_assets", "equity_to_assets", "debt_ratio",
+			"momentum", "sector_momentum", "volatility", "funds_yield", "provision_ratio", "combined_ratio", "return", "actual", "expected", "previous",
+			"revised", "lower", "portfolio", "benchmark", "change",
+		},
+		locale.Points:     {"distance", "excess", "top_points", "bottom_points"},
+		locale.Deviations: {"signal_z", "z", "z_before"},
+		locale.Year:       {"year"},
+	} {
+		if slices.Contains(ids, id) {
+			return unit
+		}
+	}
+	return locale.Count
+}
+
 // everyFact is one datum of every id that phrases name.
 func everyFact() Data {
-	d := Data{}
+	d := Data{{ID: "to", Value: "2026-11-24", Unit: locale.Date}}
 	for _, phrase := range english.Phrases {
 		for _, m := range braces.FindAllStringSubmatch(phrase, -1) {
 			id, options, _ := strings.Cut(m[1], "|")
 			if d.Has(id) {
 				continue
 			}
-			x := Datum{ID: id, Value: "7", Unit: locale.Count}
+			x := Datum{ID: id, Value: "7", Unit: unitOf(id)}
 			switch {
 			case slices.Contains([]string{"pick_date", "income_to", "year_end", "quarter_to", "momentum_from", "momentum_to", "annual_filed", "latest_filed", "date", "week", "from", "to"}, id):
 				x.Value, x.Unit = "2026-11-20", locale.Date
@@ -176,7 +202,7 @@ func everyFact() Data {
 			case slices.Contains([]string{"name", "ticker", "exchange", "annual_form", "latest_form", "form", "items", "top", "bottom", "tickers", "removed_tickers", "revenue_tag", "debt_tag", "shares_tag"}, id):
 				x.Value, x.Unit = strings.ToUpper(id), locale.Name
 			case options == "plus" || options == "abs":
-				x.Value, x.Unit = "-7.5", locale.Percent
+				x.Value = "-7.5"
 			}
 			d = append(d, x)
 		}
@@ -222,7 +248,14 @@ func TestHowNumbersLookInEachLanguage(t *testing.T) {
 		{"-6.2", locale.Percent, "-6,2\u00a0%", "-6.2%", "-6,2%", "-6.2%"},
 		{"38.2", locale.Times, "38,2 veces", "38.2 times", "38,2 vezes", "38.2 गुना"},
 		{"12345678", locale.Count, "12.345.678", "12,345,678", "12.345.678", "1,23,45,678"},
-		{"-92", locale.Thousands, "-92 mil", "-92 thousand", "-92 mil", "-92 हज़ार"},
+		{"-92", locale.Thousands, "-92.000", "-92,000", "-92 mil", "-92 हज़ार"},
+		{"248", locale.Thousands, "248.000", "248,000", "248 mil", "2.48 लाख"},
+		{"7430", locale.Thousands, "7,43 millones", "7.43 million", "7,43 milhões", "74.3 लाख"},
+		{"50.0", locale.Millions, "50 millones de dólares", "$50 million", "US$\u00a050 milhões", "5 करोड़ डॉलर"},
+		{"1.0", locale.Times, "1 vez", "1 times", "1 vez", "1 गुना"},
+		{"1.5", locale.Times, "1,5 veces", "1.5 times", "1,5 vez", "1.5 गुना"},
+		{"1.0", locale.Points, "1 punto porcentual", "1 percentage point", "1 ponto percentual", "1 प्रतिशत अंक"},
+		{"2.0", locale.Deviations, "2 desviaciones típicas", "2 standard deviations", "2 desvios-padrão", "2 मानक विचलन"},
 		{"2026", locale.Year, "2026", "2026", "2026", "2026"},
 		{"2026-11-20", locale.Date, "20 de noviembre de 2026", "November 20, 2026", "20 de novembro de 2026", "20 नवंबर 2026"},
 		{"2026-10", locale.Month, "octubre de 2026", "October 2026", "outubro de 2026", "अक्टूबर 2026"},
@@ -389,7 +422,7 @@ func TestTextFollowsTheData(t *testing.T) {
 		name, want string
 		alter      func(*Score)
 	}{
-		{"a loss is a loss and the main risk", "The company is losing money: $50.0 million", loss},
+		{"a loss is a loss and the main risk", "The company is losing money: $50 million", loss},
 		{"and there is no multiple of it", "There are no earnings to value it on", func(s *Score) { loss(s); s.metric(EarningsYield).Z = -2 }},
 		{"a calm share leads", "Its main strength is low volatility", func(s *Score) {
 			s.Groups = map[Group]float64{Risk: 3, Quality: 0.1, Value: 0.1, Momentum: 0.1}
@@ -401,7 +434,7 @@ func TestTextFollowsTheData(t *testing.T) {
 			s.Groups = map[Group]float64{Momentum: 2, Quality: 0.1, Value: -1, Risk: 0}
 		}},
 		{"debt is the risk", "Debt is the main risk", func(s *Score) { s.Debt.Value = 0.9 * s.Assets.Value; s.Income.Value = 5e8 }},
-		{"a high price is the risk", "The valuation is the main risk. At 100.0 times", func(s *Score) { s.metric(EarningsYield).Value = 0.01 }},
+		{"a high price is the risk", "The valuation is the main risk. At 100 times", func(s *Score) { s.metric(EarningsYield).Value = 0.01 }},
 	} {
 		if got := change(c.alter); !strings.Contains(got, c.want) {
 			t.Errorf("%s: no %q in\n%s", c.name, c.want, got)

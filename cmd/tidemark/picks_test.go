@@ -301,7 +301,7 @@ func TestPicksOnTheCommandLine(t *testing.T) {
 	e.says(2, []string{"fr"}, "portfolio", "events", "--lang=fr")
 	slot := e.clock("2026-03-07", 1*time.Hour)
 	e.publish(task.Digest, slot)
-	e.says(0, []string{"2026-W10: The week from March 2, 2026 to March 6, 2026", "COA"}, "portfolio", "digest")
+	e.says(0, []string{"2026-W10: The week of March 2 to 6, 2026", "COA"}, "portfolio", "digest")
 	e.says(0, []string{"2026-W10: La semana"}, "portfolio", "digest", "--lang=es")
 	var digest struct{ Week, Lang, Title, Body string }
 	if out := e.says(0, nil, "portfolio", "digest", "--lang=es", "--json"); json.Unmarshal([]byte(out), &digest) != nil || digest.Week != "2026-W10" || digest.Lang != "es" || !strings.Contains(digest.Body, "COA") {

@@ -56,7 +56,11 @@ func (l *Language) Write(unit Unit, value string) (number, around string, ok boo
 	if err == nil {
 		for _, s := range l.Scaled[unit] {
 			if size >= s.From {
-				return Shifted(value, s.Shift), s.Around, true
+				number := Shifted(value, s.Shift)
+				if s.Shift < 0 && strings.Contains(number, ".") {
+					number = strings.TrimRight(strings.TrimRight(number, "0"), ".")
+				}
+				return number, s.Around, true
 			}
 		}
 	}
@@ -111,6 +115,11 @@ type Language struct {
 	// Months are the names of the months in a date. DateOrder is the order of D, M and Y in a date, and MonthOrder the order of M and Y.
 	Months                [12]string
 	DateOrder, MonthOrder string
+	// Ranges are the forms of several days: within a month, within a year, and over New Year. The last day is E in the month N of the year Z.
+	// An empty form is written as two dates.
+	Ranges [3]string
+	// Contractions maps what a word and a following article become: "de el " becomes "del ". Nil where a language has none.
+	Contractions map[string]string
 	// Decimal and Group are the separators between the digits of a number.
 	Decimal, Group string
 	// Sizes are the words that may follow a number, with the resulting unit. It also lists sizes that no fact uses, so that a number before
@@ -144,6 +153,37 @@ func (l *Language) Title(name string) string {
 
 // WriteDate writes a day.
 func (l *Language) WriteDate(day time.Time) string { return l.ordered(day, l.DateOrder) }
+
+// WriteDays writes the days from one to another, with the month and the year once if they are the same.
+func (l *Language) WriteDays(from, to time.Time) string {
+	form := l.Ranges[2]
+	switch {
+	case from.Equal(to):
+		return l.WriteDate(from)
+	case from.Year() == to.Year() && from.Month() == to.Month():
+		form = l.Ranges[0]
+	case from.Year() == to.Year():
+		form = l.Ranges[1]
+	}
+	if form == "" {
+		return l.WriteDate(from) + " – " + l.WriteDate(to)
+	}
+	return strings.NewReplacer("D", strconv.Itoa(from.Day()), "M", l.Months[from.Month()-1], "Y", strconv.Itoa(from.Year()),
+		"E", strconv.Itoa(to.Day()), "N", l.Months[to.Month()-1], "Z", strconv.Itoa(to.Year())).Replace(form)
+}
+
+// Contract joins a text and the next word as the language does: "de" and "el tabaco" become "del tabaco".
+func (l *Language) Contract(before, word string) string {
+	for apart, joined := range l.Contractions {
+		preposition, article, _ := strings.Cut(apart, " ")
+		start, ok := strings.CutSuffix(before, preposition+" ")
+		rest, follows := strings.CutPrefix(word, article)
+		if ok && follows && (start == "" || strings.HasSuffix(start, " ")) {
+			return start + joined + rest
+		}
+	}
+	return before + word
+}
 
 // WriteMonth writes a month.
 func (l *Language) WriteMonth(day time.Time) string { return l.ordered(day, l.MonthOrder) }

@@ -266,7 +266,7 @@ func commands() []command {
 		{"schedule of the publisher", source, []string{"schedule", "list"}},
 		{"run log of the publisher", source, []string{"runs", "list", "--subject=" + source}},
 		{"archive of the publisher", source, []string{"reparse", "--source=" + source}},
-		{"digest on the command line", "The week from", []string{"portfolio", "digest", "--lang=" + lang}},
+		{"digest on the command line", "The week of", []string{"portfolio", "digest", "--lang=" + lang}},
 	}
 }
 

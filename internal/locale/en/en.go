@@ -15,12 +15,14 @@ var Language = locale.Language{
 		locale.Times: "N times", locale.Count: "N", locale.Thousands: "N thousand", locale.Deviations: "N standard {one:deviation|other:deviations}", locale.Plain: "N", locale.Barrels: "N million barrels",
 	},
 	Scaled: map[locale.Unit][]locale.Scale{
-		locale.Billions: {{From: 1000, Shift: -3, Around: "$N trillion"}},
+		locale.Billions:  {{From: 1000, Shift: -3, Around: "$N trillion"}},
+		locale.Thousands: {{From: 1000, Shift: -3, Around: "N million"}, {From: 0, Shift: 3, Around: "N"}},
 	},
 	Months: [12]string{
 		"January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December",
 	},
 	DateOrder: "M D, Y", MonthOrder: "M Y",
+	Ranges:  [3]string{"M D to E, Y", "M D to N E, Y", "M D, Y, to N E, Z"},
 	Decimal: ".", Group: ",",
 	Sizes: map[string]locale.Unit{
 		"%": locale.Percent, "per cent": locale.Percent, "percent": locale.Percent, "percentage points": locale.Points, "percentage point": locale.Points,

@@ -166,8 +166,8 @@ var words = map[string]string{
 	"change.z.gone":             "there is no z-score now",
 
 	"day.missing":     "No value for %[1]s; shown: %[2]s.",
-	"day.together":    "The value for %[1]s came together with later ones, and no snapshot is about it; shown: %[2]s.",
-	"day.none before": "No number is about %s or an earlier day.",
+	"day.together":    "The value for %[1]s came together with later ones, and no published figure refers to it; shown: %[2]s.",
+	"day.none before": "No figure refers to %s or an earlier day.",
 	"day.earlier":     "Earlier: %s",
 	"day.later":       "Later: %s",
 
@@ -185,8 +185,8 @@ var words = map[string]string{
 	"show":                       "Show",
 	"compare.result":             "Correlation %s, with a 90%% interval from %s to %s.",
 	"compare.result alone":       "Correlation %s.",
-	"compare.sample week":        "%s weeks are compared. Each week resembles the ones before it, so they say as much as %s independent weeks.",
-	"compare.sample month":       "%s months are compared. Each month resembles the ones before it, so they say as much as %s independent months.",
+	"compare.sample week":        "%s weeks are compared. Each week resembles the ones before it, so together they carry as much information as %s independent weeks.",
+	"compare.sample month":       "%s months are compared. Each month resembles the ones before it, so together they carry as much information as %s independent months.",
 	"compare.zero":               "The interval contains zero: these data show no relation.",
 	"compare.nonzero":            "The interval does not contain zero. That does not mean that one moves the other.",
 	"compare.few":                "There are too few independent pairs for an interval.",

@@ -14,7 +14,7 @@ var Language = locale.Language{
 	Code: "es", Tag: language.Spanish, Name: "Español", EnglishName: "Spanish",
 	Units: map[locale.Unit]string{
 		locale.Percent: "N\u00a0%", locale.Points: "N {one:punto porcentual|other:puntos porcentuales}", locale.BasisPoint: "N {one:punto básico|other:puntos básicos}", locale.Dollars: "N dólares",
-		locale.Millions: "N {one:millón|other:millones} de dólares", locale.Billions: "N mil millones de dólares", locale.Times: "N veces", locale.Count: "N", locale.Thousands: "N mil",
+		locale.Millions: "N {one:millón|other:millones} de dólares", locale.Billions: "N mil millones de dólares", locale.Times: "N {one:vez|other:veces}", locale.Count: "N", locale.Thousands: "N mil",
 		locale.Deviations: "N {one:desviación típica|other:desviaciones típicas}", locale.Plain: "N", locale.Barrels: "N {one:millón|other:millones} de barriles",
 	},
 	Scaled: map[locale.Unit][]locale.Scale{
@@ -22,12 +22,15 @@ var Language = locale.Language{
 			{From: 1000, Shift: -3, Around: "N {one:billón|other:billones} de dólares"},
 			{From: 0, Shift: 3, Around: "N {one:millón|other:millones} de dólares"},
 		},
+		locale.Thousands: {{From: 1000, Shift: -3, Around: "N {one:millón|other:millones}"}, {From: 0, Shift: 3, Around: "N"}},
 	},
 	Months: [12]string{
 		"enero", "febrero", "marzo", "abril", "mayo", "junio", "julio", "agosto", "septiembre", "octubre", "noviembre", "diciembre",
 	},
 	DateOrder: "D de M de Y", MonthOrder: "M de Y",
-	Decimal: ",", Group: ".",
+	Ranges:       [3]string{"D al E de M de Y", "D de M al E de N de Y", "D de M de Y al E de N de Z"},
+	Contractions: map[string]string{"a el ": "al ", "de el ": "del "},
+	Decimal:      ",", Group: ".",
 	Sizes: map[string]locale.Unit{
 		"%": locale.Percent, "por ciento": locale.Percent, "puntos porcentuales": locale.Points, "punto porcentual": locale.Points, "puntos básicos": locale.BasisPoint, "punto básico": locale.BasisPoint,
 		"mil millones": locale.Billions, "millones": locale.Millions, "millón": locale.Millions, "mil": locale.Thousands, "billones": "10^12", "billón": "10^12",

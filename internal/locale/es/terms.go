@@ -24,9 +24,9 @@ var terms = map[string]string{
 
 	"quarter.1": "primer trimestre", "quarter.2": "segundo trimestre", "quarter.3": "tercer trimestre", "quarter.4": "cuarto trimestre",
 
-	"basis.only":            "la única etiqueta para ello en el informe",
+	"basis.only":            "la única etiqueta que el informe le da",
 	"basis.ordered":         "la primera de sus etiquetas en nuestro orden",
-	"basis.largest":         "el mayor total para ello en el informe",
+	"basis.largest":         "el mayor de los totales del informe",
 	"basis.net_of_interest": "el total tras los intereses pagados, como lo declaran los bancos",
 	"basis.equal":           "una de varias etiquetas con el mismo importe",
 	"basis.sum":             "la suma de partidas del balance",

@@ -23,11 +23,13 @@ var Language = locale.Language{
 			{From: 10, Shift: -1, Around: "N करोड़ बैरल"},
 			{From: 0, Shift: 1, Around: "N लाख बैरल"},
 		},
+		locale.Thousands: {{From: 100, Shift: -2, Around: "N लाख"}},
 	},
 	Months: [12]string{
 		"जनवरी", "फ़रवरी", "मार्च", "अप्रैल", "मई", "जून", "जुलाई", "अगस्त", "सितंबर", "अक्टूबर", "नवंबर", "दिसंबर",
 	},
 	DateOrder: "D M Y", MonthOrder: "M Y",
+	Ranges:  [3]string{"D से E M Y", "D M से E N Y", "D M Y से E N Z"},
 	Decimal: ".", Group: ",",
 	Sizes: map[string]locale.Unit{
 		"%": locale.Percent, "प्रतिशत": locale.Percent, "फ़ीसदी": locale.Percent, "फीसदी": locale.Percent, "प्रतिशत अंक": locale.Points, "आधार अंक": locale.BasisPoint,

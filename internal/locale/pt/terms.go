@@ -24,9 +24,9 @@ var terms = map[string]string{
 
 	"quarter.1": "primeiro trimestre", "quarter.2": "segundo trimestre", "quarter.3": "terceiro trimestre", "quarter.4": "quarto trimestre",
 
-	"basis.only":            "a única etiqueta para isso no relatório",
+	"basis.only":            "a única etiqueta usada no relatório",
 	"basis.ordered":         "a primeira de suas etiquetas em nossa ordem",
-	"basis.largest":         "o maior total para isso no relatório",
+	"basis.largest":         "o maior dos totais do relatório",
 	"basis.net_of_interest": "o total depois dos juros pagos, como os bancos o declaram",
 	"basis.equal":           "uma de várias etiquetas com o mesmo valor",
 	"basis.sum":             "a soma de linhas do balanço",
