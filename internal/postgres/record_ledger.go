@@ -125,6 +125,15 @@ func (db WitnessStore) LedgerOpen(ctx context.Context) (picks, open int64, err e
 	return picks, open, nil
 }
 
+// lockLedgerSQL locks all entries that SaveLedger may change with one statement, because two that lock one after the other could meet two of
+// another machine's. It returns the first entry that has another commit already.
+const lockLedgerSQL = `
+	with mine as (
+		select id, commit_id from ledger_entries where id = any(@ids) or @pushed and pushed_at is null order by id for no key update
+	)
+	select min(e.id) filter (where e.commit_id <> c.commit_id), coalesce(array_agg(e.id), '{}')
+	from mine e left join unnest(@ids::bigint[], @commits::text[]) as c (id, commit_id) using (id)` // index ledger_entries_unpushed
+
 // SaveLedger records the commits of entries and the state of the ledger. Entries that already have a commit stay. With LedgerPushed, all
 // committed entries count as pushed. It returns ErrRefused if an entry already has a different commit: the ledger was written twice.
 func (db WitnessStore) SaveLedger(ctx context.Context, f task.Fence, entries []LedgerEntry, s LedgerState) error {
@@ -134,10 +143,8 @@ func (db WitnessStore) SaveLedger(ctx context.Context, f task.Fence, entries []L
 	}
 	err := db.tx(ctx, func(tx pgx.Tx) error {
 		var differ *int64
-		err := tx.QueryRow(ctx, `
-			with mine as (select id, commit_id from ledger_entries where id = any(@ids) order by id for no key update)
-			select min(e.id) from mine e join unnest(@ids::bigint[], @commits::text[]) as c (id, commit_id) using (id)
-			where e.commit_id <> c.commit_id`, pgx.NamedArgs{"ids": ids, "commits": commits}).Scan(&differ)
+		var held []int64
+		err := tx.QueryRow(ctx, lockLedgerSQL, pgx.NamedArgs{"ids": ids, "commits": commits, "pushed": s.Status == LedgerPushed}).Scan(&differ, &held)
 		if err != nil {
 			return err
 		}
@@ -151,13 +158,11 @@ func (db WitnessStore) SaveLedger(ctx context.Context, f task.Fence, entries []L
 		if err != nil {
 			return err
 		}
-		if s.Status == LedgerPushed {
+		if s.Status == LedgerPushed { // an entry that was added meanwhile is pushed by the run that commits it
 			if _, err := tx.Exec(ctx, `
-				with open as (
-					select id from ledger_entries where pushed_at is null and commit_id is not null order by id for no key update
-				)
-				update ledger_entries e set pushed_at = world_now() from open o where e.id = o.id`); err != nil {
-				return err // index ledger_entries_unpushed
+				update ledger_entries set pushed_at = world_now()
+				where id = any(@held) and pushed_at is null and commit_id is not null`, pgx.NamedArgs{"held": held}); err != nil {
+				return err
 			}
 		}
 		_, err = tx.Exec(ctx, `
