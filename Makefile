@@ -119,8 +119,8 @@ lighthouse: ## Score the pages of a running server with Lighthouse (LIGHTHOUSE_U
 	@tools/lighthouse.sh $(LIGHTHOUSE_URL)
 
 .PHONY: phrasebook
-phrasebook: ## Print every sentence in four languages with extreme values, for reading: build/phrasebook.md
-	go test -count=1 -v ./picks -run TestPhrasesHoldExtremeValues -phrasebook '$(CURDIR)/build/phrasebook.md'
+phrasebook: ## Print every sentence in four languages with extreme values, and whole texts, for reading: build/phrasebook.md
+	go test -count=1 -v ./picks -run 'TestPhrasesHoldExtremeValues|TestWholeTexts' -phrasebook '$(CURDIR)/build/phrasebook.md'
 
 .PHONY: simulate
 simulate: ## Live through two years of faults under 20 seeds, on a virtual clock, three at a time (takes hours)

@@ -84,7 +84,7 @@ func TestPayrollsAreReadAsFirstPrinted(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Log(text.Title, "\n", text.Analysis)
-	for _, want := range []string{"178,000", "first published as -92,000 and has been revised to -133,000", "not a survey of forecasters"} {
+	for _, want := range []string{"178,000", "the previous figure was -92,000", "not a survey of forecasters"} {
 		if !strings.Contains(text.Title+text.Analysis, want) {
 			t.Errorf("no %q in\n%s\n%s", want, text.Title, text.Analysis)
 		}

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"golang.org/x/text/feature/plural"
 	"golang.org/x/text/language"
@@ -24,7 +22,7 @@ import (
 //	{id}                       the fact as its unit is written in the language
 //	{id|abs}                   without its sign, where the words say which way
 //	{id|plus}                  with its sign, a plus too
-//	{id|cap}                   with a capital letter, at the beginning of a sentence
+//	{id|cap}                   as a title begins: with a capital letter, and without an article
 //	{id|..other}               two days as one range: 16 to 20 November
 //	{id|one:share|other:shares} no number, but the word that its plural form asks for
 //	{id|up:gained|down:lost}   no number, but the word that its sign asks for; zero is up
@@ -103,8 +101,10 @@ func (d Data) fill(lang Lang, place string) (string, error) {
 		return format(lang, x)
 	case "cap":
 		s, err := format(lang, x)
-		first, size := utf8.DecodeRuneInString(s)
-		return string(unicode.ToUpper(first)) + s[size:], err
+		if err != nil {
+			return "", err
+		}
+		return languages.Or(lang).Title(s), nil
 	case "plus":
 		s, err := format(lang, x)
 		if err == nil && x.Number() > 0 {

@@ -270,7 +270,7 @@ enter that have at least 10 values in their window; with fewer than three such y
     z = (spread - baseline) / scale
     difference in percent = 100 * (spread / baseline - 1), unknown when the baseline is not positive
 
-Beside it stands the z-score of the spread against its own 252 previous values, which knows no season, and each price against its own
+The snapshot also has the z-score of the spread against its own 252 previous values, which knows no season, and each price against its own
 five-year season.
 
 ## The interval

@@ -34,7 +34,7 @@ func eiaWeeklyPetroleum() Definition {
 		Frequency: "weekly",
 		Description: "Commercial crude oil stocks of the United States at the end of the week, without the Strategic Petroleum Reserve, " +
 			"from the Weekly Petroleum Status Report of the Energy Information Administration, compared with the same week of " +
-			"the five previous years. Beside it stand the stocks of gasoline and distillate, the utilisation of refineries, the " +
+			"the five previous years. The components are the stocks of gasoline and distillate, the utilisation of refineries, the " +
 			"five-year range, and the seasonal surprise: the week's change less the mean change of the same week in the five " +
 			"previous years. The surprise is measured against the season, not against the expectations of analysts. The " +
 			"figures are estimates from a sample of companies.",
@@ -176,7 +176,7 @@ market watches the week's change more than the level, and of the change the part
 ## How it is made
 
 The value is EIA's weekly estimate of crude oil stocks without the Strategic Petroleum Reserve, in thousand barrels (WCESTUS1), as
-reported. Beside it stand gasoline stocks (WGTSTUS1), distillate stocks (WDISTUS1) and the utilisation of operable refinery capacity in
+reported. The components are gasoline stocks (WGTSTUS1), distillate stocks (WDISTUS1) and the utilisation of operable refinery capacity in
 percent (WPULEUS3). Nothing is adjusted, smoothed or filled: a missing week has no value.
 
 ## Baseline and z-score

@@ -41,7 +41,7 @@ func hormuzTransit() Definition {
 		Unit:      transitsPerDay,
 		Frequency: "daily",
 		Description: "Ships that pass the Strait of Hormuz a day, as a mean of seven days, estimated by IMF PortWatch from the radio signals " +
-			"of ships (AIS), compared with the same time of the year in 2019 to 2024. Beside it stand the tankers alone and the same " +
+			"of ships (AIS), compared with the same time of the year in 2019 to 2024. The components are the tankers alone and the same " +
 			"week of the year before. Ships that switch their transmitter off or are jammed are not counted, so in times of conflict a " +
 			"low count is an upper bound on the disruption. The publisher re-estimates the whole history from time to time; value and " +
 			"baseline always come from the same state of it.",
@@ -77,7 +77,7 @@ func hormuzTransit() Definition {
 			"hi": "होर्मुज़ जलडमरूमध्य से जहाज़ों की आवाजाही",
 		},
 		Exposures: []Exposure{
-			{Sign: -1, First: 1311, Last: 1311, Reason: "Fewer ships through the strait make oil from elsewhere dearer."},
+			{Sign: -1, First: 1311, Last: 1311, Reason: "Fewer ships through the strait make oil from elsewhere more expensive."},
 			{Sign: 1, First: 4510, Last: 4522, Reason: "Free passage keeps fuel affordable."},
 		},
 		Technique: "Mean of the daily transits of the seven newest days; baseline: mean of all such means within 15 calendar days of the same " +
@@ -88,7 +88,7 @@ func hormuzTransit() Definition {
 		Backtest: Backtest{
 			Symbol:      string(wtiCushing),
 			Description: "change of the WTI spot price at Cushing over 20 trading days, from the first price after the signal is known, in USD/bbl",
-			Predictor:   "minus the z-score: fewer ships than usual are expected to make oil dearer",
+			Predictor:   "minus the z-score: fewer ships than usual are expected to make oil more expensive",
 			Naive:       "the last known change of the WTI spot price over 20 trading days",
 			Inputs:      []series.ID{wtiCushing},
 			HorizonDays: 28,
@@ -251,7 +251,7 @@ cargo, roll-on/roll-off and tankers. The value is the mean of the daily counts o
 
     value = (count of the day + counts of the six days before) / 7
 
-All seven days must be known; a count of zero is a count. Beside it stand the tankers alone, against their own season, all ships
+All seven days must be known; a count of zero is a count. The components are the tankers alone, compared with their own season, all ships
 against their mean 364 days (52 weeks) before, and the number of days with bad coverage.
 
 ## Baseline and z-score
@@ -291,7 +291,7 @@ would make it.
 ## Backtest
 
 The z-score, turned round, is held to the change of the WTI spot price over the 20 trading days after it became known: fewer ships should
-make oil dearer. The years since 2022 hold one closure, and a market that knows of it within minutes.
+make oil more expensive. The years since 2022 hold one closure, and a market that knows of it within minutes.
 
 ## What it cannot tell
 

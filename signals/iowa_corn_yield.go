@@ -37,7 +37,7 @@ func iowaCornYield() Definition {
 		Name:      "Iowa corn yield forecast",
 		Unit:      bushelsPerAcre,
 		Frequency: "monthly",
-		Description: "The yield of corn for grain in Iowa, in bushels per acre, as it can be foretold at each stage of the season: from May on " +
+		Description: "The yield of corn for grain in Iowa, in bushels per acre, as it can be forecast at each stage of the season: from May on " +
 			"the linear trend of the last 25 final yields, from August on a blend of that trend and the forecast of USDA's National " +
 			"Agricultural Statistics Service, each weighted by its own past error, and from January on the final yield. It is compared " +
 			"with the trend. Weather, vegetation indices and crop condition ratings are left out: where they could be tested " +
@@ -83,7 +83,7 @@ func iowaCornYield() Definition {
 		Cells:      cornCells,
 		Backtest: Backtest{
 			Symbol:      string(cornFinal),
-			Description: "final yield less the trend, as foretold with the first forecast of the season, in bu/acre",
+			Description: "final yield less the trend, as forecast with the first forecast of the season, in bu/acre",
 			Predictor:   "the z-score with the first forecast of the season: a blend above the trend foretells a final above it",
 			Naive:       "the final of the year before less its trend",
 			HorizonDays: 153,
@@ -407,7 +407,7 @@ func cornSkill(read Track, in series.Set) []ForecastSkill {
 
 const cornBrief = `## What it says
 
-How much corn an acre of Iowa will bear this year, as well as it can be foretold today, and whether that is more than the trend of plant
+How much corn an acre of Iowa will yield this year, as well as it can be forecast today, and whether that is more than the trend of plant
 breeding and fertiliser would have it. Iowa grows more corn than any other state.
 
 ## How it is made
@@ -445,7 +445,7 @@ In Iowa the trend missed the finals of 1986 to 2011 by 17.7 bushels (root mean s
 
 It bounds the final yield at 90 %: by the quantiles of past errors of the same stage, at least 20 of them, placed so that a new error is as
 likely to fall into any gap between the old ones. Errors of the trend are taken in percent, because they grew with the yields; those of a
-blend in bushels, because they did not. Before there are 20, a t distribution stands in: the line's own band for the trend, and t times
+blend in bushels, because they did not. Before there are 20, a t distribution is used instead: the line's own band for the trend, and t times
 the root mean square error for a blend. A final has no interval.
 
 The trend's interval held 107 of Iowa's 121 finals from 1891 to 2011 (88 %). For the blends, the history of Illinois is the one at hand: there
@@ -453,7 +453,7 @@ the intervals of 1980 to 2024 held 91 % (August), 89 % (September), 93 % (Octobe
 
 ## Backtest
 
-The blend of the first forecast of each season is held to the final: both as distances from the trend. Beside it stand, for every stage,
+The blend of the first forecast of each season is held to the final: both as distances from the trend. The backtest also gives, for every stage,
 the error, the bias, the coverage of the interval and the skill against the trend. In Illinois from 1980 to 2024 the blend's error was 12.3
 bushels in August, 9.4 in September, 6.2 in October and 4.7 in November, where the trend alone had 20.8. NASS alone was nearer
 to the final in each of the four months: 10.7, 8.1, 4.9 and 2.8. What edge the blend has is that of its source. From 1986 on, when the weights

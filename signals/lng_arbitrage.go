@@ -73,7 +73,7 @@ func lngArbitrage() Definition {
 		Frequency: "monthly",
 		Description: "What a cargo of liquefied natural gas from the US Gulf Coast earns in Europe, in US dollars per million Btu: the European " +
 			"gas price (TTF) less 115 % of the Henry Hub price, a liquefaction fee, shipping and regasification, from monthly mean " +
-			"prices of the World Bank's Pink Sheet. It is compared with the median of the 60 months before. Beside it stand the same for " +
+			"prices of the World Bank's Pink Sheet. It is compared with the median of the 60 months before. The components give the same for " +
 			"Asia, with Japan's import price as a slow stand-in that is not the JKM spot price, and the short-run form without the " +
 			"fixed fee, which decides whether cargoes are cancelled. Fee, freight and terminal costs are stated assumptions, not " +
 			"market quotes.",
@@ -262,7 +262,7 @@ For every month with both prices:
 - 115 % of Henry Hub plus 3.00: the price in Cheniere's contract with Centrica (form 8-K of 2013); earlier contracts have 2.25
 - shipping and regasification: assumptions. Freight rates and terminal tariffs have no free source
 
-Beside it stand, each against its own 60 months:
+The components, each compared with its own 60 months:
 
 - the margin to Asia, with 2.00 for shipping, 0.30 for regasification and Japan's import price of liquefied natural gas as the
   destination's. That price is a mix of long contracts and spot cargoes that follows oil with a delay. It is not JKM, the spot price in

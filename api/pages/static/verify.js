@@ -129,7 +129,7 @@ function conclude() {
     witnessed: j.covered === n ? "Witnesses hold the same chain, whole." : `Witnesses hold the same chain up to pick ${j.covered}. What came after it will be attested next.`,
     self_consistent: log?.required && !j.quorum ? `The chain agrees with itself, and ${log.named ? "more than half of the witnesses that the server names" : "the quorum of your policy"} did not cosign it lately.`
       : j.hidden ? "The chain agrees with itself, and the server's log was not read." : alone && j.quorum ? "The chain agrees with itself. The log's witnesses are the server's word: paste your policy, and they count."
-      : alone ? "The chain agrees with itself. Nobody else was asked."
+      : alone ? "The chain agrees with itself. No witness was asked."
       : `The chain agrees with itself and with what was asked, but no witness is new enough to speak for today.`,
   }[j.verdict];
   if (j.verdict === "witnessed" && log?.named) $("meaning").textContent += " The policy for the log is the server's own and counts for nothing: paste yours.";

@@ -29,6 +29,7 @@ var Language = locale.Language{
 		"basis points": locale.BasisPoint, "basis point": locale.BasisPoint, "billion": locale.Billions, "bn": locale.Billions, "million": locale.Millions, "mn": locale.Millions, "thousand": locale.Thousands,
 		"trillion": "10^12", "tn": "10^12",
 	},
-	And:     "and",
-	Phrases: phrases, Terms: terms, Words: words,
+	Articles: []string{"the "},
+	And:      "and",
+	Phrases:  phrases, Terms: terms, Words: words,
 }

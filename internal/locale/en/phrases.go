@@ -155,7 +155,7 @@ var phrases = map[string]string{
 	"econ.rule.median":                         "The expected value is the median of the previous {window} first prints, not a survey of forecasters.",
 	"econ.rule.season":                         "The expected value is the median change in these weeks of the year over the last {years} {years|one:year|other:years}, not a survey of forecasters.",
 	"econ.rule.previous":                       "The expected value is the previous figure as first published, not a survey of forecasters.",
-	"econ.revised":                             "The previous figure was first published as {previous} and has been revised to {revised}.",
+	"econ.revised":                             "The previous figure has since been revised to {revised}.",
 	"econ.sectors":                             "Most sensitive sectors: {sectors}.",
 	"econ.meaning.near":                        "A figure this close to expectations changes little in the outlook.",
 	"econ.meaning.small":                       "The surprise is within the usual range and says little on its own.",

@@ -155,7 +155,7 @@ var phrases = map[string]string{
 	"econ.rule.median":                         "Lo esperado es la mediana de las {window} cifras anteriores en su primera publicación, no una encuesta a analistas.",
 	"econ.rule.season":                         "Lo esperado es la mediana de las variaciones en estas semanas del año durante {years|one:el último|other:los últimos} {years} {years|one:año|other:años}, no una encuesta a analistas.",
 	"econ.rule.previous":                       "Lo esperado es la cifra anterior en su primera publicación, no una encuesta a analistas.",
-	"econ.revised":                             "El dato anterior se publicó como {previous}; tras la revisión es {revised}.",
+	"econ.revised":                             "Tras una revisión, la cifra anterior queda en {revised}.",
 	"econ.sectors":                             "Sectores más sensibles: {sectors}.",
 	"econ.meaning.near":                        "Un dato tan cercano a lo esperado cambia poco las perspectivas.",
 	"econ.meaning.small":                       "La sorpresa está dentro de lo habitual, así que por sí sola dice poco.",

@@ -155,7 +155,7 @@ var phrases = map[string]string{
 	"econ.rule.median":                         "O esperado é a mediana das {window} leituras anteriores em sua primeira divulgação, não uma pesquisa com analistas.",
 	"econ.rule.season":                         "O esperado é a mediana das variações nestas semanas do ano {years|one:no último|other:nos últimos} {years} {years|one:ano|other:anos}, não uma pesquisa com analistas.",
 	"econ.rule.previous":                       "O esperado é a leitura anterior em sua primeira divulgação, não uma pesquisa com analistas.",
-	"econ.revised":                             "O dado anterior, divulgado como {previous}, foi revisado para {revised}.",
+	"econ.revised":                             "O dado anterior foi depois revisado para {revised}.",
 	"econ.sectors":                             "Setores mais sensíveis: {sectors}.",
 	"econ.meaning.near":                        "Um dado tão próximo do esperado muda pouco as perspectivas.",
 	"econ.meaning.small":                       "A surpresa está dentro do habitual e, por si só, diz pouco.",
