@@ -212,7 +212,7 @@ func dataVersion(data string) (int, error) {
 func (s *Server) initialise(ctx context.Context, initdb string, o PostgresOptions) error {
 	h := s.home
 	fresh := h.data() + ".new"
-	if err := stopStale(fresh, s.program, 0); err != nil {
+	if err := stopStale(fresh, s.program, "", 0); err != nil {
 		return err
 	}
 	if err := os.RemoveAll(fresh); err != nil {

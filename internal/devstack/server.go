@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -111,7 +112,7 @@ func (s *Server) Kill() error {
 	}
 	s.proc.kill()
 	s.proc = nil
-	return stopStale(s.home.data(), s.program, 0)
+	return stopStale(s.home.data(), s.program, "", 0)
 }
 
 // Restart starts the server again on the same port and data, after Stop, after Kill, or after it died. It first stops a running server in
@@ -149,7 +150,7 @@ func (s *Server) halt(ctx context.Context) error {
 		}
 	}
 	p.kill()
-	return stopStale(s.home.data(), s.program, 0)
+	return stopStale(s.home.data(), s.program, "", 0)
 }
 
 func ended(ctx context.Context, p *process, within time.Duration) bool {
@@ -240,7 +241,7 @@ func (s *Server) clear(ctx context.Context) error {
 	data := s.home.data()
 	if pids := processesIn(data, s.program); len(pids) > 0 {
 		s.log.InfoContext(ctx, "stopping a server left by an earlier run", "server", s.name, "pids", pids, "folder", s.home.dir)
-		if err := stopStale(data, s.program, s.stop); err != nil {
+		if err := stopStale(data, s.program, s.pidFile, s.stop); err != nil {
 			return err
 		}
 	}
@@ -301,17 +302,23 @@ func (s *Server) explain(err error, from int64) error {
 }
 
 // stopStale makes sure that no process named program uses the folder data. It sends main processes the signal stop, if given, and waits
-// three seconds; then it kills all. Children of an ended main process end meanwhile or are killed.
-func stopStale(data, program string, stop syscall.Signal) error {
+// three seconds; then it kills all. Children of an ended main process get SIGTERM: Postgres then tells clients that the session ends, while
+// the main process's signal would only cancel the statement. pidFile, which may be empty, is the file in data with the number of the main
+// process; without it, each process without a parent in the folder is one.
+func stopStale(data, program, pidFile string, stop syscall.Signal) error {
 	pids := processesIn(data, program)
 	if len(pids) == 0 {
 		return nil
 	}
 	if stop != 0 {
-		parent := parents()
+		parent, main := parents(), numberIn(data, pidFile)
 		for _, pid := range pids {
-			if !slices.Contains(pids, parent[pid]) {
+			switch {
+			case slices.Contains(pids, parent[pid]):
+			case main == 0 || pid == main:
 				_ = syscall.Kill(pid, stop)
+			default:
+				_ = syscall.Kill(pid, syscall.SIGTERM)
 			}
 		}
 		if gone(data, program, stopTimeout) {
@@ -323,6 +330,23 @@ func stopStale(data, program string, stop syscall.Signal) error {
 		return fmt.Errorf("processes %v still work in %s and cannot be ended", processesIn(data, program), data)
 	}
 	return nil
+}
+
+// numberIn returns the number in the first line of a file, and 0 if there is none.
+func numberIn(dir, file string) int {
+	if file == "" {
+		return 0
+	}
+	text, err := os.ReadFile(filepath.Join(dir, file)) //nolint:gosec // a server's own file
+	if err != nil {
+		return 0
+	}
+	line, _, _ := strings.Cut(string(text), "\n")
+	n, err := strconv.Atoi(strings.TrimSpace(line))
+	if err != nil {
+		return 0
+	}
+	return n
 }
 
 // gone waits until no process named program uses data, and reports whether that happened.

@@ -2,6 +2,7 @@ package devstack
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -63,6 +64,38 @@ func TestPostgresComesBackAfterSIGKILLOfAllItsProcesses(t *testing.T) {
 	}
 	if got := query(t, url, `select height from tide`); got != "high" {
 		t.Errorf("committed row is %q, want high", got)
+	}
+}
+
+// A session that outlives the killed main process is told that it ends. A cancelled statement would look like one that took too long.
+func TestASessionOfAKilledPostgresIsTold(t *testing.T) {
+	t.Parallel()
+	if !seesWorkingFolders {
+		t.Skip("this system does not show whose folder a process works in")
+	}
+	s := startPostgres(t, PostgresOptions{Dir: openDir(t)})
+	c, err := pgx.Connect(t.Context(), s.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close(context.WithoutCancel(t.Context())) }()
+	said := make(chan error, 1)
+	go func() {
+		_, err := c.Exec(t.Context(), "select count(*) from generate_series(1, 10000000000::bigint)")
+		said <- err
+	}()
+	for busy := "0"; busy != "1"; {
+		busy = query(t, s.URL(), fmt.Sprintf(`select count(*)::text from pg_stat_activity where pid = %d and state = 'active'`, c.PgConn().PID()))
+	}
+	if err := syscall.Kill(s.PIDs()[0], syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	<-s.Died()
+	if err := s.Restart(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-said; err == nil || strings.Contains(err.Error(), "57014") {
+		t.Errorf("the session was told %v", err)
 	}
 }
 

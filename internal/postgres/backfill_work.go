@@ -67,6 +67,15 @@ const sourcesSQL = `
 	from backfill_fetches f left join runs r on r.id = f.run_id
 	where f.backfill_id = @id`
 
+// lockEndedSQL locks the ended runs that takeBackSQL reads and giveSlotsSQL may make due again, before a slot is locked.
+const lockEndedSQL = `
+	select r.id
+	from runs r
+	where r.job = @job and r.subject = @subject and r.status in ('succeeded', 'failed', 'skipped') and exists (
+		select from backfill_slots s where s.backfill_id = @id and s.status = 'pending' and (s.slot = r.slot or s.run_id = r.id))
+	order by r.slot
+	for no key update` // index of runs' key
+
 const takeBackSQL = `
 	with left_over as (
 		select s.slot
@@ -123,6 +132,9 @@ func (h backlog) feed(ctx context.Context, tx pgx.Tx) error {
 	if failed != nil {
 		args["note"] = "a source could not be asked (resume goes on without it, retry-failed asks again): " + *failed
 		_, err := tx.Exec(ctx, `update backfills set status = 'paused', note = @note where id = @id`, args)
+		return err
+	}
+	if _, err := tx.Exec(ctx, lockEndedSQL, args); err != nil {
 		return err
 	}
 	if _, err := tx.Exec(ctx, takeBackSQL, args); err != nil {

@@ -61,7 +61,7 @@ const forgetAlertsSQL = `
 
 const forgetPushesSQL = `
 	delete from pushes p using (
-		select id from pushes where created_at < (select clock_timestamp()) - @keep::interval order by id limit @batch
+		select id from pushes where created_at < (select clock_timestamp()) - @keep::interval order by id limit @batch for update skip locked
 	) gone where p.id = gone.id` // index pushes_by_age
 
 const forgetDeliveriesSQL = `
