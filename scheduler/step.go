@@ -13,6 +13,8 @@ type Stepper struct {
 	Scheduler *Scheduler
 	// Unfinished reports whether a run for a slot up to at has not ended yet.
 	Unfinished func(ctx context.Context, at time.Time) (bool, error)
+	// Working reports whether a worker that lives works on such a run. Nil: none does.
+	Working func(ctx context.Context, at time.Time) (bool, error)
 	// Ended signals that a run may have ended, so that Unfinished is called at once. Nil: it is called every 5 ms.
 	Ended <-chan struct{}
 	// Advance sets the world's clock, in the database and in the process.
@@ -27,7 +29,8 @@ const (
 	settlePoll = 5 * time.Millisecond
 	// endedPoll is for runs that end in other processes, where Ended tells of those in this one.
 	endedPoll = 50 * time.Millisecond
-	// After this time the clock moves on from a slot whose work has not ended: its runs are still retried, later than they should be.
+	// After this time without a worker at work the clock moves on from a slot whose runs have not ended: they are still retried, later than
+	// they should be. While a worker works, however slowly, the clock waits, so that a busy machine makes the same past.
 	settleTimeout = time.Minute
 	// Backoff between two attempts of a failing step.
 	firstPause, maxPause = 50 * time.Millisecond, 2 * time.Second
@@ -103,6 +106,14 @@ func (s *Stepper) settle(ctx context.Context) error {
 			return nil
 		}
 		if s.Wall().After(deadline) {
+			working, err := s.working(ctx)
+			if err != nil {
+				return err
+			}
+			if working {
+				deadline = s.Wall().Add(settleTimeout)
+				continue
+			}
 			s.Log.WarnContext(ctx, "work of the sandbox's past does not end, going on without it", "at", s.Scheduler.Now())
 			return nil
 		}
@@ -113,6 +124,13 @@ func (s *Stepper) settle(ctx context.Context) error {
 		case <-s.Ended:
 		}
 	}
+}
+
+func (s *Stepper) working(ctx context.Context) (bool, error) {
+	if s.Working == nil {
+		return false, nil
+	}
+	return ask(ctx, func(ctx context.Context) (bool, error) { return s.Working(ctx, s.Scheduler.Now()) })
 }
 
 func (s *Stepper) next() time.Time {

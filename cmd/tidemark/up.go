@@ -328,6 +328,7 @@ func (p *program) stepper(db *postgres.DB, s *scheduler.Scheduler, w *worldRunti
 	return &scheduler.Stepper{
 		Scheduler:  s,
 		Unfinished: db.Unfinished,
+		Working:    db.Working,
 		Ended:      beside.ended,
 		Advance: func(ctx context.Context, to time.Time) error {
 			if err := db.AdvanceClock(ctx, to); err != nil {

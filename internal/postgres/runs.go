@@ -393,6 +393,19 @@ func (db RunStore) Unfinished(ctx context.Context, at time.Time) (bool, error) {
 	return open, nil
 }
 
+// Working reports whether a worker that was alive a moment ago works on a run that Unfinished counts.
+func (db RunStore) Working(ctx context.Context, at time.Time) (bool, error) {
+	var some bool
+	err := db.reads.QueryRow(ctx, `
+		select exists (
+			select from runs where status = 'running' and slot <= @at and trigger <> 'backfill' and heartbeat_at > clock_timestamp() - interval '10 seconds')`,
+		pgx.NamedArgs{"at": at}).Scan(&some) // index runs_open
+	if err != nil {
+		return false, fmt.Errorf("look for runs at work: %w", err)
+	}
+	return some, nil
+}
+
 const ingestingSQL = `
 	select r.subject, clock_timestamp() - r.started_at
 	from runs r
