@@ -217,7 +217,7 @@ func TestADayWithoutANumberIsNamedAndNotReplacedInSilence(t *testing.T) {
 	f, _, _ := startEvidence(t, full())
 	for lang, want := range map[string]string{
 		"en": "No value for March 3, 2026; shown: March 2, 2026.",
-		"es": "No hay valor para el 3 de marzo de 2026; se muestra el 2 de marzo de 2026.",
+		"es": "No hay valor para el 3 de marzo de 2026; se muestra el del 2 de marzo de 2026.",
 		"pt": "Não há valor para 3 de março de 2026; exibido: 2 de março de 2026.",
 		"hi": "3 मार्च 2026 का कोई मान नहीं है; दिखाया गया: 2 मार्च 2026।",
 	} {
