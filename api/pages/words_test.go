@@ -122,10 +122,10 @@ func TestAPickBoughtAtTheNewestCloseHasNoReturn(t *testing.T) {
 func TestAmountsHaveTheUnitsOfTheLanguage(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ lang, value, unit, want string }{
-		{"en", "248", "thousand", "248 thousand"},
-		{"es", "248", "thousand", "248 mil"},
+		{"en", "248", "thousand", "248,000"},
+		{"es", "248", "thousand", "248.000"},
 		{"pt", "248", "thousand", "248 mil"},
-		{"hi", "248", "thousand", "248 हज़ार"},
+		{"hi", "248", "thousand", "2.48 लाख"},
 		{"es", "2.1", "bbl mn", "2,1 millones de barriles"},
 		{"pt", "1.4", "bbl mn", "1,4 milhão de barris"},
 		{"hi", "2.1", "bbl mn", "21 लाख बैरल"},
