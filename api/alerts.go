@@ -98,9 +98,9 @@ func (s *Server) makeAlert(r *http.Request, key postgres.Key, asked alertRequest
 	err = s.billing.DB.CreatePushRule(r.Context(), one, made.Secret)
 	switch {
 	case errors.Is(err, postgres.ErrTooManyRules):
-		return made, &problemError{code: view.CodeInvalidRequest, detail: fmt.Sprintf("A key can have %d alerts. Delete one first.", postgres.MaxPushRules)}
+		return made, errManyAlerts
 	case errors.Is(err, postgres.ErrRulesFull):
-		return made, &problemError{code: view.CodeUnavailable, detail: "There are too many alerts of all keys.", retryAfter: "3600"}
+		return made, errAlertsFull
 	case err != nil:
 		return made, s.rejectBody(r, err)
 	}
@@ -208,15 +208,27 @@ func showAlert(r postgres.PushRule) (view.Alert, error) {
 	return out, nil
 }
 
+var (
+	errManyAlerts = &problemError{
+		code: view.CodeInvalidRequest, detail: fmt.Sprintf("A key can have %d alerts. Delete one first.", postgres.MaxPushRules),
+	}
+	errAlertsFull = &problemError{code: view.CodeUnavailable, detail: "There are too many alerts of all keys.", retryAfter: "3600"}
+	errNoAlert    = &problemError{code: view.CodeNotFound, detail: "This key has no such alert."}
+	errTooSoon    = &problemError{
+		code: view.CodeRateLimited, detail: "A test or a replay of this alert was asked for less than ten seconds ago.", retryAfter: "10",
+	}
+	errAlertDisabled = &problemError{code: view.CodeInvalidRequest, detail: "The alert is disabled. A replay enables it."}
+)
+
 // rejectAlert maps the errors of requests about one rule to problems.
 func (s *Server) rejectAlert(r *http.Request, err error) error {
 	switch {
 	case errors.Is(err, postgres.ErrNotFound):
-		return &problemError{code: view.CodeNotFound, detail: "This key has no such alert."}
+		return errNoAlert
 	case errors.Is(err, postgres.ErrTooSoon):
-		return &problemError{code: view.CodeRateLimited, detail: "A test or a replay of this alert was asked for less than ten seconds ago.", retryAfter: "10"}
+		return errTooSoon
 	case errors.Is(err, postgres.ErrRuleDisabled):
-		return &problemError{code: view.CodeInvalidRequest, detail: "The alert is disabled. A replay enables it."}
+		return errAlertDisabled
 	}
 	return s.unavailable(r, err)
 }
@@ -279,18 +291,26 @@ func (s *Server) rotateAlertSecret(w http.ResponseWriter, r *http.Request) error
 	if _, err := readObject(w, r, &struct{}{}, true); err != nil {
 		return err
 	}
-	secret, err := pushes.NewSecret()
+	renewed, err := s.renewSecret(r, key, r.PathValue("id"))
 	if err != nil {
 		return err
 	}
-	until, err := s.billing.DB.RotatePushSecret(r.Context(), key.ID, r.PathValue("id"), secret)
-	if err != nil {
-		return s.rejectAlert(r, err)
-	}
 	return s.sendOnce(w, r, http.StatusOK, view.AlertSecret{
-		Data: view.NewAlertSecret{Secret: secret, OldExpiresAt: until.Truncate(time.Second)},
-		Meta: view.RegisteredMeta{RequestID: w.Header().Get("X-Request-Id"), Warning: secretWarning},
+		Data: renewed, Meta: view.RegisteredMeta{RequestID: w.Header().Get("X-Request-Id"), Warning: secretWarning},
 	})
+}
+
+// renewSecret gives the webhook of a rule another secret.
+func (s *Server) renewSecret(r *http.Request, key postgres.Key, id string) (out view.NewAlertSecret, err error) {
+	if out.Secret, err = pushes.NewSecret(); err != nil {
+		return out, err
+	}
+	until, err := s.billing.DB.RotatePushSecret(r.Context(), key.ID, id, out.Secret)
+	if err != nil {
+		return out, s.rejectAlert(r, err)
+	}
+	out.OldExpiresAt = until.Truncate(time.Second)
+	return out, nil
 }
 
 // replayAlert sends again what a rule sent after a cursor.
@@ -308,14 +328,22 @@ func (s *Server) replayAlert(w http.ResponseWriter, r *http.Request) error {
 	if asked.After == nil {
 		return invalidMember("after", "The cursor of the last message that you have is missing.")
 	}
-	after, err := strconv.ParseInt(*asked.After, 10, 64)
-	if err != nil || after < 0 {
-		return invalidMember("after", "This is no cursor.")
-	}
 	id := r.PathValue("id")
-	messages, err := s.billing.DB.ReplayPushRule(r.Context(), key.ID, id, after)
+	messages, err := s.replayRule(r, key, id, *asked.After)
 	if err != nil {
-		return s.rejectAlert(r, err)
+		return err
 	}
 	return s.sent(w, r, id, messages)
+}
+
+// replayRule has a rule send again what it sent after a cursor. It returns the number of messages.
+func (s *Server) replayRule(r *http.Request, key postgres.Key, id, cursor string) (messages int, err error) {
+	after, err := strconv.ParseInt(cursor, 10, 64)
+	if err != nil || after < 0 {
+		return 0, invalidMember("after", "This is no cursor.")
+	}
+	if messages, err = s.billing.DB.ReplayPushRule(r.Context(), key.ID, id, after); err != nil {
+		return 0, s.rejectAlert(r, err)
+	}
+	return messages, nil
 }

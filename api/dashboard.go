@@ -16,6 +16,7 @@ import (
 	"tidemark/accounts/stripe"
 	"tidemark/api/view"
 	"tidemark/internal/postgres"
+	"tidemark/picks"
 )
 
 // Cards is the processor of card payments. *stripe.Client implements it. It is safe for concurrent use.
@@ -79,7 +80,7 @@ func (s *Server) signedInForm(h func(http.ResponseWriter, *http.Request, session
 			return err
 		}
 		if !ok || !x.ours(r) {
-			return s.sendDashboard(w, r, http.StatusForbidden, view.Dashboard{Notice: "You are signed out. Sign in again.", Bad: true})
+			return s.sendDashboard(w, r, http.StatusForbidden, view.Dashboard{Notice: said("signed out"), Bad: true})
 		}
 		return h(w, r, x)
 	}
@@ -105,7 +106,7 @@ func (s *Server) showReceipt(w http.ResponseWriter, r *http.Request) error {
 	if err := s.limitedPage(w, r); err != nil {
 		return err
 	}
-	return s.sendDashboard(w, r, http.StatusOK, view.Dashboard{Returned: true, Notice: "The payment was sent. The balance follows within a minute."})
+	return s.sendDashboard(w, r, http.StatusOK, view.Dashboard{Returned: true, Notice: said("paid")})
 }
 
 // signInForm signs the visitor in.
@@ -116,7 +117,7 @@ func (s *Server) signInForm(w http.ResponseWriter, r *http.Request) error {
 	if err := s.limitedByAddress(w, r, "unknown", s.billing.KeyRate); err != nil {
 		return err
 	}
-	refused := view.Dashboard{Notice: "There is no such key, or it has ended.", Bad: true}
+	refused := view.Dashboard{Notice: said("no key"), Bad: true}
 	key, err := accounts.ParseKey(strings.TrimSpace(r.PostForm.Get("api_key")))
 	if err != nil || key.Test() != s.sandbox() {
 		return s.sendDashboard(w, r, http.StatusForbidden, refused)
@@ -138,7 +139,7 @@ func (s *Server) createHere(w http.ResponseWriter, r *http.Request) error {
 	}
 	name, err := accounts.CleanName(cmp.Or(strings.TrimSpace(r.PostForm.Get("name")), defaultKeyName))
 	if err != nil {
-		return s.sendDashboard(w, r, http.StatusBadRequest, view.Dashboard{Notice: "The name is not valid: " + err.Error() + ".", Bad: true})
+		return s.sendDashboard(w, r, http.StatusBadRequest, view.Dashboard{Notice: said("bad name"), Bad: true})
 	}
 	if err := s.limited(w, r, "register", clientNetwork(s.client(r)), s.billing.RegisterRate); err != nil {
 		return err
@@ -157,7 +158,7 @@ func (s *Server) createHere(w http.ResponseWriter, r *http.Request) error {
 	if x.key, err = s.billing.DB.Session(r.Context(), x.hash()); err != nil {
 		return s.unavailable(r, err)
 	}
-	return s.show(w, r, http.StatusOK, x, view.Dashboard{NewKey: made.Reveal(), Notice: "Your key is ready, and you are signed in with it."})
+	return s.show(w, r, http.StatusOK, x, view.Dashboard{NewKey: made.Reveal(), Notice: said("created")})
 }
 
 // defaultKeyName is the name of a key whose holder gave it none.
@@ -166,8 +167,23 @@ const defaultKeyName = "My key"
 // redirectBack redirects to the dashboard, so that reloading the page does not send the form again.
 func redirectBack(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Cache-Control", view.CacheNever)
-	http.Redirect(w, r, dashboardPath, http.StatusSeeOther)
+	address := dashboardPath
+	if lang, named := langOf(r); named {
+		address += "?lang=" + string(lang)
+	}
+	http.Redirect(w, r, address, http.StatusSeeOther)
 	return nil
+}
+
+// said returns a notice: the id of its text in the languages, below "key.said ", and what the text names.
+func said(word string, args ...any) view.Notice { return view.Notice{Word: "said " + word, Args: args} }
+
+// langOf returns the language of the dashboard: the one that the address names, or else the one that the browser prefers.
+func langOf(r *http.Request) (lang picks.Lang, named bool) {
+	if lang, ok := picks.ParseLang(r.URL.Query().Get("lang")); ok {
+		return lang, true
+	}
+	return preferred(r.Header["Accept-Language"]), false
 }
 
 func (s *Server) signOut(w http.ResponseWriter, r *http.Request, x session) error {
@@ -183,7 +199,7 @@ func (s *Server) signOut(w http.ResponseWriter, r *http.Request, x session) erro
 func (s *Server) rotateHere(w http.ResponseWriter, r *http.Request, x session) error {
 	seconds, err := strconv.ParseInt(r.PostForm.Get("grace"), 10, 64)
 	if grace := time.Duration(seconds) * time.Second; err != nil || seconds < 0 || grace > accounts.MaxGracePeriod {
-		return s.show(w, r, http.StatusBadRequest, x, view.Dashboard{Notice: "The grace period must be a number of seconds from 0 to a week.", Bad: true})
+		return s.show(w, r, http.StatusBadRequest, x, view.Dashboard{Notice: said("bad grace"), Bad: true})
 	}
 	next, err := s.newKey()
 	if err != nil {
@@ -203,19 +219,19 @@ func (s *Server) rotateHere(w http.ResponseWriter, r *http.Request, x session) e
 	if renewed.key, err = s.billing.DB.Session(r.Context(), renewed.hash()); err != nil {
 		return s.unavailable(r, err)
 	}
-	return s.show(w, r, http.StatusOK, renewed, view.Dashboard{NewKey: next.Reveal(), Notice: "The key has another text."})
+	return s.show(w, r, http.StatusOK, renewed, view.Dashboard{NewKey: next.Reveal(), Notice: said("rotated")})
 }
 
 func (s *Server) revokeHere(w http.ResponseWriter, r *http.Request, x session) error {
 	if r.PostForm.Get("sure") != "yes" {
-		return s.show(w, r, http.StatusBadRequest, x, view.Dashboard{Notice: "Tick the box to end the key.", Bad: true})
+		return s.show(w, r, http.StatusBadRequest, x, view.Dashboard{Notice: said("not sure"), Bad: true})
 	}
 	if err := s.billing.DB.RevokeOwn(r.Context(), accounts.KeyHash(x.key.Hash), "asked for on the dashboard"); err != nil {
 		return s.rejectBody(r, err)
 	}
 	s.billing.keys.forget(x.key.ID)
 	s.setCookie(w, "", -1)
-	return s.sendDashboard(w, r, http.StatusOK, view.Dashboard{Notice: "The key was revoked."})
+	return s.sendDashboard(w, r, http.StatusOK, view.Dashboard{Notice: said("revoked")})
 }
 
 // topUp redirects the browser to the processor's checkout.
@@ -226,7 +242,7 @@ func (s *Server) topUp(w http.ResponseWriter, r *http.Request, x session) error 
 	amount, err := accounts.ParseMicros(strings.TrimSpace(r.PostForm.Get("amount")))
 	if err != nil || amount < accounts.MinTopUp || amount > maxTopUp || amount%(accounts.PerDollar/100) != 0 {
 		return s.show(w, r, http.StatusBadRequest, x, view.Dashboard{
-			Notice: fmt.Sprintf("The amount must be dollars and cents, from %s to %s.", accounts.MinTopUp.Shortest(), maxTopUp.Shortest()), Bad: true,
+			Notice: said("bad amount", accounts.MinTopUp.Shortest(), maxTopUp.Shortest()), Bad: true,
 		})
 	}
 	base := s.view.PublicURL() + dashboardPath
@@ -237,7 +253,7 @@ func (s *Server) topUp(w http.ResponseWriter, r *http.Request, x session) error 
 	if err != nil {
 		s.log.WarnContext(r.Context(), "a checkout could not be opened", "err", err)
 		return s.show(w, r, http.StatusServiceUnavailable, x, view.Dashboard{
-			Notice: "The payment processor does not answer. Nothing was charged: try again.", Bad: true,
+			Notice: said("no processor"), Bad: true,
 		})
 	}
 	w.Header().Set("Cache-Control", view.CacheNever)
@@ -254,12 +270,12 @@ func (s *Server) quoteHere(w http.ResponseWriter, r *http.Request, x session) er
 		return errNoTransfers
 	}
 	if x.key.EndsAt != nil {
-		return s.show(w, r, http.StatusForbidden, x, view.Dashboard{Notice: errReplaced.detail, Bad: true})
+		return s.show(w, r, http.StatusForbidden, x, view.Dashboard{Notice: said("replaced"), Bad: true})
 	}
 	q, err := s.claimService.db.Quote(r.Context(), x.key.ID)
 	switch {
 	case errors.Is(err, postgres.ErrNoQuote):
-		return s.show(w, r, http.StatusServiceUnavailable, x, view.Dashboard{Notice: "Every amount is held by a key at the moment.", Bad: true})
+		return s.show(w, r, http.StatusServiceUnavailable, x, view.Dashboard{Notice: said("no amount"), Bad: true})
 	case err != nil:
 		return s.unavailable(r, err)
 	}
@@ -275,40 +291,40 @@ func (s *Server) claimHere(w http.ResponseWriter, r *http.Request, x session) er
 	if s.claimService == nil {
 		return errNoTransfers
 	}
-	answer := func(status int, notice string, bad bool, t *view.DashboardTransfers) error {
+	answer := func(status int, notice view.Notice, bad bool, t *view.DashboardTransfers) error {
 		return s.show(w, r, status, x, view.Dashboard{Notice: notice, Bad: bad, Transfers: t})
 	}
 	if x.key.EndsAt != nil {
-		return answer(http.StatusForbidden, errReplaced.detail, true, nil)
+		return answer(http.StatusForbidden, said("replaced"), true, nil)
 	}
 	tx, given := strings.ToLower(strings.TrimSpace(r.PostForm.Get("tx_hash"))), strings.TrimSpace(r.PostForm.Get("signature"))
 	if !txHashForm.MatchString(tx) {
-		return answer(http.StatusBadRequest, "This is no transaction hash: 0x and 64 hex digits.", true, nil)
+		return answer(http.StatusBadRequest, said("bad tx"), true, nil)
 	}
 	t := s.claimService.transfers()
 	t.TxHash, t.Message = tx, accounts.ClaimMessage(tx, x.key.PublicID, s.claimService.Seller.Network.ChainID)
 	var signature *string
 	if given != "" {
 		if len(given) > maxSignature || !signatureForm.MatchString(given) {
-			return answer(http.StatusBadRequest, "This is no signature: 0x, and two hex digits for each byte.", true, &t)
+			return answer(http.StatusBadRequest, said("bad signature"), true, &t)
 		}
 		signature = &given
 	}
 	claim, _, err := s.claimService.decide(r.Context(), x.key.ID, tx, signature)
 	switch {
 	case errors.Is(err, postgres.ErrTooManyClaims):
-		return answer(http.StatusTooManyRequests, "Too many claims of this key wait for their transactions.", true, nil)
+		return answer(http.StatusTooManyRequests, said("many claims"), true, nil)
 	case errors.Is(err, postgres.ErrClaimsFull):
-		return answer(http.StatusServiceUnavailable, "Too many claims wait for their transactions. Try again in a minute.", true, &t)
+		return answer(http.StatusServiceUnavailable, said("claims full"), true, &t)
 	case err != nil:
 		return s.rejectBody(r, err)
 	case claim.Granted():
 		s.billing.keys.forget(x.key.ID)
-		return answer(http.StatusOK, "The transfer is yours.", false, nil)
+		return answer(http.StatusOK, said("claimed"), false, nil)
 	case claim.Reason != nil:
-		return answer(http.StatusOK, refusals[*claim.Reason].detail, true, &t)
+		return answer(http.StatusOK, view.Notice{Word: "claim " + string(*claim.Reason)}, true, &t)
 	}
-	return answer(http.StatusAccepted, "The claim is kept: there is no verdict yet. Claim it again in a moment.", false, &t)
+	return answer(http.StatusAccepted, said("claim kept"), false, &t)
 }
 
 // transfers describes how a key is topped up by transfer.
@@ -359,6 +375,7 @@ func (s *Server) sendDashboard(w http.ResponseWriter, r *http.Request, status in
 	h.Set("Cache-Control", view.CacheNever)
 	h.Set("Content-Security-Policy", dashboardPolicy)
 	h.Set("Referrer-Policy", "same-origin")
+	d.Language, d.Named = langOf(r)
 	write(w, r, status, view.TypeHTML, s.o.Pages.Dashboard(d))
 	return nil
 }

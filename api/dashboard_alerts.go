@@ -7,26 +7,62 @@ import (
 	"strings"
 
 	"tidemark/api/view"
+	"tidemark/internal/postgres"
 	"tidemark/internal/pushes"
 )
 
 // alertForms registers the forms of the dashboard about alerts.
 func (s *Server) alertForms(mux *http.ServeMux) {
 	for path, h := range map[string]func(http.ResponseWriter, *http.Request, session) error{
-		"/alert": s.makeAlertHere, "/alert-test": s.testAlertHere, "/alert-delete": s.deleteAlertHere,
+		"/alert": s.makeAlertHere, "/alert-test": s.testAlertHere, "/alert-secret": s.rotateAlertSecretHere, "/alert-replay": s.replayAlertHere,
+		"/alert-delete": s.deleteAlertHere,
 	} {
 		s.handle(mux, http.MethodPost, dashboardPath+path, s.signedInForm(h))
 	}
 }
 
-// refusedHere shows a problem of a form on the dashboard. Other errors stay errors.
+// refusedHere shows a problem of a form on the dashboard, in the page's language. Other errors stay errors.
 func (s *Server) refusedHere(w http.ResponseWriter, r *http.Request, x session, err error) error {
 	refused := &problemError{}
 	if !errors.As(err, &refused) {
 		return err
 	}
+	notice, ok := alertNotice(refused)
+	if !ok {
+		return err
+	}
 	kind, _ := view.ProblemKindOf(refused.code)
-	return s.show(w, r, kind.Status, x, view.Dashboard{Notice: refused.detail, Bad: true})
+	return s.show(w, r, kind.Status, x, view.Dashboard{Notice: notice, Bad: true})
+}
+
+// faultyMembers are the notices about the members of a request that makes an alert.
+var faultyMembers = map[string]string{
+	"/url": "bad url", "/rule/on": "bad on", "/rule/signal": "bad signal", "/rule/above": "bad threshold", "/rule/below": "bad threshold",
+	"/rule/rearm": "bad rearm", "/rule/ticker": "bad ticker", "/rule/min_severity": "bad severity", "/after": "bad cursor",
+}
+
+// alertNotice returns the notice for a problem with an alert.
+func alertNotice(p *problemError) (view.Notice, bool) {
+	switch p {
+	case errReplaced:
+		return said("replaced"), true
+	case errNoAlert:
+		return said("no alert"), true
+	case errTooSoon:
+		return said("too soon"), true
+	case errAlertDisabled:
+		return said("alert disabled"), true
+	case errManyAlerts:
+		return said("many alerts", postgres.MaxPushRules), true
+	case errAlertsFull:
+		return said("alerts full"), true
+	}
+	for _, fault := range p.errors {
+		if word, ok := faultyMembers[fault.Pointer]; ok {
+			return said(word), true
+		}
+	}
+	return view.Notice{}, false
 }
 
 // makeAlertHere makes an alert of the key, like POST /alerts, and shows its secret once.
@@ -49,11 +85,18 @@ func (s *Server) makeAlertHere(w http.ResponseWriter, r *http.Request, x session
 		}
 		*into = &f
 	}
+	if severity := text("min_severity"); severity != "" {
+		n, err := strconv.Atoi(severity)
+		if err != nil {
+			return s.refusedHere(w, r, x, invalidMember("rule/min_severity", "min_severity is no whole number from 1 to 5."))
+		}
+		asked.Rule.MinSeverity = &n
+	}
 	made, err := s.makeAlert(r, x.key, asked)
 	if err != nil {
 		return s.refusedHere(w, r, x, err)
 	}
-	return s.show(w, r, http.StatusOK, x, view.Dashboard{NewSecret: made.Secret, Notice: "The alert is made. Send it a test message."})
+	return s.show(w, r, http.StatusOK, x, view.Dashboard{NewSecret: made.Secret, Notice: said("alert made")})
 }
 
 // testAlertHere sends a test message of an alert.
@@ -64,7 +107,32 @@ func (s *Server) testAlertHere(w http.ResponseWriter, r *http.Request, x session
 	if err := s.sendTest(r, x.key, r.PostForm.Get("id")); err != nil {
 		return s.refusedHere(w, r, x, err)
 	}
-	return s.show(w, r, http.StatusAccepted, x, view.Dashboard{Notice: "A test message is on its way. GET /api/v1/alerts/ID tells what the webhook answered."})
+	return s.show(w, r, http.StatusAccepted, x, view.Dashboard{Notice: said("test sent")})
+}
+
+// rotateAlertSecretHere gives the webhook of an alert another secret, and shows it once.
+func (s *Server) rotateAlertSecretHere(w http.ResponseWriter, r *http.Request, x session) error {
+	if err := ownerOnly(x); err != nil {
+		return s.refusedHere(w, r, x, err)
+	}
+	renewed, err := s.renewSecret(r, x.key, r.PostForm.Get("id"))
+	if err != nil {
+		return s.refusedHere(w, r, x, err)
+	}
+	until := renewed.OldExpiresAt.Format("2006-01-02 15:04 UTC")
+	return s.show(w, r, http.StatusOK, x, view.Dashboard{NewSecret: renewed.Secret, Notice: said("secret rotated", until)})
+}
+
+// replayAlertHere sends again what an alert sent after a cursor.
+func (s *Server) replayAlertHere(w http.ResponseWriter, r *http.Request, x session) error {
+	if err := ownerOnly(x); err != nil {
+		return s.refusedHere(w, r, x, err)
+	}
+	messages, err := s.replayRule(r, x.key, r.PostForm.Get("id"), strings.TrimSpace(r.PostForm.Get("after")))
+	if err != nil {
+		return s.refusedHere(w, r, x, err)
+	}
+	return s.show(w, r, http.StatusAccepted, x, view.Dashboard{Notice: said("replayed", messages)})
 }
 
 // deleteAlertHere deletes an alert.
@@ -75,7 +143,7 @@ func (s *Server) deleteAlertHere(w http.ResponseWriter, r *http.Request, x sessi
 	if err := s.billing.DB.DeletePushRule(r.Context(), x.key.ID, r.PostForm.Get("id")); err != nil {
 		return s.refusedHere(w, r, x, s.rejectAlert(r, err))
 	}
-	return s.show(w, r, http.StatusOK, x, view.Dashboard{Notice: "The alert is deleted."})
+	return s.show(w, r, http.StatusOK, x, view.Dashboard{Notice: said("alert deleted")})
 }
 
 // ownerOnly refuses a session that was opened with a replaced text of the key.

@@ -28,3 +28,11 @@ func (s *Server) Routes() [][2]string {
 func (s *Server) Finished(base string) fastpath.Answer {
 	return (&fastAnswers{s: s, base: base}).answer
 }
+
+// ClaimNotices returns the ids of the dashboard's notices about refused claims.
+func ClaimNotices() (ids []string) {
+	for reason := range refusals {
+		ids = append(ids, "claim "+string(reason))
+	}
+	return ids
+}

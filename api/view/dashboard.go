@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"tidemark/accounts"
+	"tidemark/picks"
 )
 
 // Dashboard is the dashboard of a key's holder. The zero value is the page of a visitor who is not signed in.
@@ -39,8 +40,17 @@ type Dashboard struct {
 	// Returned reports whether the visitor returns from the payment processor.
 	Returned bool
 	// Notice is the result of the visitor's action. Bad reports that the action failed.
-	Notice string
+	Notice Notice
 	Bad    bool
+	// Language is the language of the page. Named reports that the address names it.
+	Language picks.Lang
+	Named    bool
+}
+
+// Notice says what came of a form, in the words of the page's language: Word is the id of a text below "key.", and Args are what it names.
+type Notice struct {
+	Word string
+	Args []any
 }
 
 // DashboardTransfers describe how to top up a key with the stablecoin.

@@ -151,6 +151,20 @@ func (l *Language) Title(name string) string {
 	return string(unicode.ToUpper(first)) + name[n:]
 }
 
+// Together returns the texts of several maps, which have no id in common. It panics if they have, because that is a bug.
+func Together(parts ...map[string]string) map[string]string {
+	all := map[string]string{}
+	for _, part := range parts {
+		for id, text := range part {
+			if _, twice := all[id]; twice {
+				panic("two texts have the id " + id)
+			}
+			all[id] = text
+		}
+	}
+	return all
+}
+
 // WriteDate writes a day.
 func (l *Language) WriteDate(day time.Time) string { return l.ordered(day, l.DateOrder) }
 
