@@ -59,7 +59,15 @@ func (s *Server) serveDataset(w http.ResponseWriter, r *http.Request) error {
 				return err
 			}
 		}
+		if set.Contents != nil && set.LogIndex == nil {
+			cache = view.CachePublic // it does not have the number of its leaf yet
+		}
 		return sendJSON(w, r, s.view.DatasetManifest(set, days), cache)
+	case "contents.json":
+		if set.Contents == nil {
+			return errNoDataset
+		}
+		return send(w, r, "application", "json", view.NewDocument(view.TypeJSON, cache, []byte(*set.Contents), time.Time{}))
 	case "datapackage.json":
 		return sendJSON(w, r, s.view.DataPackage(set), cache)
 	case "croissant.json":

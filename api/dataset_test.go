@@ -81,6 +81,25 @@ func TestADataSetIsServedWithRangesAndDescriptions(t *testing.T) {
 	if got := s.query(`select count(*) from dataset_files`); got[0] != "10" { // one a, and nine b
 		t.Errorf("%v files are kept", got)
 	}
+	// What a set says of itself is served byte by byte: a leaf of the log has its hash.
+	a := s.ask(http.MethodGet, "/data/2026-03-09/contents.json", "Accept-Encoding", "identity")
+	if address, _ := m["contents_url"].(string); !strings.HasSuffix(address, "/data/2026-03-09/contents.json") || m["log_index"] != nil || m["proof_url"] != nil {
+		t.Errorf("without a log the manifest says %v, %v, %v", m["contents_url"], m["log_index"], m["proof_url"])
+	}
+	if want := s.query(`select contents from datasets where day = '2026-03-09'`)[0]; a.StatusCode != http.StatusOK || strings.TrimSpace(string(a.body)) != strings.TrimSpace(want) {
+		t.Errorf("contents.json is %s: %s, want %s", a.Status, a.body, want)
+	}
+	if cache := s.ask(http.MethodGet, "/data/2026-03-09/manifest.json").Header.Get("Cache-Control"); strings.Contains(cache, "immutable") {
+		t.Errorf("a manifest that gets the number of its leaf later is %s", cache)
+	}
+	s.query(`insert into datasets (day, as_of, tables) values ('2026-03-10', now(), '[]') returning day`) // a set from before there were leaves
+	if old := s.get("/data/manifest.json"); old["contents_url"] != nil {
+		t.Errorf("a set from before leads to %v", old["contents_url"])
+	}
+	if a := s.ask(http.MethodGet, "/data/2026-03-10/contents.json"); a.StatusCode != http.StatusNotFound {
+		t.Errorf("the contents of a set from before: %s", a.Status)
+	}
+	s.query(`delete from datasets where day = '2026-03-10' returning day`)
 	pack := s.get("/data/datapackage.json")
 	resource := pack["resources"].([]any)[1].(map[string]any)
 	if pack["version"] != "2026-03-09" || resource["hash"] != "sha256:"+sum([]byte("PAR1 9 PAR1")) || resource["bytes"] != 11.0 {

@@ -19,14 +19,19 @@ type DatasetManifest struct {
 	Synthetic   bool          `json:"synthetic"`
 	Environment string        `json:"environment"`
 	Disclaimer  string        `json:"disclaimer"`
+	// ContentsURL is the address of what the set says of itself. The transparency log has the hash of these bytes. It is null for sets from
+	// before. LogIndex is the number of the leaf, ProofURL the file that proves it offline; both are null while no signed size has it.
+	ContentsURL *string `json:"contents_url"`
+	LogIndex    *int64  `json:"log_index"`
+	ProofURL    *string `json:"proof_url"`
 }
 
 // DatasetFile is a Parquet file of a data set.
 type DatasetFile struct {
-	Path string `json:"path"`
+	postgres.DatasetFileFacts
+
 	// URL is the address of these bytes, which never change.
 	URL string `json:"url"`
-	postgres.DatasetTable
 }
 
 // DatasetManifest returns the manifest of a set. days may be nil.
@@ -35,8 +40,12 @@ func (v *View) DatasetManifest(d postgres.Dataset, days []string) DatasetManifes
 		Date: d.Day, AsOf: d.AsOf, PublishedAt: d.PublishedAt, Days: days, Files: []DatasetFile{}, Synthetic: v.synthetic(d), Environment: v.o.environment(),
 		Disclaimer: v.o.disclaimer(v.synthetic(d)),
 	}
-	for _, t := range d.Tables {
-		out.Files = append(out.Files, DatasetFile{Path: t.Name + ".parquet", URL: v.setURL(d) + t.Name + ".parquet", DatasetTable: t})
+	for _, f := range d.Facts() {
+		out.Files = append(out.Files, DatasetFile{DatasetFileFacts: f, URL: v.setURL(d) + f.Path})
+	}
+	if d.Contents != nil {
+		out.ContentsURL = new(v.setURL(d) + "contents.json")
+		out.LogIndex, out.ProofURL = d.LogIndex, proofURL(v.o.PublicURL, d.LogIndex)
 	}
 	return out
 }

@@ -31,6 +31,9 @@ type sealing struct {
 	// newest is the newest checkpoint, and hashes are those of its leaves.
 	newest *tlog.Opened
 	hashes []tlog.Hash
+	// datasets are the leaves about daily data sets, by their days. newestDataset is the last day; datasetTwice says which has two leaves.
+	datasets                    map[string]datasetLeaf
+	newestDataset, datasetTwice string
 }
 
 // rootsAt returns the roots of the log at some of its sizes.
@@ -142,6 +145,7 @@ func (l *sealing) add(index int64, text []byte) {
 		return // kinds of later versions
 	}
 	l.days.Add(index, leaf)
+	l.addDataset(index, leaf)
 }
 
 // compareSeals holds the sealed picks of the log to their reveals, and the newest picks of the log to the chain.

@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"strings"
@@ -36,6 +37,10 @@ type sealedServer struct {
 	// early returns the size and the time at which witnesses cosigned the log after a seal of a number; nil serves no proofs of seals.
 	early    func(seal int64) (size int64, at time.Time)
 	cosignAt func(body string, at time.Time) string
+	// files are other files of the server, by their paths.
+	files map[string][]byte
+	// file is the path of the file in a data set, empty for chain.parquet.
+	file string
 }
 
 // proofs serves the proof of each seal against an earlier size.
@@ -137,6 +142,7 @@ func (s *sealedServer) report() *audit.Report {
 		s.tb.Fatal(err)
 	}
 	bundles["/log/checkpoint"], bundles["/api/v1/info"] = signed, info
+	maps.Copy(bundles, s.files)
 	rest := s.handler(s.tb)
 	url := serve(s.tb, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, ok := bundles[r.URL.Path]

@@ -25,6 +25,11 @@ func gradeOf(t *testing.T, seq, forecast int) []byte {
 	return leafOf(t, tlog.KindGrade, fmt.Sprint(seq), fmt.Sprintf("s/f/%d", forecast), at(time.Hour), "1", "1", strings.Repeat("ab", 32), at(time.Hour))
 }
 
+func datasetOf(t *testing.T, day, hash string) []byte {
+	t.Helper()
+	return leafOf(t, tlog.KindDataset, day, at(0), strings.Repeat(hash, 32), "8", at(0))
+}
+
 func intervalOf(t *testing.T, value, lo, hi, level string) []byte {
 	t.Helper()
 	return leafOf(t, tlog.KindForecast, "1", "s/f/1", at(time.Hour), value, lo, hi, level, "m-1", strings.Repeat("ab", 32), at(-time.Minute))
@@ -60,6 +65,10 @@ func TestALeafThatBreaksARuleIsEvidence(t *testing.T) {
 		"a gap of a day with a pick": func(t *testing.T) [][]byte {
 			t.Helper()
 			return [][]byte{newSealedDay(t).pick(), gapOf(t, "2026-03-04", 0)}
+		},
+		"two data sets of a day": func(t *testing.T) [][]byte {
+			t.Helper()
+			return [][]byte{datasetOf(t, "2026-03-03", "ab"), datasetOf(t, "2026-03-03", "cd")}
 		},
 		"a correction of no pick": func(t *testing.T) [][]byte {
 			t.Helper()

@@ -61,7 +61,19 @@ func (r *rules) hold(index int64, leaf tlog.Leaf, seen time.Time) string {
 		return r.openPick(index, leaf, seen)
 	case tlog.KindReveal:
 		return r.reveal(index, leaf)
+	case tlog.KindDataset:
+		return r.dataset(leaf)
 	}
+	return ""
+}
+
+// dataset holds a data set to the one before it: a day has one, and it does not change.
+func (r *rules) dataset(leaf tlog.Leaf) string {
+	day := leaf.Get("date")
+	if day == r.Dataset {
+		return day + " has two data sets"
+	}
+	r.Dataset = day
 	return ""
 }
 

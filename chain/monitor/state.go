@@ -71,6 +71,8 @@ type rules struct {
 	Days     map[string]bool  `json:"days,omitempty"`
 	// Opened are the sealed picks that were shown and whose seal's witnesses were not asked about, by their days, at most maxOpened.
 	Opened map[string]openedSeal `json:"opened,omitempty"`
+	// Dataset is the day of the last data set.
+	Dataset string `json:"dataset,omitempty"`
 	// Newest is the latest time of a leaf.
 	Newest           time.Time `json:"newest"`
 	PicksBroken      bool      `json:"picks_broken"`

@@ -28,6 +28,7 @@ const (
 	KindMethod     = "method"
 	KindSources    = "sources"
 	KindKey        = "key"
+	KindDataset    = "dataset"
 	KindBody       = "body"
 )
 
@@ -93,6 +94,7 @@ var kinds = map[string][]field{
 		{"hash", hexHash},
 		{"at", instant},
 	},
+	KindDataset: {{"date", day}, {"as_of", instant}, {"sha256", hexHash}, {"files", number}, {"at", instant}},
 	KindBody: {
 		{"source", line},
 		{"url", hexHash},

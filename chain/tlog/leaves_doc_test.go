@@ -22,6 +22,7 @@ var about = []struct{ kind, text string }{
 	{KindGrade, "A grade of a forecast: the print, or `none` if none came; `score` is its own and those of the two naive forecasts."},
 	{KindCorrection, "A note on an earlier pick, which itself never changes."},
 	{KindMethod, "A version of a method that ran on history."},
+	{KindDataset, "A daily data set. `sha256` is that of `/data/DATE/contents.json`, which names each of the `files` with its own hash."},
 	{KindSources, "The size and root of the log of sources, in the record. This program reads it and does not write it yet."},
 	{KindKey, "Another key of the log. Both sign until `until`."},
 	{KindBody, "An archived body, in the log of sources: `url` is the SHA-256 of the address without secrets, `sha256` that of the bytes. `not_modified` is `true` where the publisher answered that it is unchanged."},

@@ -89,6 +89,9 @@ func publishSet(ctx context.Context, db *postgres.DB, v *view.View, to *archive.
 			return written, err
 		}
 	}
+	if err := putContents(set, put); err != nil {
+		return written, err
+	}
 	for _, d := range []struct {
 		name, cache string
 		value       any
@@ -110,4 +113,12 @@ func publishSet(ctx context.Context, db *postgres.DB, v *view.View, to *archive.
 		}
 	}
 	return written, nil
+}
+
+// putContents writes what a set says of itself. Its hash is in the transparency log.
+func putContents(set postgres.Dataset, put func(name, mediaType, cache string, content []byte) error) error {
+	if set.Contents == nil {
+		return nil
+	}
+	return put(set.Day+"/contents.json", view.TypeJSON, view.CacheImmutable, []byte(*set.Contents))
 }

@@ -2,9 +2,11 @@ package postgres
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -14,7 +16,7 @@ import (
 
 // DatasetStore keeps the daily data sets with their files.
 //
-// It reads announced_picks, dataset_files, datasets. It writes dataset_files, datasets.
+// It reads announced_picks, dataset_files, datasets, log_entries, log_heads. It writes dataset_files, datasets.
 type DatasetStore struct{ *connections }
 
 // Dataset is a published set of tables: everything public, as of an instant.
@@ -24,6 +26,45 @@ type Dataset struct {
 	AsOf        time.Time
 	Tables      []DatasetTable
 	PublishedAt time.Time
+	// Contents is what the set says of itself, byte by byte as its leaf in the transparency log has the hash of. It is nil for sets from before
+	// there were leaves. LogIndex is the number of the leaf, nil until a signed checkpoint contains it. SaveDataset makes the one, the log the
+	// other.
+	Contents *string
+	LogIndex *int64
+}
+
+// datasetContents is the form of a set's contents.
+type datasetContents struct {
+	Date  string             `json:"date"`
+	AsOf  time.Time          `json:"as_of"`
+	Files []DatasetFileFacts `json:"files"`
+}
+
+// DatasetFileFacts are a table of a set with the name of its file.
+type DatasetFileFacts struct {
+	Path string `json:"path"`
+	DatasetTable
+}
+
+// Facts returns the tables of a set with the names of their files.
+func (d Dataset) Facts() []DatasetFileFacts {
+	out := make([]DatasetFileFacts, len(d.Tables))
+	for i, t := range d.Tables {
+		out[i] = DatasetFileFacts{t.Name + ".parquet", t}
+	}
+	return out
+}
+
+// contents writes what a set says of itself.
+func (d Dataset) contents() (string, error) {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	if err := e.Encode(datasetContents{d.Day, d.AsOf.UTC(), d.Facts()}); err != nil {
+		return "", fmt.Errorf("write the contents of the data set: %w", err)
+	}
+	return b.String(), nil
 }
 
 // DatasetTable is a table of a set, with the file that contains it.
@@ -53,13 +94,17 @@ const keptDatasets = 7
 // SaveDataset publishes a set with the bytes of its files, all or nothing, and deletes the sets that are not kept. It reports false if the
 // day has a set already: a published set never changes. files are by SHA-256.
 func (db DatasetStore) SaveDataset(ctx context.Context, f task.Fence, d Dataset, files map[string][]byte) (added bool, err error) {
+	contents, err := d.contents()
+	if err != nil {
+		return false, err
+	}
 	err = db.tx(ctx, func(tx pgx.Tx) error {
 		// One process at a time, so that no file is deleted that another set is about to use.
 		if _, err := tx.Exec(ctx, `select pg_advisory_xact_lock(hashtextextended('datasets', 0))`); err != nil {
 			return err
 		}
-		tag, err := tx.Exec(ctx, `insert into datasets (day, as_of, tables) values (@day::date, @as_of, @tables) on conflict (day) do nothing`,
-			pgx.NamedArgs{"day": d.Day, "as_of": d.AsOf, "tables": d.Tables})
+		tag, err := tx.Exec(ctx, `insert into datasets (day, as_of, tables, contents) values (@day::date, @as_of, @tables, @contents) on conflict (day) do nothing`,
+			pgx.NamedArgs{"day": d.Day, "as_of": d.AsOf, "tables": d.Tables, "contents": contents})
 		if err != nil {
 			return err
 		}
@@ -108,8 +153,11 @@ const forgetDatasetFilesSQL = `
 // DatasetOf returns the set of a day, or the newest set if day is empty. The error is ErrNotFound if there is none.
 func (db DatasetStore) DatasetOf(ctx context.Context, day string) (Dataset, error) {
 	rows, err := db.reads.Query(ctx, `
-		select to_char(day, 'YYYY-MM-DD') as day, as_of, tables, published_at from datasets
-		where @day = '' or day = nullif(@day, '')::date order by datasets.day desc limit 1`, pgx.NamedArgs{"day": day}) // primary key
+		select to_char(d.day, 'YYYY-MM-DD') as day, d.as_of, d.tables, d.published_at, d.contents, e.idx as log_index
+		from datasets d
+		left join log_heads h on h.log = 'record' and d.contents is not null
+		left join log_entries e on e.log = h.log and e.key = 'dataset:' || to_char(d.day, 'YYYY-MM-DD') and e.idx < h.size
+		where @day = '' or d.day = nullif(@day, '')::date order by d.day desc limit 1`, pgx.NamedArgs{"day": day}) // primary key
 	if err != nil {
 		return Dataset{}, fmt.Errorf("read a data set: %w", asUnavailable(err))
 	}
