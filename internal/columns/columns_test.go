@@ -55,6 +55,12 @@ func cells(i int) []any {
 		row[2] = math.SmallestNonzeroFloat64
 	case 4:
 		row[2], row[1] = math.Copysign(0, -1), "ends in zero byte\x00"
+	case 6: // no number is unknown; an instant of another zone is the same instant
+		row[2], row[9] = math.NaN(), time.Date(2026, 3, 29, 2, 30, 0, 123_456_000, time.FixedZone("", 5*3600+1800))
+	case 7: // sums of decimals, and the whole numbers that a double no longer tells apart
+		row[2], row[4], row[5], row[9] = 0.30000000000000004, int64(1)<<53+1, -(int64(1)<<53 + 1), time.Date(2026, 10, 25, 2, 30, 0, 0, time.FixedZone("", -3*3600))
+	case 8:
+		row[2], row[1] = 1e-7, "0.10"
 	}
 	return row
 }
@@ -99,7 +105,9 @@ func want(rows int) [][]any {
 		for c, v := range row {
 			switch v := v.(type) {
 			case float64:
-				row[c] = fmt.Sprintf("%016x", math.Float64bits(v))
+				if row[c] = fmt.Sprintf("%016x", math.Float64bits(v)); math.IsNaN(v) {
+					row[c] = nil
+				}
 			case int64:
 				row[c] = fmt.Sprint(v)
 			case time.Time:
