@@ -38,25 +38,58 @@ $$;
 -- +goose StatementEnd
 create trigger log_dataset after insert on datasets for each row when (new.contents is not null) execute function log_dataset();
 
--- log_import_facts is log_import of 0050.
-alter function log_import(text) rename to log_import_facts;
-
--- log_import adds what there was before the log began. A checkpoint says that it was there by then, and no more.
+-- log_import is that of 0050, and has the data sets.
 -- +goose StatementBegin
-create function log_import(p_log text) returns void
+create or replace function log_import(p_log text) returns void
 language sql security definer set search_path = public, pg_temp as $$
-    select log_import_facts(p_log);
     insert into log_pending (log, key, leaf)
-    select p_log, 'dataset:' || to_char(d.day, 'YYYY-MM-DD'), convert_to(dataset_leaf(d), 'UTF8')
-    from datasets d where p_log = 'record' and d.contents is not null order by d.day;
+    select p_log, key, convert_to(leaf, 'UTF8') from (
+        select 'pick:' || p.seq as key, pick_leaf(p, a.announced_at) as leaf, a.announced_at as at, 1 as kind, p.seq as n
+        from picks p join announcements a using (seq) where p_log = 'record'
+        union all
+        select 'gap:' || g.date, gap_leaf(g), g.recorded_at, 2, 0 from gaps g where p_log = 'record'
+        union all
+        select 'correction:' || c.id, correction_leaf(c), c.recorded_at, 3, c.id from corrections c where p_log = 'record'
+        union all
+        select 'forecast:' || f.seq, forecast_leaf(f), f.issued_at, 4, f.seq from forecasts f where p_log = 'record'
+        union all
+        select 'grade:' || g.seq, grade_leaf(g), g.graded_at, 5, g.seq from forecast_grades g where p_log = 'record'
+        union all
+        select 'method:' || m.id, method_leaf(m), m.at, 6, m.id from methods m where p_log = 'record'
+        union all
+        select 'dataset:' || to_char(d.day, 'YYYY-MM-DD'), dataset_leaf(d), d.published_at, 7, 0 from datasets d
+        where p_log = 'record' and d.contents is not null
+    ) past order by at, kind, n;
+    insert into log_pending (log, key, leaf)
+    select p_log, 'body:' || f.id, convert_to(body_leaf(f), 'UTF8')
+    from fetches f where p_log = 'sources' and f.status in (200, 304) and not f.constructed order by f.id;
 $$;
 -- +goose StatementEnd
-revoke execute on function log_import from public;
-grant execute on function log_import to tidemark_worker;
 
 -- +goose Down
-drop function log_import(text);
-alter function log_import_facts(text) rename to log_import;
+-- +goose StatementBegin
+create or replace function log_import(p_log text) returns void
+language sql security definer set search_path = public, pg_temp as $$
+    insert into log_pending (log, key, leaf)
+    select p_log, key, convert_to(leaf, 'UTF8') from (
+        select 'pick:' || p.seq as key, pick_leaf(p, a.announced_at) as leaf, a.announced_at as at, 1 as kind, p.seq as n
+        from picks p join announcements a using (seq) where p_log = 'record'
+        union all
+        select 'gap:' || g.date, gap_leaf(g), g.recorded_at, 2, 0 from gaps g where p_log = 'record'
+        union all
+        select 'correction:' || c.id, correction_leaf(c), c.recorded_at, 3, c.id from corrections c where p_log = 'record'
+        union all
+        select 'forecast:' || f.seq, forecast_leaf(f), f.issued_at, 4, f.seq from forecasts f where p_log = 'record'
+        union all
+        select 'grade:' || g.seq, grade_leaf(g), g.graded_at, 5, g.seq from forecast_grades g where p_log = 'record'
+        union all
+        select 'method:' || m.id, method_leaf(m), m.at, 6, m.id from methods m where p_log = 'record'
+    ) past order by at, kind, n;
+    insert into log_pending (log, key, leaf)
+    select p_log, 'body:' || f.id, convert_to(body_leaf(f), 'UTF8')
+    from fetches f where p_log = 'sources' and f.status in (200, 304) and not f.constructed order by f.id;
+$$;
+-- +goose StatementEnd
 drop trigger log_dataset on datasets;
 drop function log_dataset();
 drop function log_leaf_known(bytea);

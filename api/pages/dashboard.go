@@ -10,7 +10,6 @@ import (
 	"tidemark/api/pages/plot"
 	"tidemark/api/view"
 	"tidemark/internal/locale/languages"
-	"tidemark/internal/pushes"
 	"tidemark/picks"
 )
 
@@ -60,7 +59,7 @@ func (l localizer) said(n view.Notice) string {
 }
 
 // Rule describes a rule of alerts in one line.
-func (l localizer) Rule(r pushes.Rule) string {
+func (l localizer) Rule(r view.AlertRule) string {
 	parts := []string{l.T("key.on " + r.On)}
 	for _, name := range []string{r.Signal, r.Ticker} {
 		if name != "" {

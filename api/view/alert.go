@@ -6,11 +6,14 @@ import (
 	"tidemark/internal/pushes"
 )
 
+// AlertRule selects changes.
+type AlertRule = pushes.Rule
+
 // Alert is a rule of a key that pushes changes to a webhook.
 type Alert struct {
 	// ID names the rule in addresses and messages.
-	ID   string      `json:"id"`
-	Rule pushes.Rule `json:"rule"`
+	ID   string    `json:"id"`
+	Rule AlertRule `json:"rule"`
 	// URL is the address of the webhook.
 	URL       string    `json:"url"`
 	CreatedAt time.Time `json:"created_at"`

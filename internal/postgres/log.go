@@ -16,8 +16,8 @@ import (
 
 // LogStore keeps the transparency logs: leaves, tiles, checkpoints and cosignatures.
 //
-// It reads announcements, corrections, fetches, forecast_grades, forecasts, gaps, log_aside, log_checkpoints, log_cosignatures, log_entries,
-// log_heads, log_pending, log_tiles, methods, picks, world. It writes log_aside, log_checkpoints, log_cosignatures, log_entries,
+// It reads announcements, corrections, datasets, fetches, forecast_grades, forecasts, gaps, log_aside, log_checkpoints, log_cosignatures,
+// log_entries, log_heads, log_pending, log_tiles, methods, picks, world. It writes log_aside, log_checkpoints, log_cosignatures, log_entries,
 // log_heads, log_pending, log_tiles.
 type LogStore struct{ *connections }
 
