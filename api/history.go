@@ -90,7 +90,7 @@ func next(r *http.Request, values url.Values, cursor string) string {
 	return "<" + r.URL.EscapedPath() + "?" + values.Encode() + `>; rel="next"`
 }
 
-// negotiated returns the format of a list: the one that the parameter names, or else the one that the client prefers.
+// negotiated returns the format of a list: the format that the parameter names, or else the format that the client prefers.
 func (p *parameters) negotiated(w http.ResponseWriter, r *http.Request, named string) (string, error) {
 	if p.values.Has("format") {
 		return named, nil

@@ -188,7 +188,7 @@ func (s *Server) limitHistory(w http.ResponseWriter, r *http.Request) error {
 // twice.
 const logShare = 5
 
-// limitLog applies the rate limit of the logs' files, which leaves the one for history alone.
+// limitLog applies the rate limit of the logs' files, and does not touch the limit for history.
 func (s *Server) limitLog(w http.ResponseWriter, r *http.Request) error {
 	if s.billing == nil {
 		return nil

@@ -20,7 +20,7 @@ type PushStore interface {
 }
 
 const (
-	// maxStreams is the maximum number of streams of a process, and maxStreamsOfOne that of one address.
+	// maxStreams is the maximum number of streams of a process, and maxStreamsOfOne the maximum of one address.
 	maxStreams, maxStreamsOfOne = 10_000, 32
 	// streamBacklog is how many events may wait for a slow reader.
 	streamBacklog = 256
@@ -190,7 +190,7 @@ func (h *pushHub) close(r *pushReader) {
 	h.drop(r)
 }
 
-// end ends all streams: the process stops, and clients go on elsewhere.
+// end ends all streams: the process stops, and clients continue elsewhere.
 func (h *pushHub) end() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

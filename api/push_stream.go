@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// heartbeat is the pause after which a quiet stream sends a comment, so that proxies keep it open and dead connections are noticed.
+	// heartbeat is the pause before a quiet stream sends a comment, so that proxies keep it open and dead connections are noticed.
 	heartbeat = 15 * time.Second
 	// frameTimeout is how long a client may take to receive what is sent at once.
 	frameTimeout = 10 * time.Second
@@ -153,7 +153,7 @@ func (e *eventStream) send(b []byte) error {
 	return e.control.Flush()
 }
 
-// replay sends what came between the client's cursor and the reader's start. It reports whether the stream can go on.
+// replay sends what came between the client's cursor and the reader's start. It reports whether the stream can continue.
 func (s *Server) replay(ctx context.Context, e *eventStream, reader *pushReader) bool {
 	if e.last >= reader.start {
 		return true

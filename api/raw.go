@@ -195,7 +195,7 @@ func (s *Server) rawBytes(r *http.Request) (b postgres.RawBody, body []byte, don
 	return fail(err)
 }
 
-// notShown is the problem of a body that may not be passed on, with what can be said of it.
+// notShown is the problem of a body that may not be passed on, with its known facts.
 func (s *Server) notShown(digest string, source RawSource, b postgres.RawBody, reason string) error {
 	facts := view.RawFacts{
 		SHA256: digest, Bytes: b.Bytes, Source: b.Source, Publisher: source.Publisher, License: source.License, RetrievedAt: b.FetchedAt, Reason: reason,

@@ -89,7 +89,7 @@ func TestASealWithoutARevealIsNamedByItsDay(t *testing.T) {
 	if got := l.ask(http.MethodGet, "/api/v1/verify/pick/AAPL?date="+sealed); got.StatusCode != http.StatusNotFound || !strings.Contains(string(got.body), "was sealed and had to be revealed by 2026-02-17 23:10") {
 		t.Errorf("asked for the day: %s", got.body)
 	}
-	// The log goes on without the reveal.
+	// The log continues without the reveal.
 	if err := l.worker.Correct(t.Context(), chain.Correction{Seq: 1, What: "the close was 243.80", Evidence: "https://example.org/", Date: sealed}, "operator"); err != nil {
 		t.Fatal(err)
 	}

@@ -115,7 +115,7 @@ func listSignals(d *Server, _ context.Context, _ values) (string, any, error) {
 	return l.String(), json.RawMessage(contentOf(st.Catalog).text), nil
 }
 
-// named returns the signal that the arguments name, and the instant for which it is wanted: zero means now.
+// named returns the signal that the arguments name, and the instant of the request: zero means now.
 func (d *Server) named(v values) (*view.Signal, time.Time, error) {
 	st, err := d.loaded()
 	if err != nil {
@@ -277,7 +277,7 @@ func (l *lines) signal(s view.SignalSnapshot) {
 	}
 }
 
-// interval names the bounds, and says where no probability is claimed.
+// interval names the bounds, and says if no probability is claimed.
 func interval(s view.SignalSnapshot) string {
 	if s.UncertaintyLo == nil || s.UncertaintyHi == nil {
 		return "no interval"

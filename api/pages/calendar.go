@@ -14,7 +14,7 @@ import (
 // release is a publication that is expected.
 type release struct {
 	Signal *view.Signal
-	// Name is what is published, Period the period that it is about, empty if unknown.
+	// Name is the published figure, Period its period, empty if unknown.
 	Name, Period string
 	// At is when it is expected. Exact reports whether At is the earliest time of a schedule; otherwise it is a day, estimated from the past.
 	At    time.Time
@@ -133,7 +133,7 @@ func escaped(text string) string {
 // maxLine is the maximum length of a line in bytes, without its end.
 const maxLine = 75
 
-// folded ends a line, and breaks it where it is too long, never within a letter. A continued line begins with a space.
+// folded ends a line, and breaks it if it is too long, never within a letter. A continued line begins with a space.
 func folded(text string) string {
 	var b strings.Builder
 	room := maxLine

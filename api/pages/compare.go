@@ -56,7 +56,7 @@ func (b compareBody) Range(a view.ComparisonAtLag) string {
 	return b.Said(b.T("compare.to range"), b.Z(a.Interval.Lo), b.Z(a.Interval.Hi))
 }
 
-// compare shows two signals beside each other. Without a choice it compares the first two that are not monthly.
+// compare shows two signals side by side. Without a choice it compares the first two that are not monthly.
 func (p *Pages) compare(ctx context.Context, r request) (*view.Document, error) {
 	if r.signals == nil || len(r.signals.Signals) < 2 {
 		return nil, nil

@@ -44,7 +44,7 @@ type example struct {
 	// Path is the address without the server's name. Keyed reports that it needs a key. Text reports that the answer is not JSON.
 	Path        string
 	Keyed, Text bool
-	// Code asks for it. Answer is the beginning of the answer now, empty if there is none.
+	// Code asks for it. Answer is the beginning of the answer now, empty if none exists.
 	Code, Answer string
 }
 
@@ -91,8 +91,8 @@ func (p *Pages) docs(ctx context.Context, r request) (*view.Document, error) {
 	return p.document("docs", l, time.Time{}), nil
 }
 
-// examples returns the examples of the page with the answers of now. What the database would have to answer while it is unavailable has no
-// answer.
+// examples returns the examples of the page with the answers of now. An example that needs the database has no answer while the
+// database is unavailable.
 func (p *Pages) examples(ctx context.Context, r request, code string) (map[string][]example, error) {
 	s := r.signals.Signals[0]
 	for _, other := range r.signals.Signals {

@@ -22,7 +22,7 @@ type forecastsBody struct {
 	Signal  *view.Signal
 	Figures []figureForecasts
 	Older   string
-	// Feed is the address of the feed of the forecasts; empty if there is none.
+	// Feed is the address of the feed of the forecasts; empty if none exists.
 	Feed string
 }
 

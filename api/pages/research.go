@@ -99,7 +99,7 @@ func (p *Pages) research(ctx context.Context, r request) (*view.Document, error)
 	return p.document("research", l, research.UpdatedAt), nil
 }
 
-// announcedOnly returns what is free about a company whose newest pick is no longer among the newest: the research as it was announced. The newest
+// announcedOnly returns the free part of a company whose newest pick has left the newest picks: the research as announced. The newest
 // research states the newest close.
 func (r request) announcedOnly(ctx context.Context, now view.Research, lang picks.Lang) (*view.Research, error) {
 	then, err := r.published.PublicResearch(ctx, now.Ticker, lang)

@@ -128,8 +128,8 @@ type rendered struct {
 	count atomic.Int32
 }
 
-// renderedKey identifies a rendered page: its path with its query, and what it depends on of the visitor. lang is empty if the page does not
-// depend on the visitor's language.
+// renderedKey identifies a rendered page: its path with its query, and the visitor's properties that change it. lang is empty if the page does
+// not depend on the visitor's language.
 type renderedKey struct {
 	address string
 	lang    picks.Lang

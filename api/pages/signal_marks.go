@@ -13,7 +13,7 @@ import (
 	"tidemark/signals/forecast"
 )
 
-// overlay is what a plot shows beside the values: events, the first prints of values that were revised, and forecasts.
+// overlay is the content of a plot in addition to the values: events, the first prints of values that were revised, and forecasts.
 type overlay struct {
 	Events []eventMark
 	// first are the points as they were first published, empty if none in view was revised.
@@ -65,7 +65,7 @@ func (p *Pages) overlayOf(ctx context.Context, s *view.Signal, points []view.His
 	return out, nil
 }
 
-// discernible is how many forecasts a plot can show beside each other.
+// discernible is how many forecasts a plot can show side by side.
 const discernible = 160
 
 // fansOf returns the newest forecasts of a signal's own figure that lie in view, in ascending time, as known as of an instant.
@@ -173,7 +173,7 @@ func (o overlay) strip(from, to time.Time) plot.Strip {
 	return out
 }
 
-// forecastsInView describes the forecasts of a plot in words. Next is the forecast that is not published yet, zero if there is none.
+// forecastsInView describes the forecasts of a plot in words. Next is the forecast that is not published yet, zero if none exists.
 type forecastsInView struct {
 	Next         time.Time
 	Low, High    string

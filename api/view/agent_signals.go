@@ -10,7 +10,7 @@ import (
 	"tidemark/internal/postgres"
 )
 
-// AgentSignal is what an agent gets about a signal: its snapshot, where the evidence for its numbers is, and what the transparency log says
+// AgentSignal is the answer to an agent about a signal: its snapshot, links to the evidence for its numbers, and what the transparency log says
 // of the bytes behind it.
 type AgentSignal struct {
 	SignalSnapshot
@@ -20,13 +20,13 @@ type AgentSignal struct {
 	Proofs []BodyProof `json:"proofs"`
 }
 
-// EvidenceLinks lead from a snapshot's numbers to what they rest on.
+// EvidenceLinks lead from a snapshot's numbers to the observations behind them.
 type EvidenceLinks struct {
 	// PageURL is the page about the day of the observation. It shows the newest snapshot about that day.
 	PageURL string `json:"page_url"`
 	// URL is the evidence of this snapshot as JSON: the formula with its numbers, each observation, and its archived body.
 	URL string `json:"url"`
-	// ChangesURL explains why the numbers differ from those of the snapshot before.
+	// ChangesURL explains why the numbers differ from the snapshot before.
 	ChangesURL string `json:"changes_url"`
 }
 
@@ -42,7 +42,7 @@ type BodyProof struct {
 	ProofURL *string `json:"proof_url"`
 }
 
-// AgentSignal returns the newest snapshot of a signal with its proofs, or that of an instant. It returns nil if there was none. The error is
+// AgentSignal returns the newest snapshot of a signal with its proofs, or the snapshot of an instant. It returns nil if none existed. The error is
 // postgres.ErrUnavailable if the database is unavailable.
 func (v *View) AgentSignal(ctx context.Context, s *Signal, asOf time.Time) (*AgentSignal, error) {
 	out := &AgentSignal{SignalSnapshot: s.Snapshot, Proofs: []BodyProof{}}
@@ -92,7 +92,7 @@ func (v *View) evidenceLinks(s SignalSnapshot) *EvidenceLinks {
 	}
 }
 
-// AgentForecasts are what an agent gets about a signal's forecasts.
+// AgentForecasts is the answer to an agent about a signal's forecasts.
 type AgentForecasts struct {
 	Forecasts
 	// ScorecardURL is where the forecasts so far are judged.
@@ -103,8 +103,8 @@ type AgentForecasts struct {
 // forecast at every release.
 const newestForecasts = 24
 
-// AgentForecasts returns the forecasts of a signal for a period, one for each figure, or without a period the newest of each figure. The list
-// is empty if there is none.
+// AgentForecasts returns the forecasts of a signal for a period, one per figure, or without a period the newest of each figure. The list
+// is empty if none exists.
 func (v *View) AgentForecasts(ctx context.Context, s *Signal, period string) (AgentForecasts, error) {
 	most := newestForecasts
 	if period != "" {

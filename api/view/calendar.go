@@ -26,10 +26,10 @@ type Release struct {
 	Signal string `json:"signal"`
 	// Source is the publisher's address.
 	Source string `json:"source_url"`
-	// Figure is the figure with a forecast, null where the next value of the signal is meant.
+	// Figure is the figure with a forecast, null if the next value of the signal is meant.
 	Figure *string `json:"figure"`
 	Name   string  `json:"name"`
-	// Period is what the figure is about, null if that is not known.
+	// Period is the period of the figure, null if unknown.
 	Period *string `json:"period"`
 	// ExpectedAt is when it is expected. If Exact is set, it is the earliest time of the publisher's schedule. Otherwise it is a day, estimated
 	// from earlier releases.
@@ -46,7 +46,7 @@ type Release struct {
 	MachineURL string `json:"machine_url"`
 }
 
-// maxOpenForecasts is how many of a signal's newest forecasts are looked through for those without a print.
+// maxOpenForecasts is how many of a signal's newest forecasts are searched for forecasts without a print.
 const maxOpenForecasts = 50
 
 // NextValue estimates when the next value of the signal becomes known. It returns zero if that cannot be estimated.

@@ -24,7 +24,7 @@ type changeWriter struct {
 // maxNamed is the maximum number of parts in a sentence. If there are more, parts of the same kind are combined.
 const maxNamed = 4
 
-// measure is one of the three numbers that the words speak of.
+// measure is one of the three numbers that the words describe.
 type measure struct {
 	// word is the part of the names of its phrases.
 	word     string
@@ -101,7 +101,7 @@ func movedAlone(from, to changes.Numbers) string {
 	return "both"
 }
 
-// causes lists the parts that moved a number, after a colon. It is empty if there are none.
+// causes lists the parts that moved a number, after a colon. It is empty if none exist.
 func (w changeWriter) causes(m measure, parts []changes.Part) string {
 	moved := slices.DeleteFunc(slices.Clone(parts), func(p changes.Part) bool { return m.of(p.Numbers) == 0 })
 	moved = together(moved, func(a, b changes.Part) bool {
@@ -161,7 +161,7 @@ func (w changeWriter) part(p changes.Part) string {
 	return strings.Join(said, ", ")
 }
 
-// cause describes what a part is.
+// cause describes a part.
 func (w changeWriter) cause(p changes.Part) (out string) {
 	switch {
 	case p.Kind == changes.NewObservation && p.Releases > 1:

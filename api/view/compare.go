@@ -50,7 +50,7 @@ type ComparedSignal struct {
 	MachineURL string `json:"machine_url"`
 }
 
-// ComparisonAtLag is the correlation of two signals, the second of which is read some periods later.
+// ComparisonAtLag is the correlation of two signals. The second signal is read some periods later.
 type ComparisonAtLag struct {
 	// Lag is in periods. A negative lag reads the second signal earlier.
 	Lag int `json:"lag"`
@@ -81,7 +81,7 @@ type ComparedPair struct {
 // comparisonMethod is the method in the words of a program.
 const comparisonMethod = "Pearson correlation of z-scores; Fisher interval with Student's t and the effective number of pairs n^2/(n + 2 sum pairs(k) a(k) b(k)) of the autocorrelations a and b up to the first that is not positive (Bartlett 1935)"
 
-// ComparisonRequest selects what is compared. From and To bound the observations of both signals. A zero time is no bound.
+// ComparisonRequest selects the comparison. From and To bound the observations of both signals. A zero time sets no bound.
 type ComparisonRequest struct {
 	First, Second  *Signal
 	Lag            int

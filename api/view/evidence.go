@@ -22,23 +22,23 @@ type Evidence struct {
 	ObservedAt *time.Time `json:"observed_at"`
 	// OtherDay is null unless a day was asked for that no snapshot is about.
 	OtherDay *OtherDay `json:"other_day"`
-	// Numbers are those of the snapshot.
+	// Numbers are the snapshot's numbers.
 	Numbers EvidenceNumbers `json:"numbers"`
 	// Formula says in words how the value and its baseline are made. Steps are the formulas with the numbers put in.
 	Formula string         `json:"formula"`
 	Steps   []EvidenceStep `json:"steps"`
-	// Recomputed reports whether today's code makes the numbers of the snapshot from the cells. Otherwise steps are those of today's code.
+	// Recomputed reports whether today's code makes the numbers of the snapshot from the cells. Otherwise steps are from today's code.
 	Recomputed bool `json:"recomputed"`
-	// ValueCells are the observations that the value rests on, BaselineCells those of the baseline and its scale. A cell may be in both.
+	// ValueCells are the observations behind the value, BaselineCells the observations behind the baseline and its scale. A cell may be in both.
 	ValueCells    []EvidenceCell `json:"value_cells"`
 	BaselineCells []EvidenceCell `json:"baseline_cells"`
-	// IntervalCells are those that the interval rests on, and ComponentCells those of the snapshot's components. A cell may be in several lists.
+	// IntervalCells are the observations behind the interval, and ComponentCells the observations behind the snapshot's components. A cell may be in several lists.
 	IntervalCells  []EvidenceCell `json:"interval_cells"`
 	ComponentCells []EvidenceCell `json:"component_cells"`
 	// Withdrawn are the observations that were numbers once and that their publishers took back. A body may still
 	// state them; the numbers do not rest on them.
 	Withdrawn []EvidenceWithdrawal `json:"withdrawn"`
-	// Bodies are the archived bodies that contained the cells, and those by which observations were withdrawn, each once.
+	// Bodies are the archived bodies that contained the cells, and the bodies that withdrew observations, each once.
 	Bodies      []EvidenceBody `json:"bodies"`
 	CodeVersion string         `json:"code_version"`
 	License     string         `json:"license"`
@@ -81,7 +81,7 @@ type EvidenceCell struct {
 	// PublishedAt is when this value became known. If it was not observed, it is assumed.
 	PublishedAt        time.Time `json:"published_at"`
 	PublishedAtAssumed bool      `json:"published_at_assumed"`
-	// Superseded reports that the publisher has replaced the value: it is the one before the newest, from which an interval is learned.
+	// Superseded reports that the publisher has replaced the value: it is the value before the newest, and an interval is learned from it.
 	Superseded bool   `json:"superseded"`
 	SHA256     string `json:"sha256"`
 }
@@ -342,6 +342,6 @@ type RawPlace struct {
 	// Offset and Length are in bytes.
 	Offset int `json:"offset"`
 	Length int `json:"length"`
-	// Where says in words where that is.
+	// Where describes the place in words.
 	Where string `json:"where"`
 }

@@ -127,7 +127,7 @@ func (v *View) Forecasts(ctx context.Context, s *Signal, r ForecastsRequest) (do
 	return doc, next, err
 }
 
-// ForecastsOf returns the forecasts of a period, one for each figure. The error is postgres.ErrNotFound if the period has no forecasts.
+// ForecastsOf returns the forecasts of a period, one per figure. The error is postgres.ErrNotFound if the period has no forecasts.
 func (v *View) ForecastsOf(ctx context.Context, s *Signal, period string) (*Document, error) {
 	list, err := v.forecasts(ctx, s, 0, 0)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"tidemark/signals"
 )
 
-// Inputs lists every archived body that a snapshot rests on, and what each is for: those that brought a value of its inputs or of its
-// backtest's target, in force or replaced since, and those by which a publisher took one back.
+// Inputs lists every archived body that a snapshot rests on, with its purpose. A body brought a value of the inputs or of the backtest's
+// target, in force or replaced since, or it withdrew such a value.
 type Inputs struct {
 	ID   string    `json:"id"`
 	AsOf time.Time `json:"as_of"`
@@ -160,7 +160,7 @@ func merkleRoot(list []postgres.Body) string {
 	return MerkleRoot(sums)
 }
 
-// MerkleRoot returns the root of the tree of RFC 6962 whose leaves are the 32 bytes of SHA-256 sums in hexadecimal. A sum that is none counts
+// MerkleRoot returns the root of the tree of RFC 6962 whose leaves are the 32 bytes of SHA-256 sums in hexadecimal. A text that is not a sum counts
 // as an empty leaf.
 func MerkleRoot(sums []string) string {
 	var e tlog.Edge
@@ -175,7 +175,7 @@ func MerkleRoot(sums []string) string {
 	return hex.EncodeToString(root[:])
 }
 
-// provenance returns where a snapshot's numbers came from. The bodies are those of BodiesAsOf.
+// provenance returns where a snapshot's numbers came from. The bodies come from BodiesAsOf.
 func (o Options) provenance(id string, stored *postgres.Snapshot, bodies []postgres.Body) Provenance {
 	if len(bodies) == 0 && stored != nil { // the snapshot names its newest inputs itself
 		for _, in := range stored.Inputs {

@@ -47,7 +47,7 @@ type MethodTrials struct {
 }
 
 // StockRecord judges the daily returns of the model portfolio in excess of a benchmark that holds as much cash. Ratios are of one day and never annualised;
-// numbers are null where they cannot be known.
+// numbers are null if they cannot be known.
 type StockRecord struct {
 	Days        int      `json:"days"`
 	SharpeRatio *float64 `json:"sharpe_ratio"`
@@ -57,11 +57,11 @@ type StockRecord struct {
 	ProbabilisticSharpeRatio *float64 `json:"probabilistic_sharpe_ratio"`
 	// Trials is the number of versions of the method picks in the registry.
 	Trials int `json:"trials"`
-	// ExpectedMaxSharpeRatio is what the best of so many trials without skill is expected to reach over that many days.
+	// ExpectedMaxSharpeRatio is the ratio that the best of so many trials without skill is expected to reach over that many days.
 	ExpectedMaxSharpeRatio *float64 `json:"expected_max_sharpe_ratio"`
 	// DeflatedSharpeRatio is the probability that the true ratio is above that (Bailey and López de Prado, 2014).
 	DeflatedSharpeRatio *float64 `json:"deflated_sharpe_ratio"`
-	// MinTrackRecordDays is how many such days show with 95 % confidence that the ratio is above 0; null where it is not above.
+	// MinTrackRecordDays is how many such days show with 95 % confidence that the ratio is above 0; null if it is not above.
 	MinTrackRecordDays *float64 `json:"min_track_record_days"`
 }
 
@@ -115,7 +115,7 @@ func (st *PublicationsState) stockRecord(trials int) *StockRecord {
 	}
 }
 
-// ratio returns a number with four decimals, nil where it is not finite.
+// ratio returns a number with four decimals, nil if it is not finite.
 func ratio(f float64) *float64 {
 	f = math.Round(f*1e4) / 1e4
 	return finite(&f)

@@ -13,7 +13,7 @@ import (
 // OtherDay says that a snapshot is not about the day that was asked for. Days are in UTC.
 type OtherDay struct {
 	Asked string `json:"asked"`
-	// Shown is the day that the snapshot is about, the nearest earlier one. Later is the nearest later one, or null if there is none yet.
+	// Shown is the day that the snapshot is about, the nearest earlier one. Later is the nearest later one, or null if none exists yet.
 	Shown string  `json:"shown"`
 	Later *string `json:"later"`
 	// Text says it in words.
@@ -23,7 +23,7 @@ type OtherDay struct {
 // NoSuchDayError says that no snapshot is about a day or an earlier one. It is a postgres.ErrNotFound.
 type NoSuchDayError struct {
 	Day time.Time
-	// First is the day of the first snapshot; zero if there is none.
+	// First is the day of the first snapshot; zero if none exists.
 	First time.Time
 }
 

@@ -36,7 +36,7 @@ type RecordStore interface {
 	// LoggedSeals calls add for each leaf about seals, for its leaves from a number on.
 	LoggedSeals(ctx context.Context, from int64, add func(index int64, leaf []byte)) (next int64, err error)
 	LogHeads(ctx context.Context) ([]postgres.LogHead, error)
-	// NewestLogCheckpoint returns postgres.ErrNotFound if there is none.
+	// NewestLogCheckpoint returns postgres.ErrNotFound if none exists.
 	NewestLogCheckpoint(ctx context.Context, log string, witnessed bool) (postgres.LogCheckpoint, error)
 	// Listen runs until ctx ends and reconnects automatically. It calls the listener's functions one at a time.
 	Listen(ctx context.Context, l postgres.Listener) error
@@ -49,7 +49,7 @@ type RecordOptions struct {
 	PublicURL string
 	World     string
 	Now       func() time.Time
-	// Clock is the wall clock, by which the log's witnesses cosign. Nil means Now.
+	// Clock is the wall clock: the log's witnesses cosign by it. Nil means Now.
 	Clock func() time.Time
 	// FullPass is how often the whole chain is read and recomputed. Zero means every ten minutes.
 	FullPass time.Duration

@@ -99,9 +99,9 @@ func (st *RecordState) Disclaimer() string { return st.o.disclaimer() }
 
 // VerifiedPick is the body of /api/v1/verify/pick/{ticker}.
 type VerifiedPick struct {
-	// Verdict is this server's own, by the rules of every verifier and the operator's policy: witnessed where fresh parties hold the pick,
-	// contradicted where the chain, the ledger, a witness or the pick's seal holds something else, and self_consistent otherwise. Readers who ask
-	// the witnesses themselves need not believe it.
+	// Verdict is this server's own verdict, by the rules of every verifier and the operator's policy. It is witnessed if fresh parties hold the
+	// pick, contradicted if the chain, the ledger, a witness or the pick's seal holds something else, and self_consistent otherwise. Readers who
+	// ask the witnesses themselves need not believe it.
 	Verdict chain.Verdict `json:"verdict"`
 	// JudgedBy says who was counted.
 	JudgedBy Judged `json:"judged_by"`
@@ -121,7 +121,7 @@ type VerifiedPick struct {
 	// signed size of the log has it.
 	LogIndex *int64  `json:"log_index"`
 	ProofURL *string `json:"proof_url"`
-	// Seal is the sealed pick of the day; null where that day's pick was not sealed.
+	// Seal is the sealed pick of the day; null if that day's pick was not sealed.
 	Seal        *PickSeal          `json:"seal"`
 	Corrections []RecordCorrection `json:"corrections"`
 	// All are the picks of the ticker, newest first.

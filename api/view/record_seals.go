@@ -25,7 +25,7 @@ type RecordSeals struct {
 // PickSeal is the sealed pick of a day: a salted commitment in the transparency log, and its reveal.
 type PickSeal struct {
 	Date string `json:"date"`
-	// Commitment is SHA-256 of "tidemark/seal/v1", a line feed, the salt and the preimage. It, Method and the two times are null where the
+	// Commitment is SHA-256 of "tidemark/seal/v1", a line feed, the salt and the preimage. It, Method and the two times are null if the
 	// day has no seal.
 	Commitment *string `json:"commitment"`
 	// Method is the method that made the pick, and the version of its code.
@@ -40,10 +40,10 @@ type PickSeal struct {
 	RevealIndex    *int64     `json:"reveal_index"`
 	RevealProofURL *string    `json:"reveal_proof_url"`
 	RevealedAt     *time.Time `json:"revealed_at"`
-	// Fault is missing (the reveal did not come in time), late, wrong (it opens no seal, or shows another pick than the announced one), doubled
-	// (two seals or two reveals) or unsealed (a pick without a seal before it); null where nothing is wrong.
+	// Fault is null if nothing is wrong. Its values are missing (the reveal did not come in time), late, wrong (it opens no seal, or shows another
+	// pick than the announced one), doubled (two seals or two reveals) and unsealed (a pick without a seal before it).
 	Fault *string `json:"fault"`
-	// Text says in a sentence what is wrong; null where nothing is.
+	// Text says in a sentence what is wrong; null if nothing is.
 	Text *string `json:"text"`
 	// Contradicts reports that signed leaves of the log prove the fault: the verdict is contradicted. A late reveal contradicts nothing.
 	Contradicts bool `json:"contradicts"`
@@ -121,7 +121,7 @@ func (st *RecordState) checkSeals() string {
 	return CheckNone
 }
 
-// Seal returns the sealed pick of a day, nil where the day has none.
+// Seal returns the sealed pick of a day, nil if the day has none.
 func (st *RecordState) Seal(date string) *PickSeal {
 	for _, d := range st.sealed {
 		if d.Date == date {

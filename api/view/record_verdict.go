@@ -12,7 +12,7 @@ import (
 	"tidemark/internal/postgres"
 )
 
-// Judged says by whom this server's verdict was reached. The rules are those of every verifier (chain.Judge); the policy is the operator's.
+// Judged says who reached this server's verdict. The rules are those of every verifier (chain.Judge); the policy is the operator's.
 type Judged struct {
 	// Text says in a sentence who was counted.
 	Text string `json:"text"`
@@ -21,7 +21,7 @@ type Judged struct {
 	Parties  int `json:"parties"`
 	// Covered is the number of picks that fresh agreeing parties hold.
 	Covered int64 `json:"covered"`
-	// Quorum reports whether a quorum of the operator's policy cosigned the log in the last 26 hours; null where the policy has no witness.
+	// Quorum reports whether a quorum of the operator's policy cosigned the log in the last 26 hours; null if the policy has no witness.
 	Quorum *bool `json:"quorum"`
 	// Witnesses are the parties: witnesses of the log, the account that attests, and the remote of the git ledger.
 	Witnesses []JudgedWitness `json:"witnesses"`
@@ -36,7 +36,7 @@ type JudgedWitness struct {
 	Length int64 `json:"length"`
 	// At is when it recorded that; null if it did not.
 	At *time.Time `json:"at"`
-	// Against says why it contradicts the chain; null where it does not.
+	// Against says why it contradicts the chain; null if it does not.
 	Against *string `json:"against"`
 }
 
@@ -156,7 +156,7 @@ func (st *RecordState) sealsContradict() bool {
 }
 
 // holdings are what the attestations and the ledger's remote hold. An attestation that is not confirmed is compared, and never fresh. A ledger
-// that exists only on this server is no party.
+// that exists only on this server does not count as a party.
 func (st *RecordState) holdings() (list []chain.Holding) {
 	for _, a := range st.attestations {
 		h := chain.Holding{

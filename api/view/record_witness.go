@@ -112,7 +112,7 @@ func known(s string) *string {
 	return &s
 }
 
-// RecordAttestation says where the attestations are. All but the newest one is null where nothing is configured.
+// RecordAttestation says where the attestations are. All but the newest one is null if nothing is configured.
 type RecordAttestation struct {
 	// Network is the chain in the form of CAIP-2.
 	Network   *string `json:"network"`

@@ -58,7 +58,7 @@ type SignalSnapshot struct {
 	// BaselineValue is the value for comparison. BaselineMethod names its calculation.
 	BaselineValue  *float64 `json:"baseline_value"`
 	BaselineMethod string   `json:"baseline_method"`
-	// DeltaVsBaselinePct is how far the value lies from the baseline, in percent of it; null where the baseline is null, zero or negative.
+	// DeltaVsBaselinePct is how far the value lies from the baseline, in percent of it; null if the baseline is null, zero or negative.
 	DeltaVsBaselinePct *float64 `json:"delta_vs_baseline_pct"`
 	// ZScore is the same in units of the usual spread.
 	ZScore *float64 `json:"z_score"`
@@ -72,8 +72,8 @@ type SignalSnapshot struct {
 	Disclaimer string             `json:"disclaimer"`
 
 	HistoryURL string `json:"history_url"`
-	// AsOf is the instant of the snapshot, which was computed from the data that we knew then. ServedAt is when its numbers were stored: nobody
-	// was served them before. It is null if that was not recorded.
+	// AsOf is the instant of the snapshot, which was computed from the data that we knew then. ServedAt is when its numbers were stored: no client
+	// received them before. It is null if that was not recorded.
 	AsOf      *time.Time `json:"as_of"`
 	ServedAt  *time.Time `json:"served_at"`
 	Frequency string     `json:"frequency"`
@@ -197,7 +197,7 @@ func observedAt(s *postgres.Snapshot) time.Time {
 	return *s.ObservedAt
 }
 
-// snapshot builds the response from a stored snapshot at an instant, and the bodies behind it. stored is nil if there is none.
+// snapshot builds the response from a stored snapshot at an instant, and the bodies behind it. stored is nil if none exists.
 func (o Options) snapshot(d signals.Definition, stored *postgres.Snapshot, bodies []postgres.Body, at time.Time) SignalSnapshot {
 	synthetic := o.World == WorldSandbox || (stored != nil && stored.Synthetic)
 	s := SignalSnapshot{
