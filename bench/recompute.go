@@ -94,7 +94,7 @@ func recompute(ctx context.Context, m *meter) error {
 	return nil
 }
 
-// onAllCores compares one goroutine that computes all signals and their backtests with one for each core.
+// onAllCores compares one goroutine that computes all signals and their backtests with one per core.
 func onAllCores(ctx context.Context, m *meter, in series.Set, at time.Time) error {
 	cores := runtime.GOMAXPROCS(0)
 	on := func(goroutines int) func() (time.Duration, error) {
