@@ -18,7 +18,7 @@ type Correction struct {
 	What string
 	// Evidence is where the mistake can be seen, usually an address.
 	Evidence string
-	// Date is the day on which the correction was recorded, YYYY-MM-DD.
+	// Date is the day when the correction was recorded, YYYY-MM-DD.
 	Date string
 }
 

@@ -46,8 +46,8 @@ type Log struct {
 	Cosigners []Cosigner
 	// Enough reports whether witnesses, by their names, are a quorum of the policy. Nil: nobody is.
 	Enough func(names []string) bool
-	// Required reports whether nothing is witnessed without the quorum: the reader's own policy asks for it, or the server names a log that it does
-	// not show, or witnesses of its log that did not cosign.
+	// Required reports whether nothing is witnessed without the quorum. That is so if the reader's own policy asks for it, or if the server names
+	// a log that it does not show, or witnesses of its log that did not cosign.
 	Required bool
 	// Named reports whether the policy is the server's own word. Its witnesses are then no parties, and their quorum covers nothing: a server can
 	// name witnesses that it runs by itself.

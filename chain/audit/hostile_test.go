@@ -132,7 +132,7 @@ func TestAnAnswerThatKeepsTalkingEnds(t *testing.T) {
 	}
 }
 
-// A server that breaks off after each pick is asked again for each, and not for ever.
+// A server that breaks off after each pick is asked again for each, and not forever.
 func TestAServerThatBreaksOffAfterEachPickIsGivenUp(t *testing.T) {
 	t.Parallel()
 	r := newRecord(t, 150)

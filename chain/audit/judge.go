@@ -15,7 +15,7 @@ type Witness struct {
 	Head   string `json:"head_hash"`
 	// At is the time at which the witness recorded it; null if unknown.
 	At *time.Time `json:"at"`
-	// Against says why the witness contradicts the chain. It is empty where the witness agrees.
+	// Against says why the witness contradicts the chain. It is empty if the witness agrees.
 	Against string `json:"against"`
 }
 

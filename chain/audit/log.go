@@ -23,7 +23,7 @@ type logRules struct {
 // errNoLog says that a server names no log.
 var errNoLog = errors.New("the server names no transparency log")
 
-// logRules returns the reader's policy, or else one of what the server names: see tlog.NamedPolicy. It returns nil where the server names no log.
+// logRules returns the reader's policy, or else one of what the server names: see tlog.NamedPolicy. It returns nil if the server names no log.
 func (s *server) logRules(ctx context.Context, policy *tlog.Policy) (*logRules, error) {
 	if policy != nil {
 		return &logRules{Policy: policy}, nil
@@ -53,8 +53,8 @@ func (s *server) logRules(ctx context.Context, policy *tlog.Policy) (*logRules, 
 	return &logRules{named, true}, err
 }
 
-// readLog reads the whole log of a server, computes its root, follows the seals, and reads who of the policy's witnesses cosigned it. unread
-// says why it could not; nil if it could. rules is nil where the server names no log.
+// readLog reads the whole log of a server, computes its root, follows the seals, and finds the policy's witnesses that cosigned it. unread
+// says why it could not; nil if it could. rules is nil if the server names no log.
 func (s *server) readLog(ctx context.Context, o Options) (l *sealing, rules *logRules, unread error) {
 	rules, err := s.logRules(ctx, o.Policy)
 	if err != nil {

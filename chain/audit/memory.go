@@ -47,7 +47,7 @@ type LogReport struct {
 	Named bool `json:"named"`
 }
 
-// sandboxOrigin begins the origins of sandboxes: each is made anew, with another key under the same name.
+// sandboxOrigin begins the origins of sandboxes: each is made again, with another key under the same name.
 const sandboxOrigin = "sandbox.invalid/"
 
 // ReadMemory reads a file that Save wrote. A missing file is an empty memory.

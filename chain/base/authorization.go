@@ -21,7 +21,7 @@ type Authorization struct {
 	Nonce common.Hash
 	// ValidBefore is from when on the contract does not take it any more.
 	ValidBefore time.Time
-	// Since is before the instant at which it was first shown to anybody: the chain is searched from there on.
+	// Since is before the instant when it was first shown to anybody: the chain is searched from there on.
 	Since time.Time
 }
 
@@ -59,7 +59,7 @@ const (
 // AuthorizationStatus is the chain's state of an authorization, from one view of one node.
 type AuthorizationStatus struct {
 	State string
-	// TxHash is the transaction that used the nonce, with its block and that block's time; empty where the nonce is not used.
+	// TxHash is the transaction that used the nonce, with its block and that block's time; empty if the nonce is not used.
 	TxHash      string
 	BlockNumber uint64
 	BlockTime   time.Time

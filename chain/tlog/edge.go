@@ -8,7 +8,7 @@ import (
 // Edge is the right edge of a tree: enough to add leaves and to know its root, in 64 hashes at most. The zero Edge is the empty tree's.
 type Edge struct {
 	Size int64 `json:"size"`
-	// Hashes are the roots of the full subtrees, the largest first: one for each bit of the size.
+	// Hashes are the roots of the full subtrees, the largest first: one per bit of the size.
 	Hashes []Hash `json:"hashes"`
 }
 

@@ -39,7 +39,7 @@ type SealedDay struct {
 	SealedAt, RevealBy, RevealedAt time.Time
 	// SealIndex and RevealIndex are the numbers of the leaves, -1 while there is none.
 	SealIndex, RevealIndex int64
-	// Fault is empty where nothing is wrong. Contradicts reports whether signed leaves prove that the record broke its promise: a reveal that
+	// Fault is empty if nothing is wrong. Contradicts reports whether signed leaves prove that the record broke its promise: a reveal that
 	// is late is not among them.
 	Fault       SealFault
 	Contradicts bool

@@ -99,7 +99,7 @@ type Terms struct {
 	URL string
 }
 
-// Add makes a witness know a log from its beginning, or a further key of a log that it knows. The state stays: a new key goes on from the size
+// Add makes a witness know a log from its beginning, or a further key of a log that it knows. The state stays: a new key continues from the size
 // that was cosigned last.
 func Add(dir, vkey string, terms Terms) error {
 	v, err := tlog.NewVerifier(vkey)
