@@ -31,8 +31,8 @@ const contendedSender, contendedBuyer = 4, 5
 // webhookSecret is the secret that the roles of a contended world share with their payment processor.
 const webhookSecret = "whsec_contended"
 
-// till is what the clients of a contended world pay with: a development chain with a facilitator, and a payment processor.
-type till struct {
+// billing takes the payments of the clients of a contended world: a development chain with a facilitator, and a payment processor.
+type billing struct {
 	chain *program
 	// processor responds with the state of one payment, for the key with this public id.
 	processor *httptest.Server
@@ -41,7 +41,7 @@ type till struct {
 	close     func()
 }
 
-func openTill(t *testing.T, p *program) *till {
+func openBilling(t *testing.T, p *program) *billing {
 	t.Helper()
 	if err := p.startDevChain(); err != nil {
 		t.Fatal(err)
@@ -53,7 +53,7 @@ func openTill(t *testing.T, p *program) *till {
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	ended := make(chan error, 1)
 	go func() { ended <- serve(ctx) }()
-	c := &till{chain: p}
+	c := &billing{chain: p}
 	c.payer.Store("")
 	c.processor = httptest.NewServer(http.HandlerFunc(c.process))
 	c.close = func() {
@@ -68,7 +68,7 @@ func openTill(t *testing.T, p *program) *till {
 }
 
 // process answers as the payment processor does.
-func (c *till) process(w http.ResponseWriter, r *http.Request) {
+func (c *billing) process(w http.ResponseWriter, r *http.Request) {
 	list := func(items ...any) map[string]any {
 		return map[string]any{"object": "list", "has_more": false, "url": r.URL.Path, "data": append([]any{}, items...)}
 	}
@@ -90,8 +90,8 @@ func (c *till) process(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(body)
 }
 
-// use adds the till to the settings of a role.
-func (c *till) use(p *program) {
+// use adds billing to the settings of a role.
+func (c *billing) use(p *program) {
 	from, to := c.chain.settings, &p.settings
 	to.BaseRPCURL, to.BaseChainID = from.BaseRPCURL, from.BaseChainID
 	to.X402FacilitatorURL, to.X402Network, to.X402PayTo = from.X402FacilitatorURL, from.X402Network, from.X402PayTo
@@ -127,7 +127,7 @@ func (w *contended) payByTransfer(ctx context.Context, key string) error {
 	if err := w.successful(ctx, http.MethodGet, "/api/v1/payments/quote", "", key); err != nil {
 		return err
 	}
-	tx, err := w.till.chain.dev.Transfer(ctx, contendedSender, w.till.chain.settings.X402PayTo, 5_000_000)
+	tx, err := w.billing.chain.dev.Transfer(ctx, contendedSender, w.billing.chain.settings.X402PayTo, 5_000_000)
 	if err != nil {
 		return err
 	}
@@ -140,15 +140,15 @@ func (w *contended) payByTransfer(ctx context.Context, key string) error {
 func (w *contended) payByRequest(ctx context.Context) error {
 	const path, price = "/api/v1/x402/picks/latest", 1000
 	now := time.Now()
-	payTo := w.till.chain.settings.X402PayTo
-	a, err := w.till.chain.dev.Authorize(contendedBuyer, payTo, price, now.Add(-10*time.Minute), now.Add(110*time.Second), [32]byte{1})
+	payTo := w.billing.chain.settings.X402PayTo
+	a, err := w.billing.chain.dev.Authorize(contendedBuyer, payTo, price, now.Add(-10*time.Minute), now.Add(110*time.Second), [32]byte{1})
 	if err != nil {
 		return err
 	}
 	b, err := json.Marshal(map[string]any{
 		"x402Version": x402.V2, "payload": map[string]any{"signature": a.Signature, "authorization": a},
 		"accepted": map[string]any{
-			"scheme": "exact", "network": w.till.chain.settings.X402Network, "amount": a.Value, "asset": devchain.TokenAddress.Hex(), "payTo": payTo,
+			"scheme": "exact", "network": w.billing.chain.settings.X402Network, "amount": a.Value, "asset": devchain.TokenAddress.Hex(), "payTo": payTo,
 			"maxTimeoutSeconds": 60, "extra": map[string]any{"name": "USDC", "version": "2"},
 		},
 	})
@@ -175,9 +175,9 @@ func (w *contended) payByCard(ctx context.Context, number int64) error {
 	if err := w.db.QueryRow(ctx, `select public_id from keys where id = $1`, number).Scan(&public); err != nil {
 		return err
 	}
-	w.till.payer.Store(public)
+	w.billing.payer.Store(public)
 	for n, kind := range []string{"checkout.session.completed", "charge.refunded"} {
-		w.till.refunded.Store(int64(n) * 250)
+		w.billing.refunded.Store(int64(n) * 250)
 		body := fmt.Sprintf(`{"id":"evt_%d","object":"event","type":%q,"data":{"object":{"id":"x","payment_intent":"pi_1"}}}`, n, kind)
 		at := strconv.FormatInt(time.Now().Unix(), 10)
 		mac := hmac.New(sha256.New, []byte(webhookSecret))

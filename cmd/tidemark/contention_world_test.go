@@ -73,7 +73,7 @@ type contended struct {
 	url, redis string
 	dir        string
 	begin, end time.Time
-	till       *till
+	billing    *billing
 	tap        *contention.Tap
 	log        *slog.Logger
 	// db is the test's own connection to the world, without disturbance.
@@ -126,9 +126,9 @@ func newContended(t *testing.T, s *contendedServers, begin time.Time, days int, 
 	if w.db, err = pgxpool.New(t.Context(), w.url); err != nil {
 		t.Fatal(err)
 	}
-	w.till = openTill(t, w.program("chain"))
+	w.billing = openBilling(t, w.program("chain"))
 	w.forget = sync.OnceFunc(func() {
-		w.till.close()
+		w.billing.close()
 		w.tap.Close()
 		w.db.Close()
 		_, _ = s.admin.Exec(context.WithoutCancel(t.Context()), "drop database if exists "+name+" with (force)")
@@ -164,8 +164,8 @@ func (w *contended) program(role string) *program {
 		}
 	}
 	p := &program{settings: s, stdout: io.Discard, log: w.log.With("process", role), now: time.Now}
-	if w.till != nil {
-		w.till.use(p)
+	if w.billing != nil {
+		w.billing.use(p)
 	}
 	return p
 }

@@ -263,7 +263,7 @@ func readBy(root *kong.Node, words []string) (map[string]bool, error) {
 	for _, word := range words {
 		i := slices.IndexFunc(node.Children, func(c *kong.Node) bool { return c.Name == word })
 		if i < 0 {
-			return nil, usageError{fmt.Errorf("there is no command %q: see tidemark --help", strings.Join(words, " "))}
+			return nil, usageError{fmt.Errorf("unknown command %q: see tidemark --help", strings.Join(words, " "))}
 		}
 		node = node.Children[i]
 	}

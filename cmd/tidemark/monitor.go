@@ -69,7 +69,7 @@ func (p *program) followLogs() (run func(context.Context) error, err error) {
 	return w.run, nil
 }
 
-// watcher holds the monitors of a process, one for each log, and their alerts.
+// watcher holds the monitors of a process, one per log, and their alerts.
 type watcher struct {
 	*program
 
