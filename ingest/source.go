@@ -104,7 +104,7 @@ type Batch struct {
 	// Readings without two of one series at one time.
 	Readings []Reading
 	Covers   []Coverage
-	// Vintages are earlier values that the publisher reports, each with the instant at which it was first shown. They include the present
+	// Vintages are earlier values that the publisher reports, each with the instant when it was first shown. They include the present
 	// values: for each time, the newest vintage is the reading. They are stored when a series is loaded for the first time. They do not
 	// change what the API returned between then and now.
 	Vintages []series.Observation

@@ -8,7 +8,7 @@ import (
 	"tidemark/ingest"
 )
 
-// accepted reads the instant at which the SEC took a filing. It is written as UTC and mostly is. For about a fifth of the large companies,
+// accepted reads the instant when the SEC took a filing. It is written as UTC and mostly is. For about a fifth of the large companies,
 // and for the newest filings of others, it is New York's time, also with the letter Z. (Others measured it on 64,936 filings against the
 // headers of the filings themselves. In the recorded response for Microsoft, a report of 16:07 appears as 16:07Z above older reports whose
 // times are true UTC.) The hours of the SEC and the date of the filing decide it in six cases of seven, after the close nearly always. If

@@ -178,7 +178,7 @@ var columns = []string{
 	"begin_code", "end_code", "reference_period_desc", "week_ending", "load_time", "Value", "CV (%)",
 }
 
-// column is a member of the row, empty where the row has nothing to say.
+// column is a member of the row, empty if the row has nothing to say.
 func (r record) column(name string) string {
 	switch name {
 	case "source_desc":

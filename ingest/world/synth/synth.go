@@ -54,7 +54,7 @@ func (w World) applyFaults(points []Point, decimals int) []Point {
 	return points
 }
 
-// Noise is a table of independent random draws, one for each date; a lookup changes nothing. The zero Noise is valid.
+// Noise is a table of independent random draws, one per date; a lookup changes nothing. The zero Noise is valid.
 type Noise struct{ seed uint64 }
 
 // Noise returns the table of that name. Tables of different names, or of worlds with different seeds, are independent.
