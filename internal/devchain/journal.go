@@ -16,7 +16,7 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 )
 
-// journal is the file of a chain: a line of JSON for the first block and one for every further block, in the order in which they were made.
+// journal is the file of a chain: a line of JSON for the first block and one per further block, in the order in which they were made.
 // A chain in memory has a nil journal.
 type journal struct{ file *os.File }
 

@@ -38,7 +38,7 @@ func (g *RedisGroup) URL() string { return g.url }
 // has become the primary.
 func (g *RedisGroup) Servers() []*Server { return g.servers }
 
-// Primaries returns the servers that accept writes at this moment: one with Sentinels, one for each part of a Cluster. During a failover,
+// Primaries returns the servers that accept writes at this moment: one with Sentinels, one per part of a Cluster. During a failover,
 // it may include a server that is down or about to become a replica. An error means that no server could be queried.
 func (g *RedisGroup) Primaries(ctx context.Context) ([]*Server, error) { return g.primaries(ctx) }
 

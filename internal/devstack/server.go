@@ -332,7 +332,7 @@ func stopStale(data, program, pidFile string, stop syscall.Signal) error {
 	return nil
 }
 
-// numberIn returns the number in the first line of a file, and 0 if there is none.
+// numberIn returns the number in the first line of a file, and 0 if none exists.
 func numberIn(dir, file string) int {
 	if file == "" {
 		return 0

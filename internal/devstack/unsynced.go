@@ -12,7 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// A Postgres writes data that can be made again several times as fast if no commit waits for the disk. Its setting stands in a file of the
+// A Postgres writes data that can be made again several times as fast if no commit waits for the disk. Its setting is in a file of the
 // data folder, and not on the command line, so that Stack.Sync can change it while the server runs. server.json names the start of the
 // machine while writes may not be on the disk: after another start of the machine, the data may be damaged.
 

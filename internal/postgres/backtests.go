@@ -83,7 +83,7 @@ type PartOfEdge struct {
 	RankICBounds *[2]float64 `json:"rank_ic_ci95"`
 }
 
-// MultipleTests is the correction for the number of tests on history: each version of the signals in /api/methods tests all of them, and each
+// MultipleTests is the correction for the number of tests on history. Each version of the signals in /api/methods tests all of them. Each
 // trial of a signal before the registry that was not taken was one test more.
 type MultipleTests struct {
 	Trials    int      `json:"trials"`

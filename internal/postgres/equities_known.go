@@ -27,7 +27,7 @@ type marketCache struct {
 	limit int
 }
 
-// maxMarketRows is the max number of facts and bars that the cache holds: some 100 MB. A larger universe is read anew each time.
+// maxMarketRows is the max number of facts and bars that the cache holds: some 100 MB. A larger universe is read again each time.
 const maxMarketRows = 400_000
 
 // marketSlack is how much older than needed the cached data may be before they are read again without it.
@@ -170,7 +170,7 @@ func (k *knownMarket) factsFiled(ids []equity.CIK, day time.Time) map[equity.CIK
 	return all
 }
 
-// pricesUpTo returns the prices that a pick of the day reads. A company with a later bar is read anew: it may have had another publisher.
+// pricesUpTo returns the prices that a pick of the day reads. A company with a later bar is read again: it may have had another publisher.
 func (db EquityStore) pricesUpTo(ctx context.Context, k *knownMarket, ids []equity.CIK, day, asOf time.Time) (picks.Prices, error) {
 	from := day.Add(-pricesBack)
 	all := make(picks.Prices, len(ids))
@@ -199,7 +199,7 @@ func (db EquityStore) pricesUpTo(ctx context.Context, k *knownMarket, ids []equi
 	return all, err
 }
 
-// get returns the cached market, an empty one if there is none. small is false if the market is too large to be kept.
+// get returns the cached market, an empty one if none exists. small is false if the market is too large to be kept.
 func (c *marketCache) get() (held *knownMarket, small bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -79,7 +79,7 @@ type connections struct {
 	disconnected atomic.Int32
 	// setting is the name of the setting with the URL.
 	setting string
-	// unwatch ends the watch of WithAnswerTimeout; nil if there is none. gone is set once the server was found silent.
+	// unwatch ends the watch of WithAnswerTimeout; nil if none exists. gone is set once the server was found silent.
 	unwatch func()
 	gone    atomic.Bool
 }

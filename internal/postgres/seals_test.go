@@ -369,7 +369,7 @@ func (s *sealing) ask(witnesses ...postgres.LogWitness) {
 	}
 }
 
-// An announcement waits for the witnesses of its seal, and not for ever.
+// An announcement waits for the witnesses of its seal, and not forever.
 func TestAnAnnouncementWaitsForItsWitnessesForFiveMinutes(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

@@ -16,7 +16,7 @@ import (
 //go:embed record.sql
 var recordSQL string
 
-// MakeUpRecord fills a database without a record with n fictitious picks, one for each trading day before a day. The last of these days
+// MakeUpRecord fills a database without a record with n fictitious picks, one per trading day before a day. The last of these days
 // must have closing prices. If prices do not go back as far as the record, each company has its first close until then. The hash chain is
 // valid, but the companies and the texts are fictitious. The connection must be a superuser's, because the database rejects picks of past
 // days.
