@@ -97,7 +97,7 @@ func (s *Score) silentOnDebt(id string) bool {
 	return s.metric(id).Applies && !s.Debt.Known() && (id == LowDebt || id == OperatingYield && s.OperatingIncome.Known())
 }
 
-// zScore is zero where the peers do not differ, or there is only one. The spread of equal numbers may come out a little above zero.
+// zScore is zero if the peers do not differ, or there is only one. The spread of equal numbers may come out a little above zero.
 func zScore(v float64, peers []float64) float64 {
 	if len(peers) < 2 || slices.Min(peers) == slices.Max(peers) {
 		return 0

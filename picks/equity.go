@@ -30,7 +30,7 @@ func (b *Financials) commonIncome(income Figure) Figure {
 	return income.minus(dividends)
 }
 
-// meaningfulEquity is the equity, unknown where it is less than minEquity of the assets.
+// meaningfulEquity is the equity, unknown if it is less than minEquity of the assets.
 func (s *Score) meaningfulEquity() Figure {
 	if !(s.Equity.Value >= float64(minEquity*s.Assets.Value)) {
 		return Figure{}

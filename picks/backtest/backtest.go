@@ -1,4 +1,4 @@
-// Package backtest runs the method of the picks on history, and tells whether its scores say anything about later returns. Each day is scored
+// Package backtest runs the method of the picks on history, and reports whether its scores say anything about later returns. Each day is scored
 // as the day's job scores it: by facts filed before that day and closes up to it. The result is a versioned artefact: equal inputs give equal
 // results, bit for bit, with the versions of the method and of this package. All functions are pure. Start at Run.
 //

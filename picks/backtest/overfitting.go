@@ -10,7 +10,7 @@ import (
 // blocks are the parts of the history of which each half chooses a variant, as in the paper. Each has a month at least.
 const blocks = 16
 
-// Overfitting is how overfitted a choice of the weights by their results would be: combinatorially symmetric cross-validation (Bailey, Borwein,
+// Overfitting says how overfitted a choice of the weights by their results would be. It uses combinatorially symmetric cross-validation (Bailey, Borwein,
 // López de Prado and Zhu, 2016) over the excess returns of the rules in force and of their variants. The numbers are null for less than 16
 // months in which all hold shares.
 type Overfitting struct {

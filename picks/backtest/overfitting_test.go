@@ -40,7 +40,7 @@ func TestEachTrialIsTheBacktestOfItsWeights(t *testing.T) {
 	}
 }
 
-// Where prices are noise, the better a weighting was in one half, the worse it is in the other. Where past gains go on, the best stays the best.
+// Where prices are noise, the better a weighting was in one half, the worse it is in the other. Where past gains continue, the best stays the best.
 func TestAChoiceOfWeightsIsOverfittedWhereNothingIsToBeFound(t *testing.T) {
 	t.Parallel()
 	drawn := noise(7, 0.015)
