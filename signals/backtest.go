@@ -108,7 +108,7 @@ const (
 	WinsNeither = "neither"     // the signal relates more than the rule, and not clearly more than chance
 )
 
-// winner is empty where the signal's correlation is unknown.
+// winner is empty if the signal's correlation is unknown.
 func winner(e Edge, rule float64) string {
 	switch {
 	case math.IsNaN(e.RankIC):

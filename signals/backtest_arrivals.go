@@ -116,8 +116,8 @@ func put(points []series.Point, o series.Observation) []series.Point {
 const lookAheadCuts = 6
 
 // LooksAhead reports whether an estimate or a case changes with data that became known only after it. It draws some instants of the
-// signal's past, changes all values that became known later or leaves them out, and compares all estimates and cases known by then: the
-// numbers of an estimate, and the forecast and the naive forecast of a case. Each day draws other instants. in and at are the arguments of
+// signal's past, and changes all values that became known later or leaves them out. Then it compares the numbers of all estimates known by
+// then, and the forecasts and naive forecasts of all cases. Each day draws other instants. in and at are the arguments of
 // RunBacktest.
 func (d Definition) LooksAhead(in series.Set, at time.Time) bool {
 	arrived := d.arrived(in)

@@ -10,7 +10,7 @@ import (
 	"tidemark/signals"
 )
 
-// At some instants of the recorded part the publisher states many old values anew, withdraws some and adds one that was missing.
+// At some instants of the recorded part the publisher states many old values again, withdraws some and adds one that was missing.
 func TestFromTheFirstRecordedValueOnACaseHasTheNumbersThatReadersHad(t *testing.T) {
 	t.Parallel()
 	perDefinition(t, func(t *testing.T, d signals.Definition) {

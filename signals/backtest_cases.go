@@ -27,7 +27,7 @@ func inOrder(points []series.Point) []series.Point {
 	return out
 }
 
-// asKnown turns a track into the estimates that its readers had: each from the instant at which it and all before it, on which its
+// asKnown turns a track into the estimates that its readers had: each from the instant when it and all before it, on which its
 // baseline depends, were known. Of the estimates of one instant only the newest is kept. It reuses the track's memory.
 func asKnown(track Track) Track {
 	read := track[:0]
@@ -50,7 +50,7 @@ func pointsOf(id series.ID) func(series.Set) []series.Point {
 }
 
 // forwardChanges pairs the z-score of a signal, times the expected sign of its effect, with the change of a target over a number of its
-// steps. The change starts at the first value about the instant at which the signal was known, or a later one. If several estimates
+// steps. The change starts at the first value about the instant when the signal was known, or a later one. If several estimates
 // precede one start, the newest is the forecast. The naive forecast is the target's last known change over as many steps.
 func forwardChanges(target func(series.Set) []series.Point, steps int, sign float64) func(Track, series.Set) []Case {
 	return func(read Track, in series.Set) []Case {

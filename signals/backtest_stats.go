@@ -49,7 +49,7 @@ const maxShifts = 999
 // shiftP is the share of circular shifts of the outcomes that relate to the forecasts at least as much as the outcomes themselves do, itself
 // included. A shift keeps how each of the two persists and breaks what relates them, so it needs no model of the dependence. Shifts by at most
 // the edge's lags are left out, because there some of the relation is left. Few shifts cannot show a small p-value: it is at least 1 over their
-// number and 1. It is unknown where no shift is left. It costs O(n).
+// number and 1. It is unknown if no shift is left. It costs O(n).
 func shiftP(cases []Case, e Edge) float64 {
 	n := len(cases)
 	first, last := e.Lags+1, n-e.Lags-1
@@ -76,8 +76,8 @@ func shiftP(cases []Case, e Edge) float64 {
 	return float64(as) / float64(count+1)
 }
 
-// lags is the number of neighbours by which a shift test moves at least. It is 1.3 times the root of the number of cases, or twice the overlap
-// if that is more (Lazarus, Lewis, Stock and Watson, Journal of Business & Economic Statistics 36, 2018).
+// lags is the smallest shift of a shift test, in cases. It is 1.3 times the root of the number of cases, or twice the overlap if that is
+// more (Lazarus, Lewis, Stock and Watson, Journal of Business & Economic Statistics 36, 2018).
 func lags(n, overlap int) int {
 	return min(max(int(1.3*math.Sqrt(float64(n))), 2*overlap), n-1)
 }
@@ -215,7 +215,7 @@ func (s *skillSum) add(year int, e Estimate, outcome float64) {
 	s.base += float64(base * base)
 }
 
-// sourceRMSE is unknown where the publisher had no forecast of some of the cases.
+// sourceRMSE is unknown if the publisher had no forecast of some of the cases.
 func (s *skillSum) sourceRMSE() float64 {
 	if s.sourced == 0 || s.sourced != s.n {
 		return math.NaN()

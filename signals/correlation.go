@@ -40,7 +40,7 @@ func centred(x []float64, n int) []float64 {
 //	n² / (n + 2 · sum over k of pairs(k) · a(k) · b(k))
 //
 // pairs(k) is how many pairs are k periods apart, and a(k) and b(k) are the autocorrelations at that distance. The sum ends before the first
-// distance at which one of the two is not positive. The result is at most n. a and b are centred, and x is unknown where they have no pair.
+// distance at which one of the two is not positive. The result is at most n. a and b are centred, and x is unknown if they have no pair.
 func independent(a, b, x []float64, n int) float64 {
 	span, sum := len(a), 0.0
 	for k := 1; k < span/2; k++ {

@@ -125,7 +125,7 @@ func computeCrackSpread(in series.Set, at time.Time) Track {
 }
 
 // crackHalfWidth is the possible move of the spread, at 90 %, since the prices of a day were assessed. It is a random walk with the
-// spread's own daily steps over the business days to the day on which the point is read. That is today for the newest point. An older one
+// spread's own daily steps over the business days to the day when the point is read. That is today for the newest point. An older one
 // was read when it became known, or when it went stale if a correction came later than that.
 func crackHalfWidth(day, read int, step float64, newest bool) float64 {
 	if !newest {

@@ -105,7 +105,7 @@ func byCropYear(points []series.Point) map[int][]series.Point {
 	return out
 }
 
-// computeCorn returns up to six estimates for every crop year, one for each state of knowledge. The trend is dated 1 May, and used from
+// computeCorn returns up to six estimates for every crop year, one per state of knowledge. The trend is dated 1 May, and used from
 // that day on once the final of the year before is known. The blend with each forecast is dated the first of its month. The final is
 // dated 1 January of the next year. Each uses only finals of earlier years, and errors against them.
 func computeCorn(in series.Set, at time.Time) Track {

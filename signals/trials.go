@@ -53,7 +53,7 @@ func (t EarlierTrial) SHA256() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Tests returns how many tests so many versions of the signals made on history: each version tests every signal, and each earlier trial of a
+// Tests returns how many tests so many versions of the signals made on history. Each version tests every signal. Each earlier trial of a
 // signal that was not taken was one test more. One that was taken is in a version.
 func Tests(versions int) int {
 	n := max(versions, 1) * len(All())

@@ -205,7 +205,7 @@ func hormuzCells(in series.Set, e Estimate) Working {
 	return w
 }
 
-// hormuzIntervalCells are the weeks that were estimated anew, with what their days were before. They count once there are enough of them.
+// hormuzIntervalCells are the weeks that were estimated again, with what their days were before. They count once there are enough of them.
 func hormuzIntervalCells(in series.Set) (out []Cell) {
 	moves := reestimates(in[hormuzShips], in[series.Before(hormuzShips)])
 	if len(moves) < hormuzMinWeeks {

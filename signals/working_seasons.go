@@ -95,7 +95,7 @@ func (c *cornHistory) line(fit trend) string {
 }
 
 // cornWeightCells are the last forecasts of a month whose errors make its weights, with the finals that they are held against.
-func cornWeightCells(in series.Set, finals []series.Point, month time.Month, most int) []Cell {
+func cornWeightCells(in series.Set, finals []series.Point, month time.Month, limit int) []Cell {
 	var out []Cell
 	n := 0
 	for _, final := range slices.Backward(finals) {
@@ -105,7 +105,7 @@ func cornWeightCells(in series.Set, finals []series.Point, month time.Month, mos
 			continue
 		}
 		out = append(append(out, cells...), cellsOf(cornFinal, final)...)
-		if n++; n == most {
+		if n++; n == limit {
 			break
 		}
 	}

@@ -80,7 +80,7 @@ func TestTheCellsOfAnEstimateAreThoseThatItRestsOn(t *testing.T) {
 			if got := at(setOf(w.Value)); !same(got.Value, e.Value) {
 				t.Errorf("%s: from the cells of the value alone %v, want %v", e.ObservedAt, got.Value, e.Value)
 			}
-			// One of the years of a line has no say where the line goes on.
+			// One of the years of a line has no say where the line continues.
 			free := 0
 			if d.BaselineMethod == "ols_trend_25y" {
 				free = 1

@@ -53,7 +53,7 @@ func put(set series.Set, id series.ID, points []series.Point) {
 	set[id] = points
 }
 
-// merge returns the points after some vintages of the same series are known: one for each observation, in order. A vintage without a
+// merge returns the points after some vintages of the same series are known: one per observation, in order. A vintage without a
 // number removes its point. A vintage that is older than the known one changes nothing. replaced are the previously known values, as of
 // the new vintages.
 func merge(points []series.Point, news []Vintage) (merged []series.Point, replaced []Vintage) {
@@ -102,7 +102,7 @@ func (in inputs) split(news []Vintage, order []series.ID) (revised, added []Vint
 	return revised, added
 }
 
-// release holds the vintages of one run of a source: one for each observation, by day.
+// release holds the vintages of one run of a source: one per observation, by day.
 type release struct {
 	last time.Time
 	news []Vintage
