@@ -130,7 +130,7 @@ func cellText(sheet *xls.WorkSheet, row, column int) (text string) {
 // vintageName matches the name of a version of a history that was saved on the named day. Of the saved series, a source reads only WTI.
 var vintageName = regexp.MustCompile(`/revision-vintages/wti-daily-(\d{4}-\d{2}-\d{2})-(before|after)\.csv$`)
 
-// readVintage reads a table of Date and Price. Only the day on which it was saved is known: its last second is taken, which claims nothing
+// readVintage reads a table of Date and Price. Only the day when it was saved is known: its last second is taken, which claims nothing
 // too early. The table shows the release of the Wednesday before.
 func readVintage(file string, body []byte, wanted map[series.ID]string) (recording, error) {
 	saved, err := time.Parse(time.DateOnly, vintageName.FindStringSubmatch(file)[1])

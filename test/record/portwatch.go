@@ -23,7 +23,7 @@ import (
 // portwatchFolder is the folder of PortWatch's recordings below --from.
 const portwatchFolder = "portwatch"
 
-// tableName is the name under which the layer's rows were saved, with the day on which that was.
+// tableName is the name under which the layer's rows were saved, with the day when that was.
 var tableName = regexp.MustCompile(`^hormuz_daily_chokepoint_(\d{4}-\d{2}-\d{2})\.csv$`)
 
 // readTransits reads the tables of the layer's rows. Of each the archive gets the answers to the whole chain of questions that the

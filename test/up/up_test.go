@@ -300,7 +300,7 @@ func TestUpSaysWhatIsWrong(t *testing.T) {
 			if status == 0 {
 				t.Errorf("exit status 0")
 			}
-			// The database of another world is not migrated: this divides by zero where it was.
+			// The database of another world is not migrated: this divides by zero if it was.
 			execSQL(t, other, `select 1 / (case when max(version_id) = 50 then 1 else 0 end) from goose_db_version where is_applied`)
 			for _, w := range c.want {
 				if !strings.Contains(out, w) {

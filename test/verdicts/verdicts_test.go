@@ -19,7 +19,7 @@ import (
 const vectors = "../../chain/testdata/verdicts.json"
 
 // outcome is a verdict, the first pick at fault, the length that fresh witnesses hold, and k and n of "k of n parties". Covered and Parties
-// are null where a pick is at fault: beyond it verifiers may stop.
+// are null if a pick is at fault: beyond it verifiers may stop.
 type outcome struct {
 	Verdict string
 	Fault   *int64
