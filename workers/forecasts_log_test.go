@@ -30,7 +30,7 @@ func (w forecastWorld) logged(key *workers.LogKey) (leaves []tlog.Leaf) {
 	return leaves
 }
 
-// keepLog begins a log if there is none, gives its leaves numbers, and signs.
+// keepLog begins a log if none exists, gives its leaves numbers, and signs.
 func keepLog(t *testing.T, db *postgres.DB, key *workers.LogKey) {
 	t.Helper()
 	start := postgres.LogStart{Log: key.Log, Origin: key.Origin, VKey: key.VKey(), Environment: "demo"}

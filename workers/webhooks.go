@@ -32,7 +32,7 @@ type MessageSender interface {
 	Send(ctx context.Context, m pushes.Message) (pushes.Outcome, error)
 }
 
-// Webhooks is the job that sends what a rule has to send: in the order of the cursors, each until it was accepted or three days are over. A
+// Webhooks is the job that sends what a rule must send: in the order of the cursors, each until it was accepted or three days are over. A
 // message that fails holds up those after it, so that the order stays.
 type Webhooks struct {
 	DB     *postgres.DB
