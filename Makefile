@@ -18,6 +18,8 @@ CONTENTION_DAYS ?= 14
 CONTENTION_SEED ?= 0
 # How many pairs of a statement and a class of error `make sweep` tries; -1: all.
 SWEEP_PAIRS ?= -1
+# How many pairs were tried before under the same seed.
+SWEEP_FROM ?= 0
 # The first seed of a simulation.
 SIMULATE_SEED ?= 1
 
@@ -167,7 +169,7 @@ contention: ## Live through two weeks with all roles beside each other, on uneve
 
 .PHONY: sweep
 sweep: ## Let every statement fail once with every error that passes by itself, and compare every row
-	@go test -count=1 -v -timeout 6h -run 'TestEveryStatementMayFailOnce$$' ./cmd/tidemark -sweep.pairs $(SWEEP_PAIRS) -contention.seed $(CONTENTION_SEED)
+	@go test -count=1 -v -timeout 6h -run 'TestEveryStatementMayFailOnce$$' ./cmd/tidemark -sweep.pairs $(SWEEP_PAIRS) -sweep.from $(SWEEP_FROM) -contention.seed $(CONTENTION_SEED)
 
 .PHONY: contention-short
 contention-short: ## Two days of the one, and a sample of the other
