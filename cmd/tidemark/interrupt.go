@@ -85,6 +85,9 @@ func interruptible() context.Context {
 	u := &urgency{come: come, say: lastLine(os.Stderr, "")}
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) { // a terminal that is closed; nohup lets a program ignore it
+		signal.Notify(signals, syscall.SIGHUP)
+	}
 	go func() {
 		<-signals
 		stop()

@@ -313,7 +313,9 @@ func (p *program) liveThrough(ctx context.Context, db *postgres.DB, s *scheduler
 			if err != nil {
 				return err
 			}
-			past = !w.stepped.Following()
+			if past = !w.stepped.Following(); !past {
+				person.arrive()
+			}
 		}
 		select {
 		case <-ctx.Done():
@@ -343,7 +345,6 @@ func (p *program) stepper(db *postgres.DB, s *scheduler.Scheduler, w *worldRunti
 				return err
 			}
 			w.stepped.Follow()
-			person.arrive()
 			return p.attestNow(ctx, db, "the sandbox has reached the present")
 		},
 		Wall: p.now,

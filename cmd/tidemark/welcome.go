@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"sync"
 	"time"
@@ -79,17 +80,14 @@ func (g *welcome) arrive() {
 }
 
 // ready waits until all parts answer and a sandbox is in the present, and then prints the addresses. If the output is not a terminal, begin
-// has already printed them.
+// has already printed them, and ready logs a line.
 func (g *welcome) ready(ctx context.Context, parts []ops.Readiness) error {
-	if g.p.terminal == nil {
-		return nil
-	}
 	if g.w.catchingUp {
 		select {
 		case <-ctx.Done():
-			g.p.terminal.Progress("")
-			return nil
 		case <-g.present:
+		}
+		if g.p.terminal != nil {
 			g.p.terminal.Progress("")
 		}
 	}
@@ -104,6 +102,10 @@ func (g *welcome) ready(ctx context.Context, parts []ops.Readiness) error {
 			}
 		}
 	}
+	if g.p.terminal == nil {
+		g.p.log.InfoContext(ctx, "ready", "address", g.p.settings.BaseURL(), "took", g.p.now().Sub(g.began))
+		return nil
+	}
 	_, _ = fmt.Fprintf(g.out(), "\nReady after %s.\n", telemetry.Duration(g.p.now().Sub(g.began)))
 	g.where(g.out())
 	return nil
@@ -116,10 +118,14 @@ func (g *welcome) where(out io.Writer) {
 	if l := g.on["OPS_ADDR"]; l != nil {
 		rows = append(rows, [2]string{"http://" + l.Addr().String() + "/", "for its operator"})
 	}
+	tidemark, at := programName(os.Args[0]), " --world="+world
+	if dir := g.p.settings.StateDir; dir != defaultStateDir {
+		at += " --state-dir=" + dir
+	}
 	rows = append(rows,
-		[2]string{"tidemark verify --url " + base, "check the record yourself"},
-		[2]string{"tidemark runs --world=" + world, "the run log"},
-		[2]string{"tidemark doctor --world=" + world, "check the installation"})
+		[2]string{tidemark + " verify --url " + base, "check the record yourself"},
+		[2]string{tidemark + " runs" + at, "the run log"},
+		[2]string{tidemark + " doctor" + at, "check the installation"})
 	var b strings.Builder
 	b.WriteString("\n")
 	for _, r := range rows {
@@ -127,6 +133,17 @@ func (g *welcome) where(out io.Writer) {
 	}
 	b.WriteString("\nCtrl-C stops everything.\n")
 	_, _ = io.WriteString(out, b.String())
+}
+
+// defaultStateDir is the default of STATE_DIR.
+const defaultStateDir = ".tidemark"
+
+// programName is how the person who started this program can call it again. go run builds it into a folder that is gone afterwards.
+func programName(started string) string {
+	if strings.Contains(started, "/go-build") {
+		return "go run ./cmd/tidemark"
+	}
+	return started
 }
 
 // historyLine returns the progress of a simulated history: a bar, the days, the date, and the estimated time left. It fits in width

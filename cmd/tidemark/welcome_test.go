@@ -1,9 +1,12 @@
 package main
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 	"time"
+
+	"tidemark/internal/config"
 )
 
 func TestTheHistoryHasABar(t *testing.T) {
@@ -26,5 +29,39 @@ func TestTheHistoryHasABar(t *testing.T) {
 		if got != c.want || len(got) >= c.width {
 			t.Errorf("%d days in %d columns:\n%s, want\n%s", c.days, c.width, got, c.want)
 		}
+	}
+}
+
+func TestTheWelcomeNamesTheProgramAsItWasCalled(t *testing.T) {
+	t.Parallel()
+	for started, want := range map[string]string{
+		"/tmp/go-build2836031098/b001/exe/tidemark": "go run ./cmd/tidemark",
+		"./tidemark":              "./tidemark",
+		"/usr/local/bin/tidemark": "/usr/local/bin/tidemark",
+	} {
+		if got := programName(started); got != want {
+			t.Errorf("%s is called by %q, want %q", started, got, want)
+		}
+	}
+}
+
+// What the ready block says to type finds the sandbox that says it.
+func TestTheWelcomeNamesTheFolder(t *testing.T) {
+	t.Parallel()
+	for dir, want := range map[string]string{defaultStateDir: " runs --world=sandbox  ", "/tmp/other": " runs --world=sandbox --state-dir=/tmp/other  "} {
+		p := &program{}
+		p.settings.World, p.settings.StateDir = "sandbox", dir
+		var out strings.Builder
+		(&welcome{p: p}).where(&out)
+		if !strings.Contains(out.String()+"  ", strings.TrimRight(want, " ")) {
+			t.Errorf("in %s:\n%s\nwant%s", dir, out.String(), want)
+		}
+	}
+}
+
+func TestTheDefaultFolderIsThatOfTheSettings(t *testing.T) {
+	t.Parallel()
+	if field, ok := reflect.TypeFor[config.Settings]().FieldByName("StateDir"); !ok || field.Tag.Get("default") != defaultStateDir {
+		t.Errorf("the settings' default is %q, want %q", field.Tag.Get("default"), defaultStateDir)
 	}
 }

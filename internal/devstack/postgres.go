@@ -109,7 +109,7 @@ func (o PostgresOptions) start(ctx context.Context, h *stateDir) (*Server, error
 	if err != nil {
 		return nil, unusable(h.dir, err)
 	}
-	if err := h.checkSynced(); err != nil {
+	if err := h.checkSynced(bootTime()); err != nil {
 		return nil, err
 	}
 	bin, err := o.binaries(ctx, h, want)

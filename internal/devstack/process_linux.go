@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // signalWhenOrphaned makes the kernel send sig to the child when the thread that forked it ends.
@@ -21,6 +22,29 @@ func bootID() string {
 		return ""
 	}
 	return strings.TrimSpace(string(id))
+}
+
+// bootTime returns when the machine started, and the zero time if that is unknown.
+func bootTime() time.Time {
+	text, err := os.ReadFile("/proc/uptime")
+	if err != nil {
+		return time.Time{}
+	}
+	first, _, _ := strings.Cut(string(text), " ")
+	up, err := strconv.ParseFloat(first, 64)
+	if err != nil {
+		return time.Time{}
+	}
+	return time.Now().Add(-time.Duration(up * float64(time.Second)))
+}
+
+// roomIn returns how many bytes a program may still write to the disk of a folder, and whether that is known.
+func roomIn(dir string) (bytes uint64, known bool) {
+	var s syscall.Statfs_t
+	if err := syscall.Statfs(dir, &s); err != nil || s.Bsize <= 0 {
+		return 0, false
+	}
+	return s.Bavail * uint64(s.Bsize), true
 }
 
 // processesIn returns the running processes named program whose working folder is dir. Servers use their data folder as working folder, so

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // signalWhenOrphaned does nothing: this system has no such signal. A server that outlives this process is stopped by the next start on its
@@ -70,3 +71,9 @@ func ps(args ...string) [][]string {
 
 // bootID returns an empty string: the system does not name its starts.
 func bootID() string { return "" }
+
+// bootTime is not known on this system.
+func bootTime() time.Time { return time.Time{} }
+
+// roomIn is not known on this system.
+func roomIn(string) (bytes uint64, known bool) { return 0, false }

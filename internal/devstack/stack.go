@@ -142,6 +142,8 @@ const (
 	// permanent fault.
 	maxRestarts  = 5
 	healthyAfter = 30 * time.Second
+	// leastRoom is how many bytes of room on its disk a server needs to start: Postgres writes its log in files of 16 MB.
+	leastRoom = 32 << 20
 	// restartPause is the pause between two attempts to start a server.
 	restartPause = time.Second
 	// notice is the level of good news, which a person also sees beside a progress bar.
@@ -149,7 +151,7 @@ const (
 )
 
 // Keep restarts a server that has ended unexpectedly, on the same port and data, and logs it. It returns nil when ctx ends. It returns an
-// error if a server ended, or could not be started, more than five times without running for half a minute in between.
+// error if a server ended, or could not be started, more than five times without running for half a minute in between, or if its disk is full.
 func (s *Stack) Keep(ctx context.Context) error {
 	deaths, since := map[*Server]int{}, map[*Server]time.Time{}
 	for {
@@ -163,6 +165,10 @@ func (s *Stack) Keep(ctx context.Context) error {
 			for server != nil && ctx.Err() == nil && len(server.PIDs()) == 0 {
 				if time.Since(since[server]) > healthyAfter {
 					deaths[server] = 0
+				}
+				if room, known := roomIn(server.home.dir); known && room < leastRoom {
+					return fmt.Errorf("%s has ended: the disk of %s has %d MB left. Make room, or choose a folder on another disk with STATE_DIR",
+						server.name, server.home.dir, room/1e6)
 				}
 				if deaths[server]++; deaths[server] > maxRestarts {
 					return fmt.Errorf("%s was started %d times and ended each time: %w", server.name, maxRestarts, why)

@@ -21,7 +21,9 @@ const (
 	alteredFile = "postgresql.auto.conf"
 	syncOff     = "fsync = 'off'\n"
 	// syncTimeout limits the sync at a stop.
-	syncTimeout = 10 * time.Second
+	syncTimeout = 2 * time.Minute
+	// writtenBack is after how long a system has written everything to the disk by itself: Linux begins after 30 s.
+	writtenBack = 2 * time.Minute
 )
 
 // disableSync prepares a data folder that no server has used yet.
@@ -40,13 +42,23 @@ func (h *stateDir) unsynced() bool {
 	return err == nil && bytes.Contains(content, []byte(syncOff))
 }
 
-// checkSynced returns an error if the machine was started again before the writes of an earlier start were on the disk.
-func (h *stateDir) checkSynced() error {
-	if _, err := os.Stat(h.data()); err != nil || h.keep.Unsynced == "" || h.keep.Unsynced == bootID() {
+// checkSynced returns an error if the machine was started again before the writes of an earlier start were on the disk. boot is when it started.
+func (h *stateDir) checkSynced(boot time.Time) error {
+	if _, err := os.Stat(h.data()); err != nil || h.keep.Unsynced == "" || h.keep.Unsynced == bootID() || h.writtenBefore(boot) {
 		return nil
 	}
 	return fmt.Errorf("the machine stopped while the data in %s were made, and some of them may not have reached the disk: remove the folder that STATE_DIR names to begin again, or choose another",
 		h.data())
+}
+
+// writtenBefore reports whether the server stopped in order so long before the machine started again that the system had written everything
+// by itself. Postgres removes its lock and writes pg_control last.
+func (h *stateDir) writtenBefore(boot time.Time) bool {
+	if _, err := os.Stat(filepath.Join(h.data(), "postmaster.pid")); !errors.Is(err, os.ErrNotExist) {
+		return false
+	}
+	control, err := os.Stat(filepath.Join(h.data(), "global", "pg_control"))
+	return err == nil && control.ModTime().Add(writtenBack).Before(boot)
 }
 
 // mark saves the start of the machine since which writes may not be on the disk.
@@ -107,7 +119,8 @@ func (s *Server) leaveSynced(ctx context.Context) {
 	}
 	ctx, stop := context.WithTimeout(ctx, syncTimeout)
 	defer stop()
+	s.log.Log(ctx, notice, "writing the data to the disk", "folder", s.home.data())
 	if err := s.syncAll(ctx); err != nil {
-		s.log.WarnContext(ctx, "the data may not be on the disk yet: start the machine again only later", "server", s.name, "err", err)
+		s.log.WarnContext(ctx, "the data may not be on the disk yet: leave the machine on for two more minutes", "server", s.name, "err", err)
 	}
 }

@@ -1,7 +1,10 @@
 package devstack
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
+	"time"
 )
 
 func TestAnUnsyncedPostgresLosesNothingWhenItIsKilledAndSyncsAtTheEnd(t *testing.T) {
@@ -72,4 +75,41 @@ func TestUnsyncedDataOfAnEarlierStartOfTheMachineAreRefused(t *testing.T) {
 		t.Fatal("Start accepted data that may be damaged")
 	}
 	oneLine(t, err)
+}
+
+// A machine that was shut down long after the server had stopped lost nothing: the system had written everything by then.
+func TestDataThatTheSystemHasWrittenAreAccepted(t *testing.T) {
+	t.Parallel()
+	boot := time.Now()
+	for _, test := range []struct {
+		fact    string
+		stopped time.Time
+		locked  bool
+		good    bool
+	}{
+		{"stopped an hour before", boot.Add(-time.Hour), false, true},
+		{"stopped a few seconds before", boot.Add(-10 * time.Second), false, false},
+		{"never stopped", boot.Add(-time.Hour), true, false},
+	} {
+		h := &stateDir{dir: t.TempDir()}
+		h.keep.Unsynced = "another start"
+		control := filepath.Join(h.data(), "global", "pg_control")
+		if err := os.MkdirAll(filepath.Dir(control), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(control, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(control, test.stopped, test.stopped); err != nil {
+			t.Fatal(err)
+		}
+		if test.locked {
+			if err := os.WriteFile(filepath.Join(h.data(), "postmaster.pid"), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := h.checkSynced(boot); (err == nil) != test.good {
+			t.Errorf("%s: %v", test.fact, err)
+		}
+	}
 }

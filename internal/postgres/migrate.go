@@ -110,6 +110,9 @@ func up(ctx context.Context, p *goose.Provider, log *slog.Logger) error {
 			}
 			return nil
 		}
+		if ctx.Err() != nil { // what was begun is rolled back, and the next call goes on
+			return fmt.Errorf("migrate: %w", context.Cause(ctx))
+		}
 		class := interruption(err)
 		if class == "" || try == lockTries {
 			return fmt.Errorf("migrate: %w", err)
