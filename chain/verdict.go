@@ -36,21 +36,21 @@ type Holding struct {
 // QuorumFresh is how long the cosignatures of a log count for the present: without news a size is cosigned again once a day.
 const QuorumFresh = 26 * time.Hour
 
-// Log is what the witnesses of a transparency log hold: the picks among the leaves of one checkpoint.
+// Log is the holding of a transparency log's witnesses: the picks among the leaves of one checkpoint.
 type Log struct {
-	// Hashes are those of the picks among the leaves, in their order.
+	// Hashes are the hashes of the picks among the leaves, in their order.
 	Hashes []string
-	// Fault is what is wrong with the picks among the leaves by themselves, empty for nothing.
+	// Fault describes a fault of the picks among the leaves; empty if they have none.
 	Fault string
 	// Cosigners are all witnesses of the reader's policy.
 	Cosigners []Cosigner
-	// Enough reports whether witnesses, by their names, are a quorum of the policy. Nil: nobody is.
+	// Enough reports whether witnesses, by their names, are a quorum of the policy. Nil: no list is.
 	Enough func(names []string) bool
-	// Required reports whether nothing is witnessed without the quorum. That is so if the reader's own policy asks for it, or if the server names
+	// Required reports whether nothing is witnessed without the quorum. The reader's own policy can ask for it. It is also so if the server names
 	// a log that it does not show, or witnesses of its log that did not cosign.
 	Required bool
 	// Named reports whether the policy is the server's own word. Its witnesses are then no parties, and their quorum covers nothing: a server can
-	// name witnesses that it runs by itself.
+	// name witnesses that it runs.
 	Named bool
 }
 
@@ -65,7 +65,7 @@ type Cosigner struct {
 type Reader struct {
 	// Attester is the account that must have attested; empty for any.
 	Attester string
-	// Now is the record's time. Clock is the reader's own, by which cosignatures are fresh; zero: Now.
+	// Now is the record's time. Clock is the reader's own and judges the age of cosignatures; zero: Now.
 	Now, Clock time.Time
 	// Log is nil if no log was read.
 	Log *Log
@@ -120,8 +120,8 @@ func (j Judgement) Of(seq int64) Verdict {
 	return SelfConsistent
 }
 
-// Judge compares a recomputed chain with the holdings of witnesses and with a log. A chain is witnessed if nobody disagrees, and every pick
-// that no fresh agreeing witness holds is at most FreshFor old. The log counts as such a witness where a fresh quorum cosigned it.
+// Judge compares a recomputed chain with the holdings of witnesses and with a log. A chain is witnessed if no holding disagrees, and every pick
+// that no fresh agreeing witness holds is at most FreshFor old. The log counts as such a witness if a fresh quorum cosigned it.
 func Judge(chain Recomputed, holdings []Holding, r Reader) Judgement {
 	j := Judgement{Verdict: SelfConsistent, Against: make([]string, len(holdings))}
 	parties := map[string]party{}
@@ -164,7 +164,7 @@ func Judge(chain Recomputed, holdings []Holding, r Reader) Judgement {
 	return j
 }
 
-// party is what the holdings of one party come to.
+// party sums up the holdings of one party.
 type party struct{ fresh, against bool }
 
 // hold counts an agreeing holding of any age.

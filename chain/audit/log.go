@@ -13,7 +13,7 @@ import (
 
 // logRules say which log is read, and whose witnesses count.
 type logRules struct {
-	// Policy is nil if the server names a log in a way that nobody can read.
+	// Policy is nil if the server's policy of its log cannot be read.
 	*tlog.Policy
 
 	// named reports whether the policy is the server's word: then its quorum must be there, and vouches for nothing.
@@ -23,7 +23,7 @@ type logRules struct {
 // errNoLog says that a server names no log.
 var errNoLog = errors.New("the server names no transparency log")
 
-// logRules returns the reader's policy, or else one of what the server names: see tlog.NamedPolicy. It returns nil if the server names no log.
+// logRules returns the reader's policy, or else the policy that the server names: see tlog.NamedPolicy. It returns nil if the server names no log.
 func (s *server) logRules(ctx context.Context, policy *tlog.Policy) (*logRules, error) {
 	if policy != nil {
 		return &logRules{Policy: policy}, nil
@@ -67,7 +67,7 @@ func (s *server) readLog(ctx context.Context, o Options) (l *sealing, rules *log
 		}
 		o, err := rules.Open(signed)
 		if err != nil {
-			return nil, fmt.Errorf("what the server serves as the checkpoint of its log is not one: %w", err)
+			return nil, fmt.Errorf("the checkpoint of the server's log cannot be read: %w", err)
 		}
 		return o, nil
 	}
@@ -104,7 +104,7 @@ const (
 	stalePause = 2 * time.Second
 )
 
-// isBehind reports whether a checkpoint is older than one that the reader kept.
+// isBehind reports whether a checkpoint is older than a checkpoint that the reader kept.
 func (o Options) isBehind(rules *logRules, newest *tlog.Opened) bool {
 	kept, err := o.kept(rules, newest)
 	return err == nil && slices.ContainsFunc(kept, func(k *SeenLog) bool { return k.Size > newest.Size })

@@ -25,7 +25,7 @@ const (
 	maxValues = 200_000
 )
 
-// Reader reads whole answers of a server that nobody trusts. It follows redirects within the server's own host only, and gives up a server
+// Reader reads whole answers of an untrusted server. It follows redirects within the server's own host only, and gives up a server
 // that falls silent. All its answers together have a bounded number of bytes, so its user can keep them in memory.
 type Reader struct {
 	server *server
@@ -85,7 +85,7 @@ func values(body []byte) (n int) {
 	return n
 }
 
-// Raw reads an answer of at most limit bytes, whatever its status. It waits when the server asks to.
+// Raw reads an answer of at most limit bytes, with any status. It waits when the server asks to.
 func (r *Reader) Raw(ctx context.Context, path string, limit int64) (status int, body []byte, err error) {
 	return r.read(ctx, path, "*/*", limit)
 }

@@ -48,8 +48,8 @@ func (s *server) readSealNotes(ctx context.Context, rules *logRules, days []tlog
 	return list, g.Wait()
 }
 
-// isInTime reports whether a quorum of the policy cosigned the seal before its reveal: a size that has the seal and not yet the reveal, at a
-// time before the reveal's. A demonstration's leaves have another clock than the witnesses, so there the sizes alone count.
+// isInTime reports whether a quorum of the policy cosigned the seal before its reveal. The cosigned size has the seal and not yet the reveal,
+// at a time before the reveal's. A demonstration's leaves have another clock than the witnesses, so there the sizes alone count.
 func (h heldSeal) isInTime(rules *logRules, roots map[int64]tlog.Hash, clocks bool) bool {
 	if h.note == nil || h.note.Size <= h.day.SealIndex || h.note.Size > h.day.RevealIndex || roots[h.note.Size] != h.note.Root {
 		return false

@@ -154,7 +154,7 @@ func moves(logs []types.Log, use uint, a Authorization) bool {
 	return false
 }
 
-// blockBefore finds a block up to the given one that is not younger than t, by binary search.
+// blockBefore finds a block that is not younger than t, up to the given block, by binary search.
 func (n *node) blockBefore(ctx context.Context, t time.Time, latest uint64) (uint64, error) {
 	var fault error
 	first := sort.Search(int(min(latest, 1<<40)), func(i int) bool {

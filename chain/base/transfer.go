@@ -32,7 +32,7 @@ var (
 	ErrNotFinal = errors.New("the transfer is not final yet")
 	// ErrTooOld: it was made too long ago, or before the claimant's key existed.
 	ErrTooOld = errors.New("the transfer is too old to be claimed")
-	// ErrReorganised: its block is no longer in the chain. Everything granted for it must be revoked.
+	// ErrReorganised: its block has left the chain. Everything granted for it must be revoked.
 	ErrReorganised = errors.New("the transfer's block was reorganised away")
 )
 

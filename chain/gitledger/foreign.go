@@ -56,7 +56,7 @@ func checkBranch(name string) error {
 	return nil
 }
 
-// importForeign fetches the branch of a foreign repository into a new repository below temp, and returns git on the new one. fault is the
+// importForeign fetches the branch of a foreign repository into a new repository below temp. It returns git on the new one. fault is the
 // kind of error for a repository that does not serve its objects.
 func (g git) importForeign(ctx context.Context, src Source, temp string) (read git, err error) {
 	g = g.bounded()

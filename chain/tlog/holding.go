@@ -6,7 +6,7 @@ import (
 	"tidemark/chain"
 )
 
-// LogOf is what the witnesses of a policy hold by a checkpoint and the picks among its leaves. The checkpoint is nil if it was not checked.
+// LogOf returns the holding of a policy's witnesses: a checkpoint and the picks among its leaves. The checkpoint is nil if it was not checked.
 // required says that nothing is witnessed without the quorum.
 func LogOf(policy *Policy, o *Opened, picks LoggedPicks, required bool) *chain.Log {
 	l := &chain.Log{Required: required}

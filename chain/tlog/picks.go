@@ -8,7 +8,7 @@ import (
 
 // LoggedPicks are the picks among the leaves of a log, in their order.
 type LoggedPicks struct {
-	// Hashes are those of the chain of picks.
+	// Hashes are the hashes of the chain of picks.
 	Hashes []string
 	// Fault is the first pick that does not follow the one before it, empty for none. What comes after it is not read.
 	Fault string

@@ -15,7 +15,7 @@ import (
 type Policy struct {
 	Logs      []PolicyLog
 	Witnesses []PolicyWitness
-	// Text is what it was read from.
+	// Text is its source.
 	Text   string
 	groups map[string]group
 	quorum string
@@ -166,7 +166,7 @@ func (p *Policy) Met(cosigned []Cosigned) bool {
 	return p.counts(p.quorum, cosigned)
 }
 
-// Enough reports whether witnesses, by their names in the policy, are a quorum. Nobody is enough for a policy that asks for no witness.
+// Enough reports whether witnesses, by their names in the policy, are a quorum. An empty list is enough for a policy that asks for no witness.
 func (p *Policy) Enough(labels []string) bool {
 	var cosigned []Cosigned
 	for _, w := range p.Witnesses {

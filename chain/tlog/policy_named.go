@@ -15,7 +15,7 @@ type NamedWitness struct {
 const maxNamed = 64
 
 // NamedPolicy is the policy of a reader who has none: the key and the witnesses that a server names, and more than half of these as the quorum.
-// Nothing of it is evidence by itself, because a server can name witnesses that it runs.
+// It is not evidence, because a server can name witnesses that it runs.
 func NamedPolicy(vkey string, witnesses []NamedWitness) (*Policy, error) {
 	if len(witnesses) > maxNamed {
 		return nil, fmt.Errorf("the server names %d witnesses, at most %d are read", len(witnesses), maxNamed)

@@ -24,7 +24,7 @@ const (
 	SealAbsent SealFault = "unsealed"
 	// SealDoubled: the day has two seals, or two reveals.
 	SealDoubled SealFault = "doubled"
-	// SealWrong: the reveal opens no seal, or shows another pick than the one that was announced.
+	// SealWrong: the reveal opens no seal, or shows another pick than the announced pick.
 	SealWrong SealFault = "wrong"
 )
 
@@ -37,7 +37,7 @@ type SealedDay struct {
 	Commitment, Method string
 	// RevealBy is the end of the time for the reveal. RevealedAt is zero before the reveal.
 	SealedAt, RevealBy, RevealedAt time.Time
-	// SealIndex and RevealIndex are the numbers of the leaves, -1 while there is none.
+	// SealIndex and RevealIndex are the numbers of the leaves, -1 until it exists.
 	SealIndex, RevealIndex int64
 	// Fault is empty if nothing is wrong. Contradicts reports whether signed leaves prove that the record broke its promise: a reveal that
 	// is late is not among them.
@@ -60,7 +60,7 @@ func (d SealedDay) Text() string {
 	case SealDoubled:
 		return d.Date + " has more than one seal or reveal."
 	case SealWrong:
-		return fmt.Sprintf("The reveal of %s opens no seal of that day, or shows another pick than the one that was announced.", d.Date)
+		return fmt.Sprintf("The reveal of %s opens no seal of that day, or shows another pick than the announced pick.", d.Date)
 	}
 	return ""
 }
@@ -163,7 +163,7 @@ func (s *SealedDays) pick(l Leaf) {
 	d.compare()
 }
 
-// compare holds what the reveal shows to the pick that was announced.
+// compare compares the reveal with the announced pick.
 func (d *SealedDay) compare() {
 	if d.shown != nil && d.picked != nil && !bytes.Equal(d.shown, d.picked) {
 		d.blame(SealWrong)
@@ -177,7 +177,7 @@ func (d *SealedDay) blame(f SealFault) {
 	}
 }
 
-// Days returns the days by their dates, as they stand at an instant.
+// Days returns the state of the days at an instant, by their dates.
 func (s *SealedDays) Days(now time.Time) []SealedDay {
 	out := make([]SealedDay, 0, len(s.days))
 	for _, p := range s.days {

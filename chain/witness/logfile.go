@@ -89,7 +89,7 @@ func readHeader(text []byte, origin string) (h header, rest []byte, err error) {
 	return h, text, nil
 }
 
-// Terms say how a witness comes to know a log, or a further key of one that it knows.
+// Terms say how a witness comes to know a log, or a further key of a known log.
 type Terms struct {
 	// Vouched is a checkpoint that a known key of the log and the new one have both signed. Replace takes the new key without that, and the
 	// known ones no more. One of them is needed for a further key.

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// recallEvery is the interval at which a witness looks for its own lines, and recallAgain the one after nobody answered.
+	// recallEvery is the interval at which a witness looks for its own lines, and recallAgain the interval after a failed try.
 	recallEvery = time.Hour
 	recallAgain = time.Minute
 	// recallTimeout bounds one answer, and maxRecalled its length in bytes.

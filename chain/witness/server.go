@@ -35,7 +35,7 @@ type Server struct {
 // state is a witness's state of a log.
 type state struct {
 	header header
-	// accepted are the verifiers of the accepted keys, all also those of earlier ones.
+	// accepted are the verifiers of the accepted keys, all also the verifiers of earlier keys.
 	accepted, all []note.Verifier
 
 	mu   sync.Mutex
