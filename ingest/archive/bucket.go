@@ -21,7 +21,7 @@ func OpenBucket(ctx context.Context, location string) (*Bucket, error) {
 	return &Bucket{s.bucket}, nil
 }
 
-// Put writes a file. Nobody sees a part of it.
+// Put writes a file. Readers never see a part of it.
 func (b *Bucket) Put(ctx context.Context, name, mediaType, cacheControl string, content []byte) error {
 	err := b.bucket.WriteAll(ctx, name, content, &blob.WriterOptions{ContentType: mediaType, CacheControl: cacheControl})
 	if err != nil {

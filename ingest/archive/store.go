@@ -47,7 +47,7 @@ type Store struct {
 	opened os.FileInfo
 	// durable reports whether blobs are files, which are synced to disk.
 	durable bool
-	// colder is the store to which MoveCold moves bodies; nil if none is configured.
+	// colder is the store that MoveCold moves bodies to; nil if none is configured.
 	colder *Store
 	proof  proof
 

@@ -14,13 +14,13 @@ import (
 	"gocloud.dev/blob/fileblob"
 )
 
-// trialKey is the name of the trial file. It stands beside bodies, where a write needs the same rights. It is no body: nothing else reads it.
+// trialKey is the name of the trial file. It is next to the bodies, where a write needs the same rights. It is not a body: nothing else reads it.
 const trialKey = "blobs/00/tidemark-trial"
 
 // trialSize is the size of the trial file in bytes: more than a full disk has left over in a started block.
 const trialSize = 64 << 10
 
-// Try writes a new trial file to the archive, in the place of the last one, and reads it again. An error tells which of the two failed.
+// Try writes a new trial file to the archive, in the place of the last one, and reads it again. The error says which of the two failed.
 func (s *Store) Try(ctx context.Context) (write, read error) {
 	if err := s.Prove(ctx); err != nil {
 		return err, nil
