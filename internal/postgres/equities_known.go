@@ -33,7 +33,7 @@ const maxMarketRows = 400_000
 // marketSlack is how much older than needed the cached data may be before they are read again without it.
 const marketSlack = 92 * 24 * time.Hour
 
-// knownMarket is what was known of companies at an instant. It is immutable.
+// knownMarket holds the knowledge about companies at an instant. It is immutable.
 type knownMarket struct {
 	asOf time.Time
 	// load is a load that was stored, with all loads before it, when the data were read.

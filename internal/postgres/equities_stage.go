@@ -29,7 +29,7 @@ const stageEquitiesSQL = `
 		new_shares double precision, old_shares double precision, cash text, successor bigint);`
 
 // emptyStage returns a statement that empties temporary tables. A truncate makes new files for the table, its long values and its indexes, so
-// small tables are deleted from. Nothing vacuums temporary tables, so those that have grown are truncated.
+// small tables are deleted from. Nothing vacuums temporary tables, so grown tables are truncated.
 func emptyStage(tables ...string) string {
 	return `
 	do $$ declare t text; begin

@@ -119,8 +119,8 @@ const bodiesAsOfSQL = `
 	) k join fetches f on f.id = k.fetch_id
 	order by f.id` // primary keys, backwards
 
-// BodiesAsOf returns the archived bodies that a signal's numbers, intervals, backtest and record rest on, as known at an instant: those
-// that brought a value of its inputs or of its backtest's target, in force or replaced since, and those that took one back. A body that came
+// BodiesAsOf returns the archived bodies that a signal's numbers, intervals, backtest and record rest on, as known at an instant. Each
+// brought a value of its inputs or of its backtest's target, in force or replaced since, or withdrew one. A body that came
 // twice is one, its first fetch. They are ordered by the time of the fetch, then by SHA-256.
 func (db ObservationStore) BodiesAsOf(ctx context.Context, d signals.Definition, asOf time.Time) ([]Body, error) {
 	ids := d.BacktestInputs()

@@ -40,7 +40,7 @@ func (db ForecastStore) recordedForecasts(ctx context.Context, yield func(series
 	return true, nil
 }
 
-// broughtRecord is what names a forecast or a grade in an archive.
+// broughtRecord names a forecast or a grade in an archive.
 type broughtRecord struct {
 	Forecast, Grade *struct {
 		ID   string `json:"id"`

@@ -26,7 +26,7 @@ var ErrLogStopped = errors.New("the log is stopped")
 // maxLeaves limits how many leaves are numbered, or added to a tree, at once.
 const maxLeaves = 16384
 
-// A leaf that is there already, or stands twice, is dropped. One that cannot be numbered is set aside, so that it stops no other.
+// A leaf that is there already, or comes twice, is dropped. A leaf that cannot be numbered is set aside, so that it stops no other.
 const numberLeavesSQL = `
 	with taken as (
 		delete from log_pending p

@@ -120,7 +120,7 @@ type options struct {
 	setting string
 	// connections is the minimum for the pool's maximum size.
 	connections int32
-	// answers and lost are those of WithAnswerTimeout.
+	// answers and lost belong to WithAnswerTimeout.
 	answers time.Duration
 	lost    func(error)
 }

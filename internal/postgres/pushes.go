@@ -18,7 +18,7 @@ type PushStore struct{ *connections }
 type Push struct {
 	// ID is the cursor. It grows in the order of commits, so a reader that continues after the last ID misses nothing.
 	ID int64
-	// Topic is "signal:" and an id, "pick", "event" or "forecast". Kind says what happened, Subject to which signal or company.
+	// Topic is "signal:" and an id, "pick", "event" or "forecast". Kind says what happened, Subject names the signal or the company.
 	Topic, Kind, Subject string
 	// Data is an object. Its members depend on the topic.
 	Data json.RawMessage

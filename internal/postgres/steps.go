@@ -29,7 +29,7 @@ var ErrRebuilt = errors.New("another process is rebuilding the same")
 
 // noteLoad records that a transaction stores several responses together. If again is not 0, it records instead that this repeated step is
 // done. It comes last in its transaction: from the new load's id until the commit, no other transaction gets one. So loads become visible in
-// the order of their ids, and whoever sees a load sees all before it.
+// the order of their ids, and a reader of a load sees all before it.
 func noteLoad(ctx context.Context, tx pgx.Tx, s series.Step, again int64) error {
 	if again != 0 {
 		tag, err := tx.Exec(ctx, `delete from rebuilding where id = $1`, again)

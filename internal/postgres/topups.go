@@ -97,7 +97,7 @@ type TopUpChange struct {
 }
 
 // ErrNoKey means that no key has this public id.
-var ErrNoKey = errors.New("there is no such key")
+var ErrNoKey = errors.New("unknown key")
 
 // ChangeTopUp makes the credit of a payment match the processor's state, and ends the event. If the top-up has changed since it was read,
 // it changes nothing and returns ErrMoved: the caller must query the processor again.

@@ -80,14 +80,14 @@ type Origin struct {
 	PublicURL, Environment string
 	// Sandbox marks all numbers as synthetic.
 	Sandbox bool
-	// Free withholds what is sold: of a portfolio event only its type is told. The event's id is withheld, too, because it names the company to
+	// Free withholds what is sold: of a portfolio event it tells only the type. The event's id is withheld, too, because it names the company to
 	// whoever tries all companies.
 	Free bool
 	// Round rounds a number as it is served.
 	Round func(float64) float64
 }
 
-// EventNotice is what is told of a portfolio event where the events are sold: the rest is at /api/v1/events.
+// EventNotice is the free part of a portfolio event if the events are sold: the rest is at /api/v1/events.
 type EventNotice struct {
 	Type string `json:"type"`
 }

@@ -26,14 +26,14 @@ var Kinds = []string{OnValue, OnZScore, OnStatus, OnNewPrint, OnRevision, OnFore
 
 // Rule selects changes. Members that do not belong to its kind must be absent.
 type Rule struct {
-	// On is what the rule is about: value, z_score, status, new_print or revision of a signal, a forecast, a pick, or an event.
+	// On is the subject of the rule: value, z_score, status, new_print or revision of a signal, a forecast, a pick, or an event.
 	On string `json:"on"`
 	// Signal is the signal's id. A rule about forecasts may leave it out: then it is about all signals.
 	Signal string `json:"signal,omitempty"`
 	// Above or Below is the threshold of a rule about value or z_score. The rule holds when the number passes it.
 	Above *float64 `json:"above,omitempty"`
 	Below *float64 `json:"below,omitempty"`
-	// Rearm is the number to which value or z_score must return before the rule can hold again. Without it, that is the threshold.
+	// Rearm is the number that value or z_score must return to before the rule can hold again. Without it, that is the threshold.
 	Rearm *float64 `json:"rearm,omitempty"`
 	// To is the new status of a rule about status. Without it, any change of the status holds.
 	To string `json:"to,omitempty"`
@@ -45,7 +45,7 @@ type Rule struct {
 	Ticker string `json:"ticker,omitempty"`
 }
 
-// RuleError is what is wrong with a rule. Member is the name of the member.
+// RuleError describes a fault of a rule. Member is the name of the member.
 type RuleError struct{ Member, Detail string }
 
 func (e *RuleError) Error() string { return e.Member + ": " + e.Detail }
@@ -58,7 +58,7 @@ var members = map[string][]string{
 
 var tickerForm = regexp.MustCompile(`^[A-Z0-9.-]{1,12}$`)
 
-// Check reports what is wrong with a rule, as a *RuleError. known reports whether a signal exists; statuses are those of a signal.
+// Check reports what is wrong with a rule, as a *RuleError. known reports whether a signal exists; statuses are the statuses of a signal.
 func (r Rule) Check(known func(id string) bool, statuses []string) error {
 	fault := func(member, detail string, args ...any) error {
 		return &RuleError{member, fmt.Sprintf(detail, args...)}

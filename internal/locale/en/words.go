@@ -171,7 +171,7 @@ var words = map[string]string{
 	"day.earlier":     "Earlier: %s",
 	"day.later":       "Later: %s",
 
-	// Two signals beside each other.
+	// Two signals side by side.
 	"compare":                    "Compare",
 	"compare.title":              "Compare two signals",
 	"compare.lead":               "Two signals side by side, each as its z-score: how far it is from its own baseline, in units of its usual spread.",

@@ -171,7 +171,7 @@ var words = map[string]string{
 	"day.earlier":     "Anterior: %s",
 	"day.later":       "Siguiente: %s",
 
-	// Two signals beside each other.
+	// Two signals side by side.
 	"compare":                    "Comparar",
 	"compare.title":              "Comparar dos señales",
 	"compare.lead":               "Dos señales frente a frente, cada una en puntuación z: a qué distancia está de su propia referencia, medida en su dispersión habitual.",

@@ -171,7 +171,7 @@ var words = map[string]string{
 	"day.earlier":     "पहले का दिन: %s",
 	"day.later":       "बाद का दिन: %s",
 
-	// Two signals beside each other.
+	// Two signals side by side.
 	"compare":                    "तुलना",
 	"compare.title":              "दो संकेतों की तुलना",
 	"compare.lead":               "दो संकेत साथ-साथ, दोनों z-स्कोर में: हर संकेत अपने आधार से कितनी दूर है, अपने सामान्य उतार-चढ़ाव की इकाई में।",

@@ -171,7 +171,7 @@ var words = map[string]string{
 	"day.earlier":     "Anterior: %s",
 	"day.later":       "Seguinte: %s",
 
-	// Two signals beside each other.
+	// Two signals side by side.
 	"compare":                    "Comparar",
 	"compare.title":              "Comparar dois sinais",
 	"compare.lead":               "Dois sinais lado a lado, cada um em escore z: a que distância está da própria referência, medida em sua dispersão habitual.",
