@@ -8,7 +8,7 @@ import (
 	"tidemark/internal/calendar"
 )
 
-// DayStep is what the record needs on a day.
+// DayStep is a step that the record needs on a day.
 type DayStep int
 
 // The steps.
@@ -23,7 +23,7 @@ const (
 	StepFollowUp
 )
 
-// DayPlan is what the record needs on a day, and when.
+// DayPlan lists the steps that the record needs on a day, with their times.
 type DayPlan struct {
 	// Day is the day of the exchange, and Date the same as YYYY-MM-DD.
 	Day  time.Time

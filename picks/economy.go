@@ -20,7 +20,7 @@ type EconomicEvent struct {
 	// Expected is the expectation of the rule, Surprise the figure minus it, Z the surprise in deviations of past ones; each is NaN if
 	// unknown.
 	Expected, Surprise, Z float64
-	// SeasonYears is how many years the expectation was made of, if it is that of the same weeks of earlier years; zero otherwise.
+	// SeasonYears is how many years the expectation was made of, if it comes from the same weeks of earlier years; zero otherwise.
 	SeasonYears int
 	Severity    Severity
 	// Lower, For and Against belong to a rate decision: the lower end of the target range, and the votes; zero elsewhere.

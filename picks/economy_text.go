@@ -27,7 +27,7 @@ func (def Indicator) Format(v float64) string {
 	return decimal(v, def.decimals())
 }
 
-// meaningful is the size of a surprise, in deviations of past ones, from which a text says what it means for companies. A smaller one is
+// meaningful is the size of a surprise, in deviations of past surprises: a text interprets surprises of this size and larger ones. A smaller one is
 // within the usual range.
 const meaningful = 1
 

@@ -26,7 +26,7 @@ type Indicator struct {
 	Step float64
 	// Floor is the least spread of past surprises that one is measured by; zero: the step.
 	Floor float64
-	// Seasonal reports whether the usual change differs through the year: the expectation is then that of the same weeks of earlier years.
+	// Seasonal reports whether the usual change differs through the year: the expectation then comes from the same weeks of earlier years.
 	Seasonal bool
 	// Scale divides the published level where the figure is told in larger units.
 	Scale float64

@@ -27,7 +27,7 @@ func (b *Financials) recent(c concept, end time.Time) Figure {
 	return best
 }
 
-// tangible is equity without goodwill and other intangible assets. Goodwill must be stated; other intangibles are taken off where they are.
+// tangible is equity without goodwill and other intangible assets. Goodwill must be stated; other intangibles are taken off if stated.
 func (b *Financials) tangible(whole Figure) Figure {
 	rest := whole.minus(b.recent(concepts.Goodwill, whole.Over.End))
 	if other := b.recent(concepts.Intangibles, whole.Over.End); rest.Known() && other.Known() {
@@ -52,7 +52,7 @@ func (b *Financials) funds(income Figure) Figure {
 	return sum.plusStated(months(concepts.PropertyImpairments))
 }
 
-// A combined ratio outside these bounds is that of another business: benefits of life insurance exceed its premiums.
+// A combined ratio outside these bounds belongs to another business: benefits of life insurance exceed its premiums.
 const minCombined, maxCombined = 0.5, 1.6
 
 // combinedRatio is claims and costs over premiums, over some months; unknown unless a filing states all four parts.

@@ -80,7 +80,7 @@ func lends(sic int) bool {
 }
 
 // propertyTrust reports whether an SIC code is of a real estate investment trust. Depreciation, which its buildings need not lose, makes its net
-// income and every price to it meaningless: funds from operations stand in their place.
+// income and every price to it meaningless: funds from operations replace them.
 func propertyTrust(sic int) bool { return industryOf(sic).id == "property_trusts" }
 
 // insuresProperty reports whether an SIC code is of an insurer of fire, marine and casualty.

@@ -19,7 +19,7 @@ type Variation struct {
 	Same bool
 }
 
-// weightChanges are the factors by which Sensitivity changes each weight.
+// weightChanges are the factors that Sensitivity applies to each weight.
 var weightChanges = []float64{0.8, 1.2}
 
 // Sensitivity returns the pick of the day for a weight of one group that is a fifth smaller or larger. Each group has two variations, in
@@ -53,7 +53,7 @@ func bestOf(free []*Score, weights map[Group]float64) (best *Score) {
 	return best
 }
 
-// Variant is another weighting of the groups that runs on history beside the rules in force.
+// Variant is another weighting of the groups that runs on history next to the rules in force.
 type Variant struct {
 	// Name is its name in the registry of methods, such as value-alone.
 	Name string
@@ -61,7 +61,7 @@ type Variant struct {
 	Weights map[Group]float64
 }
 
-// Variants are all weightings that a backtest tries beside that of the rules: each group alone, all groups alike, and each weight a fifth
+// Variants are all weightings that a backtest tries in addition to the rules' own: each group alone, all groups alike, and each weight a fifth
 // smaller or larger.
 func (r Rules) Variants() (list []Variant) {
 	alike := map[Group]float64{}

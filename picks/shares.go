@@ -109,7 +109,7 @@ func (b *Financials) newestPeriod(c concept) Figure {
 	return best
 }
 
-// misscaled reports whether a count in a quarterly report is 500 times that of an annual report of about the same time, or the reverse. Such a
+// misscaled reports whether a count in a quarterly report is 500 times the count of an annual report of about the same time, or the reverse. Such a
 // count is in thousands or millions by mistake: Coca-Cola's quarterly reports of 2018 state 4,297 shares.
 func (b *Financials) misscaled(k tagUnit, f equity.Fact) bool {
 	const apart = 500

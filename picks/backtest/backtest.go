@@ -143,7 +143,7 @@ type Record struct {
 	Probabilistic Number `json:"probabilistic_sharpe_ratio"`
 	Deflated      Number `json:"deflated_sharpe_ratio"`
 	Trials        int    `json:"trials"`
-	// TurnoverPct is what is bought in a year, in percent of the portfolio.
+	// TurnoverPct is the amount bought in a year, in percent of the portfolio.
 	TurnoverPct Number `json:"turnover_pct"`
 }
 
@@ -218,7 +218,7 @@ func Run(in Input) (Result, error) {
 	return r, nil
 }
 
-// scored is what a backtest keeps of a score.
+// scored is the part of a score that a backtest keeps.
 type scored struct {
 	cik              equity.CIK
 	ticker, exchange string
@@ -236,7 +236,7 @@ type ranked struct {
 	others []equity.CIK
 }
 
-// rank scores all days. The past picks of each day are those that the method itself would have made before.
+// rank scores all days. The past picks of each day are the picks that the method would have made before.
 func rank(in Input) (days []ranked, skipped int, err error) {
 	var past []picks.PastPick
 	variants := in.Rules.Variants()
@@ -246,7 +246,7 @@ func rank(in Input) (days []ranked, skipped int, err error) {
 		if err != nil {
 			return nil, 0, err
 		}
-		// Our signals tilt no score, and a second source of prices is no older than the record.
+		// Our signals tilt no score, and a second source of prices is as young as the record.
 		r := picks.Rank(picks.Market{Day: day, Candidates: candidates, Past: past}, in.Rules)
 		if in.Progress != nil {
 			in.Progress(i+1, len(in.Days))

@@ -17,7 +17,7 @@ type market struct {
 	sessions []time.Time
 	at       []int
 	// returns are daily total returns by session, NaN without a close. A return after sessions without a close covers them too. After a merger
-	// they are those of what the shares became.
+	// they are the returns of the shares' successor.
 	returns map[equity.CIK][]float64
 	// ended are the companies that stopped trading.
 	ended map[equity.CIK]ending

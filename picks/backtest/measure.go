@@ -47,7 +47,7 @@ func ranks(values []float64) []float64 {
 	return out
 }
 
-// meanAndT returns the mean of a list and its t-statistic; NaN where it is unknown.
+// meanAndT returns the mean of a list and its t-statistic; NaN if it is unknown.
 func meanAndT(list []float64) (mean, t float64) {
 	if len(list) == 0 {
 		return math.NaN(), math.NaN()

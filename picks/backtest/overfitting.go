@@ -7,7 +7,7 @@ import (
 	"tidemark/internal/sharpe"
 )
 
-// blocks are the parts of the history of which each half chooses a variant, as in the paper. Each has a month at least.
+// blocks are the parts of the history. Each half of them chooses a variant, as in the paper. Each has a month at least.
 const blocks = 16
 
 // Overfitting says how overfitted a choice of the weights by their results would be. It uses combinatorially symmetric cross-validation (Bailey, Borwein,
@@ -43,7 +43,7 @@ func (o Overfitting) Best() (name string) {
 	return name
 }
 
-// overfitting compares the picks with those of the variants.
+// overfitting compares the picks with the variants' picks.
 func (m *market) overfitting(own []holding) Overfitting {
 	names, trials := []string{"in-force"}, [][]float64{m.overUniverse(own)}
 	for n, v := range m.in.Rules.Variants() {

@@ -32,7 +32,7 @@ func (m *market) excess(list []holding) (overBenchmark, overUniverse []float64, 
 	return without(means, m.benchmark), without(means, m.universe), held
 }
 
-// means are the mean returns of what a portfolio holds, by session; NaN without a held company.
+// means are the mean returns of a portfolio's holdings, by session; NaN without a held company.
 func (m *market) means(list []holding) (means []float64, held int) {
 	means, counts := make([]float64, len(m.sessions)), make([]int, len(m.sessions))
 	for _, h := range list {

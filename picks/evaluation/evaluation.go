@@ -10,7 +10,7 @@ import (
 	"tidemark/picks"
 )
 
-// Sessions is the number of sessions by which daily figures become yearly ones.
+// Sessions is the number of sessions that turns daily figures into yearly ones.
 const Sessions = 252
 
 // minSessions is the smallest number of daily returns that a volatility or a test is computed from.
@@ -26,14 +26,14 @@ type Side struct {
 	MaxDrawdownPct float64
 }
 
-// Comparison is the portfolio beside its benchmark.
+// Comparison is the portfolio compared with its benchmark.
 type Comparison struct {
 	Portfolio Side
 	// Matched is the benchmark with the portfolio's share of cash at each close. Whole is the benchmark without cash.
 	Matched, Whole Side
 	// ExcessPct is the portfolio's return less Matched's, in percentage points.
 	ExcessPct float64
-	// MeanCashPct is the mean share of cash over the closes after which a session followed.
+	// MeanCashPct is the mean share of cash over the closes before a further session.
 	MeanCashPct float64
 }
 
