@@ -129,7 +129,7 @@ const BacktestMethod = "walk forward: each value is used from the instant at whi
 	"cases, that relate as much to the forecasts, which is never below 1 over one more than the number of possible shifts; " +
 	"out of sample: the newer half"
 
-// Allow returns the result with a p-value that allows for a number of tests. RunBacktest allows for those of one version.
+// Allow returns the result with a p-value that allows for a number of tests. RunBacktest allows for the tests of one version.
 func (r BacktestResult) Allow(tests int) BacktestResult {
 	r.Trials, r.AdjustedP = tests, min(1, r.P*float64(tests))
 	return r

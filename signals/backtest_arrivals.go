@@ -28,7 +28,7 @@ func (d Definition) arrived(in series.Set) series.Set {
 	return out
 }
 
-// reread replaces the estimates of first that became known after RecordedFrom by those that readers had: each from the values as known at
+// reread replaces the estimates of first that became known after RecordedFrom by the estimates that readers had: each from the values as known at
 // its time. At a change of old values the newest estimate is made again, if it changed. Between two such changes one track serves,
 // because an estimate does not depend on what came later. first is a track of first vintages.
 func (d Definition) reread(first Track, in series.Set, at time.Time, a Arrivals) Track {

@@ -76,8 +76,8 @@ func shiftP(cases []Case, e Edge) float64 {
 	return float64(as) / float64(count+1)
 }
 
-// lags is the smallest shift of a shift test, in cases. It is 1.3 times the root of the number of cases, or twice the overlap if that is
-// more (Lazarus, Lewis, Stock and Watson, Journal of Business & Economic Statistics 36, 2018).
+// lags is the smallest shift of a shift test, in cases. It is 1.3 times the root of the number of cases, or twice the overlap if more
+// (Lazarus, Lewis, Stock and Watson, Journal of Business & Economic Statistics 36, 2018).
 func lags(n, overlap int) int {
 	return min(max(int(1.3*math.Sqrt(float64(n))), 2*overlap), n-1)
 }

@@ -121,7 +121,7 @@ func paired(a, b map[int]float64, lag int) (x, y []float64, from int) {
 	return x, y, from
 }
 
-// associate correlates two series. Both are NaN at the same places. The interval is that of bounds, with the pairs that independent says.
+// associate correlates two series. Both are NaN at the same places. The interval comes from bounds, with the number of pairs from independent.
 func associate(x, y []float64, lag int) Association {
 	e := Association{Lag: lag, Effective: math.NaN(), R: math.NaN(), Lo: math.NaN(), Hi: math.NaN()}
 	for _, v := range x {

@@ -84,7 +84,7 @@ type Exposure struct {
 	T float64
 }
 
-// minShown is the t-statistic from which an expectation counts as shown.
+// minShown is the smallest t-statistic of an expectation that counts as shown.
 const minShown = 2
 
 // Shown reports whether a test supports the expectation. Only then may the signal change a score, or a text say that it helps or hurts.

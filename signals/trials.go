@@ -11,7 +11,7 @@ type EarlierTrial struct {
 	Method string
 	// ID is its version in the registry, Rule what it was. docs/trials.md calls it so.
 	ID, Rule string
-	// Figure is what it was tried on.
+	// Figure is the figure of the trial.
 	Figure string
 	// Taken reports whether it became a part of the method.
 	Taken bool
@@ -54,7 +54,7 @@ func (t EarlierTrial) SHA256() string {
 }
 
 // Tests returns how many tests so many versions of the signals made on history. Each version tests every signal. Each earlier trial of a
-// signal that was not taken was one test more. One that was taken is in a version.
+// signal that was not taken was one test more. A trial that was taken is in a version.
 func Tests(versions int) int {
 	n := max(versions, 1) * len(All())
 	for _, t := range EarlierTrials() {

@@ -19,7 +19,7 @@ type Cell struct {
 
 // Working shows how an estimate is made.
 type Working struct {
-	// Value holds the cells that the value rests on, Baseline those that the baseline and its scale rest on. Each list has a cell once; a
+	// Value holds the cells that the value rests on, Baseline the cells behind the baseline and its scale. Each list has a cell once; a
 	// cell may be in both. Compute over these cells alone gives the same value, baseline, scale and number of values.
 	Value, Baseline []Cell
 	// Interval holds the cells that the bounds rest on besides the instant, and Components those of the signal's components, which are of the
@@ -30,7 +30,7 @@ type Working struct {
 	Steps []Step
 }
 
-// Step is a number and the formula that makes it, with the numbers put in. Note says in words what the numbers are; it may be empty.
+// Step is a number and the formula that makes it, with the numbers put in. Note describes the numbers; it may be empty.
 type Step struct {
 	// Name is value, baseline, scale, z_score or delta_vs_baseline_pct.
 	Name          string
@@ -103,7 +103,7 @@ func cellAt(in series.Set, id series.ID, t time.Time) []Cell {
 	return nil
 }
 
-// unique leaves out the cells that stand in a list before, in the order of series and time.
+// unique leaves out the cells of an earlier list, in the order of series and time.
 func unique(cells []Cell) []Cell {
 	cells = slices.Clone(cells)
 	slices.SortStableFunc(cells, func(a, b Cell) int {

@@ -9,7 +9,7 @@ import (
 	"tidemark/internal/series"
 )
 
-// crackCells are the three prices of a day, and those of all days of its baseline.
+// crackCells are the three prices of a day, and the prices of all days of its baseline.
 func crackCells(in series.Set, e Estimate) Working {
 	legs := func(p series.Point) (out []Cell) {
 		for _, id := range []series.ID{wtiCushing, gasolineHarbor, ulsdHarbor} {
@@ -77,7 +77,7 @@ func petroleumCells(in series.Set, e Estimate) Working {
 	return w
 }
 
-// petroleumIntervalCells are the weeks of the last five years with those that their surprises are made of.
+// petroleumIntervalCells are the weeks of the last five years with the weeks that their surprises are made of.
 func petroleumIntervalCells(crude []series.Point) (out []Cell) {
 	if len(crude) == 0 {
 		return nil
@@ -91,7 +91,7 @@ func petroleumIntervalCells(crude []series.Point) (out []Cell) {
 	return unique(out)
 }
 
-// petroleumComponentCells are the newest week of each series with those that it is held against.
+// petroleumComponentCells are the newest week of each series with the weeks that it is compared with.
 func petroleumComponentCells(in series.Set) (out []Cell) {
 	for _, id := range []series.ID{crudeStocks, gasolineStocks, distillateStocks, utilisation} {
 		if n := len(in[id]); n > 0 {
@@ -178,7 +178,7 @@ func middle(s sorted) string {
 	return fmt.Sprintf("the mean of the two in the middle, %s and %s", figure(lower), figure(upper))
 }
 
-// hormuzCells are the counts of seven days, and those of all weeks of the baseline.
+// hormuzCells are the counts of seven days, and the counts of all weeks of the baseline.
 func hormuzCells(in series.Set, e Estimate) Working {
 	week := func(p series.Point) (out []Cell) {
 		for back := hormuzWeek - 1; back >= 0; back-- {
@@ -244,7 +244,7 @@ func hormuzComponentCells(in series.Set) (out []Cell) {
 	return unique(out)
 }
 
-// hormuzYears tells how many years before a day the years of the baseline lie.
+// hormuzYears returns how many years before a day the years of the baseline are.
 func hormuzYears(today calendarDay) (out []int) {
 	for year := hormuzFirst; year <= min(hormuzLast, int(today.year)-1); year++ {
 		out = append(out, int(today.year)-year)

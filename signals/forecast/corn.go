@@ -68,7 +68,7 @@ func cornFinal() schedule {
 	return schedule{form: formFinal, series: finals, due: func(year time.Time) time.Time { return onClock(year.AddDate(1, 0, 7), 12, 0) }}
 }
 
-// cornRelease is the figure of a crop year that is printed in a month; that of January is the final.
+// cornRelease is the figure of a crop year that is printed in a month; January's figure is the final.
 func cornRelease(year int, month time.Month) Release {
 	first := time.Date(year, month, 1, 0, 0, 0, 0, time.UTC)
 	if month == time.January {

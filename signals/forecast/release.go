@@ -7,10 +7,10 @@ import (
 	"tidemark/internal/series"
 )
 
-// schedule says of which periods a figure is printed, and when at the earliest. The database has the same rules (forecast_figures), and
+// schedule says which periods have a printed figure, and when at the earliest. The database has the same rules (forecast_figures), and
 // every auditor works out the time of a release from them.
 type schedule struct {
-	// form is the layout of a period. The time that it denotes is that of the figure's newest value.
+	// form is the layout of a period. It denotes the time of the figure's newest value.
 	form   string
 	series series.ID
 	// weekday and months restrict the periods: a day must be that weekday, a month one of these. No months means all.

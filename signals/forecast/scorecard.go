@@ -77,7 +77,7 @@ func NewScorecard(all []Graded) Scorecard {
 	return s
 }
 
-// against compares the scores with those of the two naive forecasts.
+// against compares the scores with the scores of the two naive forecasts.
 func against(all []Graded) [2]Comparison {
 	scores := scoresOf(all, func(g Graded) float64 { return g.Score })
 	return [2]Comparison{
