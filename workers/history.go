@@ -71,7 +71,7 @@ func (h History) Rebuild(ctx context.Context, source string) (done Redone, err e
 // lastInstant is later than all that is recorded.
 var lastInstant = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// record records what is left of the forecasts and grades that the import brought. Their prints are stored by then. What the database refuses
+// record records what is left of the forecasts and grades that the import brought. Their prints are stored by then. A refusal by the database
 // is an error.
 func (h History) record(ctx context.Context, source string, done *Redone) error {
 	if source != "" {

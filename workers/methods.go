@@ -17,7 +17,7 @@ func method(name, code, note string) postgres.Method {
 	return postgres.Method{Name: name, Version: code[:12], SHA256: code, Note: note}
 }
 
-// The methods whose versions are leaves of the log. Their names are those of the registry.
+// The methods whose versions are leaves of the log. Their names come from the registry.
 func picksMethod() postgres.Method {
 	return method("picks", picks.SourceHash(), "the score, the weights and the rules of the stock picks: the code of package picks and of all that it imports")
 }

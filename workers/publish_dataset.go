@@ -8,7 +8,7 @@ import (
 	"tidemark/internal/task"
 )
 
-// datasetPause is the shortest time between two data sets, on the wall clock. A sandbox that lives through months in minutes makes few.
+// datasetPause is the shortest time between two data sets, on the wall clock. A sandbox that simulates months in minutes makes few.
 const datasetPause = 10 * time.Second
 
 // dataset publishes the data set of the slot's day, as of the slot. A day that has a set keeps it.

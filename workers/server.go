@@ -286,7 +286,7 @@ func (s *Server) Deliver(ctx context.Context, t task.Task) error {
 	return err
 }
 
-// leave ends the heartbeat of an attempt. Until then, nobody takes the run over, although its handler may have returned.
+// leave ends the heartbeat of an attempt. Until then, no worker takes the run over, although its handler may have returned.
 func (s *Server) leave(f task.Fence) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -208,8 +208,8 @@ func (s Signals) judge(ctx context.Context, def signals.Definition, snap *postgr
 	return nil
 }
 
-// arrivals says how the data of a backtest became known. A publisher may change old values if the definition says so or if it has done so:
-// a value has another vintage than its first one. first holds the first vintages.
+// arrivals says how the data of a backtest became known. A publisher may change old values if the definition says so or if it has done so.
+// A changed value has another vintage than its first one. first holds the first vintages.
 func (s Signals) arrivals(ctx context.Context, def signals.Definition, first series.Set, asOf time.Time) (out signals.Arrivals, err error) {
 	newest, err := s.DB.ObservationsAsOf(ctx, def.BacktestInputs(), asOf)
 	if err != nil {
