@@ -2,7 +2,6 @@ package backfill
 
 import (
 	"context"
-	"errors"
 
 	"tidemark/ingest"
 	"tidemark/internal/postgres"
@@ -10,46 +9,58 @@ import (
 	"tidemark/internal/task"
 )
 
-// Ingest requests a window of a source's observations (zero: all) and adds new values to the record. One commit adds them and makes the
-// dependents (signal ids) due, provided that the attempt named by f is still the current one. If nothing was known before, one page is
-// stored while the next is fetched. It returns the number of added rows.
-//
-// Good parts are stored even if another part failed; the next attempt repairs that part. Judge, unless it is nil, gets all good responses
-// before they are stored, with the errors of the failed requests, and returns the ones to store. Its error is joined to the others, and
-// does not prevent the storing of the returned responses.
-func Ingest(
-	ctx context.Context, db *postgres.DB, e *ingest.Engine, src ingest.Source, w series.Window, f task.Fence, dependents []string,
-	judge func(ctx context.Context, good []ingest.Fetched, trouble error) ([]ingest.Fetched, error),
-) (int64, error) {
-	s := loadSink{src: src, storing: db.Storing(f)}
-	defer s.storing.Discard(ctx)
-	err := e.Stream(ctx, src, w, f.RunID, &s)
-	if len(s.good) == 0 {
-		return 0, err
-	}
-	kept := s.good
-	if judge != nil {
-		var jerr error
-		kept, jerr = judge(ctx, s.good, err)
-		err = errors.Join(err, jerr)
-	}
-	if len(kept) == len(s.good) {
-		added, serr := s.storing.Commit(ctx, dependents)
-		return added, errors.Join(err, serr)
-	}
-	s.storing.Discard(ctx)
-	if len(kept) == 0 {
-		return 0, err
-	}
-	loads := make([]postgres.Load, len(kept))
-	for i, k := range kept {
-		loads[i] = Load(src, k)
-	}
-	added, serr := db.StoreLoads(ctx, f, loads, dependents)
-	return added, errors.Join(err, serr)
+// Received holds the good responses of a run. If nothing was known of their series, their rows are already on the way to the database. It
+// ends with Discard.
+type Received struct {
+	Good []ingest.Fetched
+
+	db      *postgres.DB
+	src     ingest.Source
+	fence   task.Fence
+	storing *postgres.LoadStream
+	chain   int
 }
 
-// Load returns a source's fetch in the form of the database.
+// Receive requests a window of a source's observations (zero: all). If nothing was known before, the rows of one page are copied while the
+// next page is fetched. err joins the errors of the failed requests; Good then has the other responses.
+func Receive(ctx context.Context, db *postgres.DB, e *ingest.Engine, src ingest.Source, w series.Window, f task.Fence) (r *Received, err error) {
+	r = &Received{db: db, src: src, fence: f, storing: db.Storing(f)}
+	return r, e.Stream(ctx, src, w, f.RunID, r)
+}
+
+// Store adds the new values of some of the good responses to the record. One commit adds them and makes the dependents (signal ids) due,
+// provided that the attempt of the run is still the current one. It returns the number of added rows. If it fails, it can be called again
+// with fewer responses.
+func (r *Received) Store(ctx context.Context, some []ingest.Fetched, dependents []string) (added int64, err error) {
+	switch len(some) {
+	case 0:
+		return 0, nil
+	case len(r.Good):
+		return r.storing.Commit(ctx, dependents)
+	}
+	r.Discard(ctx)
+	return r.db.StoreLoads(ctx, r.fence, Loads(r.src, some), dependents)
+}
+
+// Discard discards the rows that were copied early. After Store it does nothing.
+func (r *Received) Discard(ctx context.Context) { r.storing.Discard(ctx) }
+
+// Page implements ingest.Sink.
+func (r *Received) Page(ctx context.Context, f ingest.Fetched) {
+	r.Good = append(r.Good, f)
+	r.storing.Add(ctx, Load(r.src, f))
+}
+
+// EndChain implements ingest.Sink.
+func (r *Received) EndChain(ctx context.Context, complete bool) {
+	if !complete {
+		r.Good = r.Good[:r.chain]
+	}
+	r.chain = len(r.Good)
+	r.storing.EndChain(ctx, complete)
+}
+
+// Load returns a source's response in the form of the database.
 func Load(src ingest.Source, f ingest.Fetched) postgres.Load {
 	return postgres.Load{
 		FetchID: f.Fetch.ID, FetchedAt: f.Fetch.FetchedAt, Readings: f.Batch.Readings, Covers: f.Batch.Covers, Vintages: f.Batch.Vintages,
@@ -57,25 +68,11 @@ func Load(src ingest.Source, f ingest.Fetched) postgres.Load {
 	}
 }
 
-// loadSink hands the pages of a run to the database, and keeps the good ones.
-type loadSink struct {
-	src     ingest.Source
-	storing *postgres.LoadStream
-	good    []ingest.Fetched
-	chain   int
-}
-
-// Page implements ingest.Sink.
-func (s *loadSink) Page(ctx context.Context, f ingest.Fetched) {
-	s.good = append(s.good, f)
-	s.storing.Add(ctx, Load(s.src, f))
-}
-
-// EndChain implements ingest.Sink.
-func (s *loadSink) EndChain(ctx context.Context, complete bool) {
-	if !complete {
-		s.good = s.good[:s.chain]
+// Loads is Load for several responses.
+func Loads(src ingest.Source, list []ingest.Fetched) []postgres.Load {
+	loads := make([]postgres.Load, len(list))
+	for i, f := range list {
+		loads[i] = Load(src, f)
 	}
-	s.chain = len(s.good)
-	s.storing.EndChain(ctx, complete)
+	return loads
 }

@@ -1,7 +1,6 @@
 package backfill_test
 
 import (
-	"context"
 	"errors"
 	"net/http"
 	"strings"
@@ -36,6 +35,15 @@ func (r record) engine(at time.Time, broken string) *ingest.Engine {
 	}
 }
 
+// receive asks for all of a source and stores what comes.
+func (r record) receive(t *testing.T, e *ingest.Engine, src ingest.Source) (added int64, err error) {
+	t.Helper()
+	got, trouble := backfill.Receive(t.Context(), r.db, e, src, series.Window{}, task.Fence{})
+	defer got.Discard(t.Context())
+	added, err = got.Store(t.Context(), got.Good, nil)
+	return added, errors.Join(trouble, err)
+}
+
 func TestStoredWhileFetchedIsStoredAfterwards(t *testing.T) {
 	t.Parallel()
 	src := source(t, "eia-petroleum-spot")
@@ -45,7 +53,7 @@ func TestStoredWhileFetchedIsStoredAfterwards(t *testing.T) {
 	while := newRecord(t)
 	at := time.Date(2025, 10, 1, 15, 0, 0, 0, time.UTC)
 	for month := range 3 {
-		added, err := backfill.Ingest(t.Context(), while.db, while.engine(at.AddDate(0, month, 0), ""), src, series.Window{}, task.Fence{}, nil, nil)
+		added, err := while.receive(t, while.engine(at.AddDate(0, month, 0), ""), src)
 		if err != nil || added == 0 {
 			t.Fatalf("month %d: %d rows were added (%v)", month, added, err)
 		}
@@ -60,7 +68,7 @@ func TestAGoodPartIsStoredBesideABrokenOne(t *testing.T) {
 	src := source(t, "eia-petroleum-spot")
 	r := newRecord(t)
 	at := time.Date(2025, 10, 1, 15, 0, 0, 0, time.UTC)
-	added, err := backfill.Ingest(t.Context(), r.db, r.engine(at, "EER_EPMRU"), src, series.Window{}, task.Fence{}, nil, nil)
+	added, err := r.receive(t, r.engine(at, "EER_EPMRU"), src)
 	if !errors.Is(err, ingest.Refused) || added == 0 {
 		t.Errorf("%d rows were added, %v: want the rows of two pages and the refusal of the third", added, err)
 	}
@@ -68,11 +76,11 @@ func TestAGoodPartIsStoredBesideABrokenOne(t *testing.T) {
 	if len(before) != int(added) {
 		t.Errorf("%d rows, want %d", len(before), added)
 	}
-	if added, err = backfill.Ingest(t.Context(), r.db, r.engine(at, ""), src, series.Window{}, task.Fence{}, nil, nil); err != nil || added == 0 {
+	if added, err = r.receive(t, r.engine(at, ""), src); err != nil || added == 0 {
 		t.Errorf("the next attempt added %d rows (%v), want those of the third page", added, err)
 	}
 	whole := newRecord(t)
-	if _, err := backfill.Ingest(t.Context(), whole.db, whole.engine(at, ""), src, series.Window{}, task.Fence{}, nil, nil); err != nil {
+	if _, err := whole.receive(t, whole.engine(at, ""), src); err != nil {
 		t.Fatal(err)
 	}
 	if d := cmp.Diff(whole.observations(t), r.observations(t)); d != "" {
@@ -80,21 +88,25 @@ func TestAGoodPartIsStoredBesideABrokenOne(t *testing.T) {
 	}
 }
 
-func TestWhatIsJudgedUnfitIsNotStored(t *testing.T) {
+func TestOnlySomeOfTheResponsesAreStored(t *testing.T) {
 	t.Parallel()
 	src := source(t, "eia-petroleum-spot")
 	r := newRecord(t)
-	unfit := errors.New("unfit")
-	judge := func(_ context.Context, good []ingest.Fetched, _ error) ([]ingest.Fetched, error) {
-		return good[1:], unfit
+	got, err := backfill.Receive(t.Context(), r.db, r.engine(time.Date(2025, 10, 1, 15, 0, 0, 0, time.UTC), ""), src, series.Window{}, task.Fence{})
+	if err != nil {
+		t.Fatal(err)
 	}
-	added, err := backfill.Ingest(t.Context(), r.db, r.engine(time.Date(2025, 10, 1, 15, 0, 0, 0, time.UTC), ""), src, series.Window{}, task.Fence{}, nil, judge)
-	if !errors.Is(err, unfit) || added == 0 {
-		t.Errorf("%d rows were added, %v: want those of two pages and the judgement", added, err)
+	defer got.Discard(t.Context())
+	if added, err := got.Store(t.Context(), nil, nil); added != 0 || err != nil {
+		t.Errorf("none of the responses: %d rows were added, %v", added, err)
+	}
+	added, err := got.Store(t.Context(), got.Good[1:], nil)
+	if err != nil || added == 0 {
+		t.Errorf("%d rows were added, %v: want those of two pages", added, err)
 	}
 	for _, l := range r.observations(t) {
 		if strings.HasPrefix(l, "eia.RWTC ") {
-			t.Fatalf("a row of the unfit page: %s", l)
+			t.Fatalf("a row of the page that was left out: %s", l)
 		}
 	}
 }

@@ -194,8 +194,13 @@ func (b *loadBench) load(ctx context.Context, db *postgres.DB, e *ingest.Engine,
 		return 0, err
 	}
 	var added int64
-	took, err := b.once(func() (err error) {
-		added, err = backfill.Ingest(ctx, db, e, b.form.source, series.Window{}, f, nil, nil)
+	took, err := b.once(func() error {
+		got, err := backfill.Receive(ctx, db, e, b.form.source, series.Window{}, f)
+		defer got.Discard(ctx)
+		if err != nil {
+			return err
+		}
+		added, err = got.Store(ctx, got.Good, nil)
 		return err
 	})
 	if err == nil && added != want {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
 	"sync"
@@ -14,26 +13,6 @@ import (
 
 // maxRetryAfter bounds how long an upstream can shut itself off: a nonsensical header must not silence a host for years.
 const maxRetryAfter = 24 * time.Hour
-
-// hostName names the host of a URL for the rate limit: lower case, with the port if it is not the scheme's own.
-func hostName(u *url.URL) string {
-	host := strings.ToLower(u.Hostname())
-	if p := u.Port(); p != "" && port(&url.URL{Scheme: u.Scheme}) != p {
-		host += ":" + p
-	}
-	return host
-}
-
-// port returns the port of a URL, or the default one of its scheme.
-func port(u *url.URL) string {
-	if p := u.Port(); p != "" {
-		return p
-	}
-	if u.Scheme == "https" {
-		return "443"
-	}
-	return "80"
-}
 
 // hostSlots lets one request at a time go to each host from this process. The zero value is ready.
 type hostSlots struct {

@@ -169,3 +169,23 @@ func (q fetchRequest) lacks(err error) bool {
 func (q fetchRequest) asked() Request {
 	return Request{Method: q.method, URL: q.url.String(), Header: q.header, Body: q.body, Secret: q.secret}
 }
+
+// hostName names the host of a URL for the rate limit: lower case, with the port if it is not the scheme's own.
+func hostName(u *url.URL) string {
+	host := strings.ToLower(u.Hostname())
+	if p := u.Port(); p != "" && port(&url.URL{Scheme: u.Scheme}) != p {
+		host += ":" + p
+	}
+	return host
+}
+
+// port returns the port of a URL, or the default one of its scheme.
+func port(u *url.URL) string {
+	if p := u.Port(); p != "" {
+		return p
+	}
+	if u.Scheme == "https" {
+		return "443"
+	}
+	return "80"
+}

@@ -2,9 +2,9 @@ package workers
 
 import (
 	"slices"
-	"time"
 
 	"tidemark/ingest"
+	"tidemark/ingest/companies"
 	"tidemark/internal/equity"
 	"tidemark/internal/postgres"
 	"tidemark/internal/series"
@@ -22,7 +22,7 @@ func choose(answers []ingest.Fetched, c postgres.EquityChoice) postgres.EquityLo
 			l.Beside = append(l.Beside, a.Fetch)
 		}
 		byID := map[equity.CIK]equity.Company{}
-		for _, company := range merged(answers) {
+		for _, company := range companies.Merged(answers) {
 			byID[company.CIK] = company
 		}
 		for _, id := range c.Newcomers {
@@ -36,7 +36,7 @@ func choose(answers []ingest.Fetched, c postgres.EquityChoice) postgres.EquityLo
 	l.Asked, l.Unlisted, l.Choice = c.Asked, c.Unlisted, c
 	if !c.FiledFrom.IsZero() {
 		l.Filings = slices.DeleteFunc(slices.Clone(l.Filings), func(f equity.Filing) bool {
-			return !followedForm(f.Form) || f.Filed.Before(c.FiledFrom)
+			return !companies.FollowedForm(f.Form) || f.Filed.Before(c.FiledFrom)
 		})
 	}
 	if c.Unbelieved {
@@ -50,18 +50,4 @@ func choose(answers []ingest.Fetched, c postgres.EquityChoice) postgres.EquityLo
 	}
 	l.Actions = append(slices.Clone(l.Actions), c.Splits...)
 	return l
-}
-
-// without lists the days of bars that are not among others.
-func without(all, good []equity.Bar) (days []time.Time) {
-	have := make(map[time.Time]bool, len(good))
-	for _, b := range good {
-		have[b.Date] = true
-	}
-	for _, b := range all {
-		if !have[b.Date] {
-			days = append(days, b.Date)
-		}
-	}
-	return days
 }

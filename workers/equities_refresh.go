@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"time"
 
 	"tidemark/ingest"
+	"tidemark/ingest/companies"
 	"tidemark/internal/equity"
 	"tidemark/internal/postgres"
 	"tidemark/internal/series"
@@ -21,25 +21,6 @@ const (
 	factsAtOnce       = 8
 )
 
-// followedForms are prefixes of the names of the forms that are kept: news about a company, the reports of its figures, and the end of
-// its listing. Insiders' trades, prospectuses and similar forms are most of the filings and are left out.
-var followedForms = []string{"8-K", "10-K", "10-Q", "20-F", "40-F", "6-K", "NT 10-", "25", "15-"}
-
-func followedForm(form string) bool {
-	return slices.ContainsFunc(followedForms, func(f string) bool { return strings.HasPrefix(form, f) })
-}
-
-// reportForms are the forms that state figures.
-var reportForms = []string{"10-K", "10-K/A", "10-KT", "10-KT/A", "10-Q", "10-Q/A", "20-F", "20-F/A", "40-F", "40-F/A"}
-
-// Figures come minutes to a day after their filing, at times weeks. Every run requests the figures of the newest reports; older ones are
-// requested once a day.
-const (
-	newReport    = 2 * 24 * time.Hour
-	awaitReport  = 30 * 24 * time.Hour
-	awaitAgainIn = 20 * time.Hour
-)
-
 // refresh requests the data and filings of companies, and then the missing figures. The list of all companies has no ticker for the
 // companies in unlisted: if their own data have none either, their listings have ended.
 func (e Equities) refresh(ctx context.Context, t task.Task, ids, unlisted []equity.CIK) error {
@@ -47,20 +28,10 @@ func (e Equities) refresh(ctx context.Context, t task.Task, ids, unlisted []equi
 	if err != nil {
 		return err
 	}
-	var fresh, known []equity.CIK
-	for _, id := range ids {
-		if _, ok := asked[id]; ok {
-			known = append(known, id)
-		} else {
-			fresh = append(fresh, id)
-		}
-	}
-	// The first of the month before: the same address for weeks, so that an answer that did not change is confirmed and not sent.
-	now := e.Now().UTC()
-	lately := time.Date(now.Year(), now.Month()-1, 1, 0, 0, 0, 0, time.UTC)
+	old, fresh, oldFrom, freshFrom := companies.From(ids, asked, e.Now())
 	return errors.Join(
-		e.submissions(ctx, t, known, unlisted, lately),
-		e.submissions(ctx, t, fresh, unlisted, now.Add(-history)),
+		e.submissions(ctx, t, old, unlisted, oldFrom),
+		e.submissions(ctx, t, fresh, unlisted, freshFrom),
 		e.facts(ctx, t),
 	)
 }
@@ -72,12 +43,7 @@ func (e Equities) submissions(ctx context.Context, t task.Task, ids, unlisted []
 		troubles = append(troubles, err)
 		var loads []postgres.EquityLoad
 		for _, a := range answers {
-			choice := postgres.EquityChoice{FiledFrom: from}
-			for _, c := range a.Batch.Companies {
-				if len(c.Listings) == 0 && slices.Contains(unlisted, c.CIK) {
-					choice.Unlisted = append(choice.Unlisted, c.CIK)
-				}
-			}
+			choice := postgres.EquityChoice{FiledFrom: from, Unlisted: companies.WithoutTicker(a, unlisted)}
 			loads = append(loads, choose([]ingest.Fetched{a}, choice))
 		}
 		if err := e.store(ctx, t, loads); err != nil {
@@ -128,20 +94,11 @@ func (e Equities) lacking(ctx context.Context) ([]equity.CIK, error) {
 	if err != nil {
 		return nil, err
 	}
-	awaited, err := e.DB.AwaitedFacts(ctx, e.Now().Add(-awaitReport), reportForms)
+	awaited, err := e.DB.AwaitedFacts(ctx, companies.AwaitedFrom(e.Now()), companies.ReportForms)
 	if err != nil {
 		return nil, err
 	}
-	var ids []equity.CIK
-	for id := range known {
-		last, ok := asked[id]
-		filed, waits := awaited[id]
-		if !ok || waits && (filed.After(e.Now().Add(-newReport)) || last.Before(e.Now().Add(-awaitAgainIn))) {
-			ids = append(ids, id)
-		}
-	}
-	slices.Sort(ids)
-	return ids, nil
+	return companies.LackFigures(known, asked, awaited, e.Now()), nil
 }
 
 func (e Equities) store(ctx context.Context, t task.Task, loads []postgres.EquityLoad) error {

@@ -3,12 +3,11 @@ package workers
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
 	"tidemark/ingest"
-	"tidemark/ingest/quality"
+	"tidemark/ingest/companies"
 	"tidemark/internal/equity"
 	"tidemark/internal/postgres"
 	"tidemark/internal/series"
@@ -23,20 +22,20 @@ func (e Equities) second(ctx context.Context, t task.Task) error {
 	if err != nil {
 		return err
 	}
-	told, err := e.DB.SecondCloses(ctx, p.day, e.Now())
+	told, err := e.DB.SecondCloses(ctx, p.Day, e.Now())
 	if err != nil {
 		return err
 	}
-	shares := slices.DeleteFunc(slices.Clone(p.shares), func(s Share) bool { _, ok := told[s.CIK]; return ok })
+	shares := slices.DeleteFunc(slices.Clone(p.Shares), func(s companies.Share) bool { _, ok := told[s.CIK]; return ok })
 	var troubles []error
 	lacking := len(shares)
 	for some := range slices.Chunk(shares, sharesAtOnce) {
-		answers, err := e.Second.Ask(ctx, some, series.Window{From: p.day.Add(-overlap)}, t.RunID)
+		answers, err := e.Second.Ask(ctx, some, series.Window{From: p.Day.Add(-companies.Overlap)}, t.RunID)
 		troubles = append(troubles, errorsOf(err)...)
-		closes := closesOn(answers, p.day)
+		closes := closesOn(answers, p.Day)
 		lacking -= len(closes)
 		for _, c := range closes {
-			p.compare(c.Bar)
+			compare(p, c.Bar)
 		}
 		if _, err := e.DB.AddSecondCloses(ctx, t.Fence, closes); err != nil {
 			return err
@@ -45,12 +44,11 @@ func (e Equities) second(ctx context.Context, t task.Task) error {
 			break
 		}
 	}
-	if err := e.keepFindings(ctx, t, p); err != nil {
+	if err := e.keepFindings(ctx, t, p.Findings); err != nil {
 		return err
 	}
-	if lacking > 2+len(p.shares)/10 {
-		troubles = append(troubles, fmt.Errorf("%s has no close of %s of %d of %d shares", e.Second.ID, p.day.Format(time.DateOnly), lacking, len(p.shares)))
-		return errors.Join(troubles...)
+	if err := p.SecondLacking(e.Second.ID, lacking); err != nil {
+		return errors.Join(append(troubles, err)...)
 	}
 	return nil
 }
@@ -70,28 +68,14 @@ func closesOn(answers []ingest.Fetched, day time.Time) []postgres.SecondClose {
 	return list
 }
 
-// compare says it where a share's close is in doubt.
-func (p *pricing) compare(second equity.Bar) {
-	first, ok := p.known[second.CIK].BarOn(p.day)
+// compare records it where a share's close is in doubt.
+func compare(p *companies.Pricing, second equity.Bar) {
+	first, ok := p.Bar(second.CIK)
 	if !ok {
 		return
 	}
 	tolerance := picks.DefaultRules().CloseTolerance
-	doubt := picks.SecondClose{Close: second.Close, Source: second.Source}.Disputes(first.Close, tolerance)
-	if doubt == "" {
-		return
+	if doubt := (picks.SecondClose{Close: second.Close, Source: second.Source}).Disputes(first.Close, tolerance); doubt != "" {
+		p.Doubt(second.CIK, doubt, tolerance)
 	}
-	p.findings = append(p.findings, postgres.Finding{
-		Check: "second_close", Severity: string(quality.Warn), From: p.day, To: p.day, Observed: p.ticker(second.CIK) + ": " + doubt,
-		Expected: fmt.Sprintf("closes within %.1f %% of each other", 100*tolerance),
-	})
-}
-
-// ticker is the ticker of a requested share.
-func (p *pricing) ticker(cik equity.CIK) string {
-	i := slices.IndexFunc(p.shares, func(s Share) bool { return s.CIK == cik })
-	if i < 0 {
-		return cik.String()
-	}
-	return p.shares[i].Ticker
 }

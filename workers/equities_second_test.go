@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tidemark/ingest"
+	"tidemark/ingest/companies"
 	"tidemark/internal/calendar"
 	"tidemark/internal/equity"
 	"tidemark/internal/series"
@@ -21,7 +22,7 @@ func TestACloseThatASecondSourceDisputesIsNotPickedAt(t *testing.T) {
 	first := x.job.Prices.Ask
 	x.job.Second = workers.Prices{
 		ID: "prices-second", Benchmark: x.job.Prices.Benchmark,
-		Ask: func(ctx context.Context, shares []workers.Share, w series.Window, runID int64) ([]ingest.Fetched, error) {
+		Ask: func(ctx context.Context, shares []companies.Share, w series.Window, runID int64) ([]ingest.Fetched, error) {
 			answers, err := first(ctx, shares, w, runID)
 			for _, a := range answers {
 				for i := range a.Batch.Bars {
@@ -82,7 +83,7 @@ func TestACloseThatASecondSourceDisputesIsNotPickedAt(t *testing.T) {
 	}
 	// The next day the second source is unavailable. The day's closes are asked for again, and the picks do not wait.
 	x.run("2026-03-03 16:20", "prices-yahoo")
-	x.job.Second.Ask = func(context.Context, []workers.Share, series.Window, int64) ([]ingest.Fetched, error) {
+	x.job.Second.Ask = func(context.Context, []companies.Share, series.Window, int64) ([]ingest.Fetched, error) {
 		return nil, nil
 	}
 	late := x.at("2026-03-03 16:40", "prices-second")

@@ -14,6 +14,7 @@ import (
 
 	"tidemark/ingest"
 	"tidemark/ingest/archive"
+	"tidemark/ingest/companies"
 	"tidemark/ingest/edgar"
 	shareprices "tidemark/ingest/prices"
 	"tidemark/ingest/sources"
@@ -95,7 +96,7 @@ func exchangeOn(t *testing.T, db *postgres.DB, store *archive.Store, universe, b
 		}),
 		Now: x.clock.Now, Ledger: db, Archive: store, Offline: true, Attempts: 1,
 	}
-	u, err := workers.ParseUniverse(universe)
+	u, err := companies.ParseUniverse(universe)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,8 +105,8 @@ func exchangeOn(t *testing.T, db *postgres.DB, store *archive.Store, universe, b
 		Submissions: func(ids []equity.CIK) ingest.Source { return edgar.Submissions(agent, ids) },
 		Facts:       func(ids []equity.CIK) ingest.Source { return edgar.Facts(agent, ids) },
 		Prices: workers.Prices{
-			ID: "prices-yahoo", Benchmark: workers.Share{CIK: equity.Benchmark, Ticker: "SPY"},
-			Ask: func(ctx context.Context, shares []workers.Share, w series.Window, runID int64) ([]ingest.Fetched, error) {
+			ID: "prices-yahoo", Benchmark: companies.Share{CIK: equity.Benchmark, Ticker: "SPY"},
+			Ask: func(ctx context.Context, shares []companies.Share, w series.Window, runID int64) ([]ingest.Fetched, error) {
 				var list []shareprices.Share
 				for _, s := range shares {
 					list = append(list, shareprices.Share{CIK: s.CIK, Ticker: s.Ticker})

@@ -18,6 +18,7 @@ import (
 	"tidemark/backfill"
 	"tidemark/ingest"
 	"tidemark/ingest/archive"
+	"tidemark/ingest/companies"
 	"tidemark/ingest/edgar"
 	shareprices "tidemark/ingest/prices"
 	"tidemark/ingest/sources"
@@ -148,7 +149,7 @@ func TestAnArchiveAloneMakesAYearAgain(t *testing.T) {
 	for _, s := range list {
 		job.Sources[s.ID] = s
 	}
-	x.job.Second = workers.Prices{ID: "second", Ask: func(ctx context.Context, shares []workers.Share, w series.Window, runID int64) ([]ingest.Fetched, error) {
+	x.job.Second = workers.Prices{ID: "second", Ask: func(ctx context.Context, shares []companies.Share, w series.Window, runID int64) ([]ingest.Fetched, error) {
 		var list []shareprices.Share
 		for _, s := range shares {
 			list = append(list, shareprices.Share{CIK: s.CIK, Ticker: s.Ticker})

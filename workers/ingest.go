@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"tidemark/backfill"
 	"tidemark/ingest"
+	"tidemark/ingest/inspection"
+	"tidemark/ingest/quality"
 	"tidemark/internal/postgres"
 	"tidemark/internal/series"
 	"tidemark/internal/task"
@@ -33,24 +36,16 @@ func (i Ingest) Run(ctx context.Context, t task.Task) error {
 	if err != nil {
 		return err
 	}
-	var c *inspection
-	var trouble error // of the questions that got no good answer
-	_, err = backfill.Ingest(ctx, i.DB, i.Engine, src, asked, t.Fence, i.Dependents[src.ID],
-		func(ctx context.Context, good []ingest.Fetched, missing error) ([]ingest.Fetched, error) {
-			trouble = missing
-			found, err := i.inspect(ctx, src, checkedRequest{asked: asked, complete: missing == nil}, good)
-			if err != nil {
-				return nil, err
-			}
-			c = &found
-			return c.free(good), i.keep(ctx, t, c)
-		})
-	if c == nil {
-		return err
+	got, trouble := backfill.Receive(ctx, i.DB, i.Engine, src, asked, t.Fence)
+	defer got.Discard(ctx)
+	if len(got.Good) == 0 {
+		return trouble
 	}
-	if shrunk, ok := errors.AsType[*postgres.ShrunkError](err); ok {
-		err = errors.Join(trouble, i.storeOthers(ctx, t, c, shrunk))
+	c := inspection.New(src, asked, trouble == nil, got.Good)
+	if err := i.inspect(ctx, c); err != nil {
+		return errors.Join(trouble, err)
 	}
+	err = errors.Join(trouble, i.store(ctx, t, got, c))
 	held, qerr := i.quarantine(ctx, t, c)
 	err = errors.Join(err, qerr)
 	if again, _ := ingest.Retryable(err); held != nil && !again {
@@ -83,33 +78,61 @@ func seriesOf(src ingest.Source) []series.ID {
 	return ids
 }
 
-// keep stores the findings of the checks, so that they are recorded with the run regardless of its outcome.
-func (i Ingest) keep(ctx context.Context, t task.Task, c *inspection) error {
-	if findings := c.findings(); len(findings) > 0 {
-		for _, f := range findings {
-			i.Engine.Metrics.Checked(f.Check, f.Severity)
+// inspect reads what an inspection compares the responses with.
+func (i Ingest) inspect(ctx context.Context, c *inspection.Inspection) error {
+	if digests := c.Digests(); len(digests) > 0 {
+		standing, err := i.DB.OpenQuarantine(ctx, c.Source.ID, digests)
+		if err != nil {
+			return err
 		}
-		return i.DB.AddFindings(ctx, t.Fence, findings)
+		c.Recall(recalled(standing))
+	}
+	if c.Compare() {
+		same, err := i.DB.Unchanged(ctx, backfill.Loads(c.Source, c.Free()))
+		if err != nil {
+			return err
+		}
+		c.Repeated(same)
+	}
+	if ids, until := c.ToCheck(); len(ids) > 0 {
+		known, err := i.DB.KnownBefore(ctx, ids, until, quality.HistoryDepth)
+		if err != nil {
+			return err
+		}
+		c.Check(known)
+	}
+	if silent := c.Silent(); len(silent) > 0 {
+		known, err := i.DB.KnownBefore(ctx, silent, time.Time{}, 1)
+		if err != nil {
+			return err
+		}
+		c.Miss(known)
 	}
 	return nil
 }
 
-// storeOthers stores the remaining units after the database found that a unit lacks too many of the known values. The database compares all
-// of them, while the checks read only the newest ones. That unit is held, as are others with the same finding.
-func (i Ingest) storeOthers(ctx context.Context, t task.Task, c *inspection, shrunk *postgres.ShrunkError) error {
-	for c.hold(shrunk) {
-		if err := i.keep(ctx, t, c); err != nil {
+// store stores the findings and the responses that may be stored. If the database finds that a unit lacks too many of the known values,
+// that unit is held, as are others with the same finding, and the others are stored. The findings come first, so that they are recorded
+// with the run regardless of its outcome.
+func (i Ingest) store(ctx context.Context, t task.Task, got *backfill.Received, c *inspection.Inspection) error {
+	for {
+		if err := i.keep(ctx, t, c.Findings()); err != nil {
 			return err
 		}
-		loads := c.loads()
-		if len(loads) == 0 {
-			return nil
-		}
-		_, err := i.DB.StoreLoads(ctx, t.Fence, loads, i.Dependents[c.src.ID])
-		var ok bool
-		if shrunk, ok = errors.AsType[*postgres.ShrunkError](err); !ok {
+		_, err := got.Store(ctx, c.Free(), i.Dependents[c.Source.ID])
+		shrunk, ok := errors.AsType[*postgres.ShrunkError](err)
+		if !ok || !c.Shrunk(shrunk.FetchID, shrunk.Series, shrunk.Missing, shrunk.Known) {
 			return err
 		}
 	}
-	return shrunk
+}
+
+func (i Ingest) keep(ctx context.Context, t task.Task, findings []series.Finding) error {
+	if len(findings) == 0 {
+		return nil
+	}
+	for _, f := range findings {
+		i.Engine.Metrics.Checked(f.Check, string(f.Severity))
+	}
+	return i.DB.AddFindings(ctx, t.Fence, findings)
 }

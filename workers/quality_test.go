@@ -10,10 +10,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tidemark/backfill"
+	"tidemark/ingest/inspection"
 	"tidemark/internal/postgres"
 	"tidemark/internal/series"
 	"tidemark/internal/task"
-	"tidemark/workers"
 )
 
 // prices are n lines of a table, a working day each, up to 2026-02-27 and around a level.
@@ -53,10 +53,10 @@ func (r *fixture) findings(run postgres.Run) []string {
 	return marks(list)
 }
 
-func marks(list []postgres.Finding) []string {
+func marks(list []series.Finding) []string {
 	var out []string
 	for _, f := range list {
-		out = append(out, f.Severity+" "+f.Check+" "+f.Series)
+		out = append(out, fmt.Sprintf("%s %s %s", f.Severity, f.Check, f.Series))
 	}
 	return out
 }
@@ -162,7 +162,7 @@ func TestWhatIsHeldSaysWhatToAcceptItDoes(t *testing.T) {
 	}
 	q := r.quarantine()[0]
 	said := q.Findings[len(q.Findings)-1]
-	if said.Check != workers.CheckAccept || said.Observed != "to accept it adds 1403 rows: 2 new, 1 revised, 1400 withdrawn" || said.Series != "test.a" {
+	if said.Check != inspection.Accept || said.Observed != "to accept it adds 1403 rows: 2 new, 1 revised, 1400 withdrawn" || said.Series != "test.a" {
 		t.Errorf("it is said: %+v", said)
 	}
 	if said.From.Format(time.DateOnly) != all[0][:10] || said.To.Format(time.DateOnly) != "2026-03-03" {

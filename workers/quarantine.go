@@ -9,70 +9,71 @@ import (
 
 	"tidemark/backfill"
 	"tidemark/ingest"
-	"tidemark/ingest/quality"
+	"tidemark/ingest/inspection"
 	"tidemark/internal/postgres"
+	"tidemark/internal/series"
 	"tidemark/internal/task"
 )
 
+// recalled are units that the quarantine has, as an inspection takes them.
+func recalled(standing map[string]postgres.Quarantined) map[string]inspection.Recalled {
+	units := make(map[string]inspection.Recalled, len(standing))
+	for digest, q := range standing {
+		u := inspection.Recalled{ID: q.ID, Findings: q.Findings}
+		if q.Decision == postgres.QuarantineRejected {
+			u.RejectedBy, u.Reason = *q.DecidedBy, *q.Reason
+		}
+		units[digest] = u
+	}
+	return units
+}
+
 // quarantine records the held units, and the further fetches of rejected ones. holds describes the held units; nil if none is held. err
 // is the database's error.
-func (i Ingest) quarantine(ctx context.Context, t task.Task, c *inspection) (holds, err error) {
+func (i Ingest) quarantine(ctx context.Context, t task.Task, c *inspection.Inspection) (holds, err error) {
 	var list []error
-	for _, u := range c.units {
-		if u.state == good {
-			continue
-		}
-		var fetches []int64
-		for _, a := range u.answers {
-			if hasReadings(a) {
-				fetches = append(fetches, a.Fetch.ID)
-			}
-		}
-		findings := u.findings
-		if u.state == held && u.standing == 0 {
-			effect, err := i.effect(ctx, c.src, u)
+	for _, u := range c.Unfree() {
+		answers := u.WithReadings()
+		findings := u.Findings
+		if u.New() {
+			effect, err := i.effect(ctx, u.At(), backfill.Loads(c.Source, answers))
 			if err != nil {
 				return nil, err
 			}
 			findings = append(slices.Clone(findings), effect...)
 		}
+		fetches := make([]int64, len(answers))
+		for n, a := range answers {
+			fetches[n] = a.Fetch.ID
+		}
 		id, err := i.DB.Quarantine(ctx, t.Fence, postgres.Quarantined{
-			Source: c.src.ID, Digest: u.digest, Findings: findings, CreatedAt: newestFetch(u.answers),
+			Source: c.Source.ID, Digest: u.Digest, Findings: findings, CreatedAt: u.At(),
 		}, fetches)
 		if err != nil {
 			return nil, err
 		}
-		if u.state == held {
-			list = append(list, heldError(id, u))
+		if u.Held() {
+			list = append(list, u.Problem(id))
 		}
 	}
 	return errors.Join(list...), nil
 }
 
-// effect says of each series what it would do to accept a unit.
-func (i Ingest) effect(ctx context.Context, src ingest.Source, u *unit) ([]postgres.Finding, error) {
-	var loads []postgres.Load
-	for _, a := range u.answers {
-		if hasReadings(a) {
-			loads = append(loads, backfill.Load(src, a))
-		}
-	}
-	list, err := i.DB.EffectOf(ctx, 0, newestFetch(u.answers), loads)
+// effect says of each series what it would do to accept responses.
+func (i Ingest) effect(ctx context.Context, at time.Time, loads []postgres.Load) ([]series.Finding, error) {
+	list, err := i.DB.EffectOf(ctx, 0, at, loads)
 	if err != nil {
 		return nil, err
 	}
-	out := make([]postgres.Finding, len(list))
+	out := make([]series.Finding, len(list))
 	for n, e := range list {
-		out[n] = postgres.Finding{
-			Check: CheckAccept, Severity: string(quality.Warn), Series: string(e.Series), From: e.From, To: e.To, Observed: "to accept it " + TellEffect(e),
+		out[n] = series.Finding{
+			Check: inspection.Accept, Severity: series.SeverityWarn, Series: e.Series, From: e.From, To: e.To, Observed: "to accept it " + TellEffect(e),
 			Expected: "what you decide",
 		}
 	}
 	return out, nil
 }
-
-// CheckAccept is the check that says what accepting an answer would do.
-const CheckAccept = "accept"
 
 // TellEffect says in words what storing an answer does to a series.
 func TellEffect(e postgres.Effect) string {
@@ -81,18 +82,6 @@ func TellEffect(e postgres.Effect) string {
 		rows = "row"
 	}
 	return fmt.Sprintf("adds %d %s: %d new, %d revised, %d withdrawn", e.Rows(), rows, e.Added, e.Revised, e.Removed)
-}
-
-// heldError says for people what is held back, why, and what to do.
-func heldError(id int64, u *unit) error {
-	f := worst(u.findings)
-	last := u.answers[len(u.answers)-1].Fetch
-	more := ""
-	if n := len(u.findings); n > 1 {
-		more = fmt.Sprintf(" (and %d more)", n-1)
-	}
-	return fmt.Errorf("%s: nothing of the answer is stored, it is in quarantine %d: check %s of %s: %s, expected %s%s: see `tidemark quarantine show %d`, then accept or reject it",
-		last.URL, id, f.Check, f.Series, f.Observed, f.Expected, more, id)
 }
 
 // Accept stores a response that is in quarantine, or was rejected, because an operator confirms it. It is parsed again from the archive,

@@ -10,6 +10,7 @@ import (
 
 	"tidemark/ingest"
 	"tidemark/ingest/archive"
+	"tidemark/ingest/companies"
 	"tidemark/ingest/edgar"
 	"tidemark/ingest/prices"
 	"tidemark/internal/equity"
@@ -128,15 +129,15 @@ func (p *program) equities(db *postgres.DB, w *worldRuntime, e *ingest.Engine, s
 func (p *program) publisher(db *postgres.DB, w *worldRuntime, e *ingest.Engine, store *archive.Store, source sharesSource) workers.Prices {
 	benchmark := prices.Benchmark()
 	of := workers.Prices{
-		ID: source(nil).ID, Benchmark: workers.Share{CIK: benchmark.CIK, Ticker: benchmark.Ticker},
-		Ask: func(ctx context.Context, shares []workers.Share, window series.Window, runID int64) ([]ingest.Fetched, error) {
+		ID: source(nil).ID, Benchmark: companies.Share{CIK: benchmark.CIK, Ticker: benchmark.Ticker},
+		Ask: func(ctx context.Context, shares []companies.Share, window series.Window, runID int64) ([]ingest.Fetched, error) {
 			return e.Collect(ctx, source(asked(shares)), window, runID)
 		},
 	}
 	switch of.ID {
 	case prices.CSV().ID:
 		drop := prices.CSVImport{Folder: os.DirFS(p.settings.PricesFolder), Now: w.now, Ledger: db, Archive: store}
-		of.Ask = func(ctx context.Context, shares []workers.Share, _ series.Window, runID int64) ([]ingest.Fetched, error) {
+		of.Ask = func(ctx context.Context, shares []companies.Share, _ series.Window, runID int64) ([]ingest.Fetched, error) {
 			drop := drop
 			drop.Shares = asked(shares)
 			answers, err := drop.Collect(ctx, runID)
@@ -152,7 +153,7 @@ func (p *program) publisher(db *postgres.DB, w *worldRuntime, e *ingest.Engine, 
 }
 
 // asked converts shares to the form of the price sources.
-func asked(shares []workers.Share) []prices.Share {
+func asked(shares []companies.Share) []prices.Share {
 	list := make([]prices.Share, len(shares))
 	for i, s := range shares {
 		list[i] = prices.Share{CIK: s.CIK, Ticker: s.Ticker, Fund: s.CIK == equity.Benchmark}
@@ -161,16 +162,16 @@ func asked(shares []workers.Share) []prices.Share {
 }
 
 // universe reads UNIVERSE, and the file that it may name.
-func (p *program) universe() (workers.Universe, error) {
+func (p *program) universe() (companies.Universe, error) {
 	text := p.settings.Universe
 	if name, ok := strings.CutPrefix(text, "@"); ok {
 		raw, err := os.ReadFile(name)
 		if err != nil {
-			return workers.Universe{}, fmt.Errorf("UNIVERSE: %w", err)
+			return companies.Universe{}, fmt.Errorf("UNIVERSE: %w", err)
 		}
 		text = string(raw)
 	}
-	u, err := workers.ParseUniverse(text)
+	u, err := companies.ParseUniverse(text)
 	if err != nil {
 		return u, fmt.Errorf("UNIVERSE: %w", err)
 	}

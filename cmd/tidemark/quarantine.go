@@ -13,9 +13,11 @@ import (
 
 	"tidemark/ingest"
 	"tidemark/ingest/archive"
+	"tidemark/ingest/inspection"
 	"tidemark/internal/config"
 	"tidemark/internal/nearest"
 	"tidemark/internal/postgres"
+	"tidemark/internal/series"
 	"tidemark/workers"
 )
 
@@ -59,8 +61,8 @@ func (c quarantineList) Run(ctx context.Context, p *program) error {
 	for _, q := range list {
 		var found []string
 		for _, f := range q.Findings {
-			if f.Check != workers.CheckAccept {
-				found = append(found, strings.TrimSpace(f.Check+" "+f.Series))
+			if f.Check != inspection.Accept {
+				found = append(found, strings.TrimSpace(f.Check+" "+string(f.Series)))
 			}
 		}
 		t.add(q.ID, q.Source, q.CreatedAt, q.LastSeenAt, q.Fetches, q.RunID, q.Decision, q.DecidedBy, strings.Join(found, ", "))
@@ -129,14 +131,14 @@ func (p *program) printFindings(ctx context.Context, db *postgres.DB, run int64)
 	return p.writeFindings(list)
 }
 
-func (p *program) writeFindings(list []postgres.Finding) error {
+func (p *program) writeFindings(list []series.Finding) error {
 	if len(list) == 0 {
 		return nil
 	}
 	w := tabwriter.NewWriter(p.stdout, 0, 4, 2, ' ', 0)
 	_, _ = fmt.Fprintln(w, "\nCHECK\tSEVERITY\tSERIES\tFROM\tTO\tSEEN\tEXPECTED")
 	for _, f := range list {
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", f.Check, f.Severity, dash(f.Series), date(f.From), date(f.To), f.Observed, f.Expected)
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", f.Check, f.Severity, dash(string(f.Series)), date(f.From), date(f.To), f.Observed, f.Expected)
 	}
 	return w.Flush()
 }

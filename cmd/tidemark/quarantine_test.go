@@ -49,7 +49,7 @@ func (l *ledger) quarantine(price float64) int64 {
 	}
 	id, err := l.db.Quarantine(ctx, task.Fence{}, postgres.Quarantined{
 		Source: "eia-petroleum-spot", Digest: digest, CreatedAt: l.clockAt.Add(-time.Hour),
-		Findings: []postgres.Finding{{
+		Findings: []series.Finding{{
 			Check: "unit", Severity: "error", Series: "eia.RWTC", From: page.Readings[0].ObservedAt, To: page.Readings[len(page.Readings)-1].ObservedAt,
 			Observed: "20 of 20 known values are about 42 times what they were", Expected: "the values that are known",
 		}},
@@ -127,7 +127,7 @@ func TestARunShowsWhatTheChecksSaid(t *testing.T) {
 	if ok, err := l.db.Claim(t.Context(), f, "w"); err != nil || !ok {
 		t.Fatal(ok, err)
 	}
-	if err := l.db.AddFindings(t.Context(), f, []postgres.Finding{{
+	if err := l.db.AddFindings(t.Context(), f, []series.Finding{{
 		Check: "jump", Severity: "warn", Series: "eia.RWTC", From: l.clockAt, To: l.clockAt, Observed: "-36.98", Expected: "changes like those before",
 	}}); err != nil {
 		t.Fatal(err)

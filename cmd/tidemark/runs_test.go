@@ -170,7 +170,7 @@ func TestWhatIsShownIsAlsoJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := db.Quarantine(t.Context(), task.Fence{}, postgres.Quarantined{
-		Source: "test", Digest: strings.Repeat("d", 64), CreatedAt: at, Findings: []postgres.Finding{{Check: "range", Severity: "error"}},
+		Source: "test", Digest: strings.Repeat("d", 64), CreatedAt: at, Findings: []series.Finding{{Check: "range", Severity: "error"}},
 	}, []int64{fetch}); err != nil {
 		t.Fatal(err)
 	}

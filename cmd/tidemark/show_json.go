@@ -44,7 +44,7 @@ func unset(s string) *string {
 
 func quarantinedJSON(q postgres.Quarantined, pages []series.Fetch, decisions []postgres.Decided) object {
 	return one("id", q.ID, "source", q.Source, "run", q.RunID, "answered", q.CreatedAt, "last seen", q.LastSeenAt, "fetches", q.Fetches,
-		"decision", q.Decision, "findings", append([]postgres.Finding{}, q.Findings...),
+		"decision", q.Decision, "findings", append([]series.Finding{}, q.Findings...),
 		"pages", each(pages, func(f series.Fetch) object { return one("fetch", f.ID, "url", f.URL, "sha256", f.SHA256) }),
 		"decisions", each(decisions, func(d postgres.Decided) object {
 			return one("decision", d.Decision, "at", d.At, "by", d.By, "reason", d.Reason)

@@ -35,10 +35,10 @@ const (
 // differs, the whole response is held back. A bar that is far from both of its neighbours is left out. A newest bar that is far from the
 // previous one waits until a later bar confirms it. On the day it cannot be distinguished from a slipped decimal point, but the next bar
 // decides. None of this needs an operator.
-func CheckBars(a Traded) (good []equity.Bar, found []Finding) {
+func CheckBars(a Traded) (good []equity.Bar, found []series.Finding) {
 	said := slices.SortedFunc(slices.Values(a.Bars), func(x, y equity.Bar) int { return x.Date.Compare(y.Date) })
 	if f, other := a.otherHistory(said); other {
-		return nil, []Finding{f}
+		return nil, []series.Finding{f}
 	}
 	before, ok := a.lastBefore(said)
 	newest := time.Time{}
@@ -47,11 +47,11 @@ func CheckBars(a Traded) (good []equity.Bar, found []Finding) {
 	}
 	for i, b := range said {
 		if ok && a.leaps(before, b) {
-			f := a.finding(Jump, Warn, before.Date, b.Date, fmt.Sprintf("a close of %s after %s", b.Close, before.Close),
+			f := a.finding(Jump, series.SeverityWarn, before.Date, b.Date, fmt.Sprintf("a close of %s after %s", b.Close, before.Close),
 				fmt.Sprintf("a change by less than %v times, or a split that explains it", leap))
 			next := i + 1
 			if confirmed := next < len(said) && !a.leaps(b, said[next]); !confirmed {
-				f.Severity = Error
+				f.Severity = series.SeverityError
 				f.Expected += ", or another day that confirms it: the bar is not stored before"
 				found = append(found, f)
 				continue
@@ -80,15 +80,15 @@ func (a Traded) lastBefore(said []equity.Bar) (equity.Bar, bool) {
 }
 
 // otherHistory reports whether the response's closes differ from the known closes of the same days.
-func (a Traded) otherHistory(said []equity.Bar) (Finding, bool) {
+func (a Traded) otherHistory(said []equity.Bar) (series.Finding, bool) {
 	for _, k := range a.Known {
 		i, common := slices.BinarySearchFunc(said, k.Date, func(b equity.Bar, day time.Time) int { return b.Date.Compare(day) })
 		if common && math.Abs(math.Log(said[i].Close.Float()/k.Close.Float())) > restated {
-			return a.finding(Revision, Error, k.Date, k.Date, fmt.Sprintf("a close of %s where %s is known", said[i].Close, k.Close),
+			return a.finding(Revision, series.SeverityError, k.Date, k.Date, fmt.Sprintf("a close of %s where %s is known", said[i].Close, k.Close),
 				"the closes of the day: nothing of the answer is stored"), true
 		}
 	}
-	return Finding{}, false
+	return series.Finding{}, false
 }
 
 // leaps reports whether the share changed by more from one bar to another than shares do, adjusted for splits and dividends.
@@ -110,7 +110,7 @@ func (a Traded) leaps(from, to equity.Bar) bool {
 }
 
 // gaps marks trading days after the newest known bar that the answer passes over.
-func (a Traded) gaps(said []equity.Bar, newest time.Time) []Finding {
+func (a Traded) gaps(said []equity.Bar, newest time.Time) []series.Finding {
 	var missing []time.Time
 	for _, day := range a.Sessions {
 		_, has := slices.BinarySearchFunc(said, day, func(b equity.Bar, d time.Time) int { return b.Date.Compare(d) })
@@ -121,10 +121,10 @@ func (a Traded) gaps(said []equity.Bar, newest time.Time) []Finding {
 	if len(missing) == 0 {
 		return nil
 	}
-	return []Finding{a.finding(Gaps, Warn, missing[0], missing[len(missing)-1],
+	return []series.Finding{a.finding(Gaps, series.SeverityWarn, missing[0], missing[len(missing)-1],
 		fmt.Sprintf("no bar of %d of %d trading days, the first %s", len(missing), len(a.Sessions), missing[0].Format(time.DateOnly)), "a bar of each trading day")}
 }
 
-func (a Traded) finding(check string, s Severity, from, to time.Time, seen, expected string) Finding {
-	return Finding{Check: check, Severity: s, Series: series.ID("equity." + a.CIK.String() + ".close"), From: from, To: to, Observed: seen, Expected: expected}
+func (a Traded) finding(check string, s series.Severity, from, to time.Time, seen, expected string) series.Finding {
+	return series.Finding{Check: check, Severity: s, Series: series.ID("equity." + a.CIK.String() + ".close"), From: from, To: to, Observed: seen, Expected: expected}
 }

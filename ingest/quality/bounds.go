@@ -10,7 +10,7 @@ import (
 
 // checkBounds checks new and changed values against the bounds that the series declares. Stored values were accepted before, so they are
 // not held again. For values before the known range this is unknown, and they are only marked.
-func checkBounds(c *comparison) []Finding {
+func checkBounds(c *comparison) []series.Finding {
 	var fresh []series.Reading
 	for _, i := range c.added {
 		fresh = append(fresh, c.said[i])
@@ -20,10 +20,10 @@ func checkBounds(c *comparison) []Finding {
 			fresh = append(fresh, p.is)
 		}
 	}
-	return append(c.outside(fresh, Error), c.outside(c.beyond, Warn)...)
+	return append(c.outside(fresh, series.SeverityError), c.outside(c.beyond, series.SeverityWarn)...)
 }
 
-func (c *comparison) outside(list []series.Reading, s Severity) []Finding {
+func (c *comparison) outside(list []series.Reading, s series.Severity) []series.Finding {
 	var out []series.Reading
 	for _, r := range list {
 		if r.Marker == "" && (c.Info.Min != nil && r.Value < *c.Info.Min || c.Info.Max != nil && r.Value > *c.Info.Max) {

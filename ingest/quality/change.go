@@ -13,7 +13,7 @@ import (
 
 // checkRows finds an answer that lacks too many values of a window that it claims to cover. Publishers withdraw a few observations, and
 // more only by mistake.
-func checkRows(c *comparison) []Finding {
+func checkRows(c *comparison) []series.Finding {
 	const few, share = 10, 50
 	n := len(c.missing)
 	if n <= max(few, c.have/share) && n <= c.have/2 {
@@ -23,7 +23,7 @@ func checkRows(c *comparison) []Finding {
 	if !c.Known.Complete { // older ones are not in sight
 		of = "the newest " + of
 	}
-	return c.finding(RowCount, Error, c.missing[0].ObservedAt, c.missing[n-1].ObservedAt,
+	return c.finding(RowCount, series.SeverityError, c.missing[0].ObservedAt, c.missing[n-1].ObservedAt,
 		fmt.Sprintf("%d of %s are not there, the first that of %s", n, of, day(c.missing[0].ObservedAt)),
 		"all that is known, but for a few that were withdrawn")
 }
@@ -55,7 +55,7 @@ func named(ratio, within float64) (factor, bool) {
 }
 
 // checkUnit finds values that were multiplied by a factor. It compares the values of known dates or, if no date is in both, the level.
-func checkUnit(c *comparison) []Finding {
+func checkUnit(c *comparison) []series.Finding {
 	var ratios []float64
 	for _, p := range c.both {
 		if p.numbers() && p.was.Value != 0 {
@@ -85,15 +85,15 @@ func checkUnit(c *comparison) []Finding {
 	case math.Abs(middle-1) <= 0.02:
 		return nil
 	case beyond, constant && !c.Reestimates:
-		return c.finding(Unit, Error, from, to, seen, "the values that are known, in "+c.Info.Unit)
+		return c.finding(Unit, series.SeverityError, from, to, seen, "the values that are known, in "+c.Info.Unit)
 	case c.Reestimates && math.Abs(middle-1) > 0.1:
-		return c.finding(Unit, Warn, from, to, seen, "values near those that are known; the publisher estimates the whole history anew at times")
+		return c.finding(Unit, series.SeverityWarn, from, to, seen, "values near those that are known; the publisher estimates the whole history anew at times")
 	}
 	return nil
 }
 
 // checkLevel finds new values at a level that differs from a steady level by a named factor.
-func checkLevel(c *comparison) []Finding {
+func checkLevel(c *comparison) []series.Finding {
 	const look, steady = 20, 1.5
 	var before, now []float64
 	for i := len(c.known) - 1; i >= 0 && len(before) < look; i-- {
@@ -128,14 +128,14 @@ func checkLevel(c *comparison) []Finding {
 	if !ok {
 		return nil
 	}
-	return c.finding(Unit, Error, from, to,
+	return c.finding(Unit, series.SeverityError, from, to,
 		fmt.Sprintf("%d new values about %s times the level before (%s)", len(now), rounded(is/was), f.name),
 		fmt.Sprintf("values near %s, in %s", number(was), c.Info.Unit))
 }
 
 // checkRevision finds an answer that changes a large part of the known values, if the publisher does not normally do so. Changes by
 // rounding alone do not count.
-func checkRevision(c *comparison) []Finding {
+func checkRevision(c *comparison) []series.Finding {
 	if c.Reestimates {
 		return nil
 	}
@@ -144,10 +144,10 @@ func checkRevision(c *comparison) []Finding {
 	changed = slices.DeleteFunc(changed, func(p pair) bool { return p.numbers() && math.Abs(p.is.Value-p.was.Value) <= rounding })
 	const few, some, many = 10, 50, 4 // 2 % are some, a quarter is many
 	n, all := len(changed), len(c.both)
-	s := Warn
+	s := series.SeverityWarn
 	switch {
 	case n > few && n > all/many:
-		s = Error
+		s = series.SeverityError
 	case n <= few || n <= all/some:
 		return nil
 	}

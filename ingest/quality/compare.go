@@ -101,6 +101,6 @@ func sortedIndex(list []series.Reading, t time.Time) int {
 }
 
 // finding is one about a range of times.
-func (c *comparison) finding(check string, s Severity, from, to time.Time, seen, expected string) []Finding {
-	return []Finding{{Check: check, Severity: s, Series: c.Info.ID, From: from.UTC(), To: to.UTC(), Observed: seen, Expected: expected}}
+func (c *comparison) finding(check string, s series.Severity, from, to time.Time, seen, expected string) []series.Finding {
+	return []series.Finding{{Check: check, Severity: s, Series: c.Info.ID, From: from.UTC(), To: to.UTC(), Observed: seen, Expected: expected}}
 }

@@ -49,7 +49,7 @@ func (r cadence) max(list []series.Reading) time.Duration {
 
 // checkDuplicates finds two observations of one period if at least one is new. If a publisher moves its dates, perhaps from a month's first
 // day to its last, the new dates would otherwise join the old dates in the history.
-func checkDuplicates(c *comparison) []Finding {
+func checkDuplicates(c *comparison) []series.Finding {
 	r, ok := rhythms[c.Info.Frequency]
 	if !ok {
 		return nil
@@ -71,13 +71,13 @@ func checkDuplicates(c *comparison) []Finding {
 	if n == 0 {
 		return nil
 	}
-	return c.finding(Duplicates, Error, from, to,
+	return c.finding(Duplicates, series.SeverityError, from, to,
 		fmt.Sprintf("%d new observations with another one in the same period, the first on %s", n, from.UTC().Format(time.RFC3339)),
 		"one observation in each period of a series that is "+c.Info.Frequency)
 }
 
 // checkOlder finds a copy of an earlier state: it ends before what is known.
-func checkOlder(c *comparison) []Finding {
+func checkOlder(c *comparison) []series.Finding {
 	if c.Newest.IsZero() || len(c.known) == 0 {
 		return nil
 	}
@@ -85,12 +85,12 @@ func checkOlder(c *comparison) []Finding {
 	if !c.Newest.Before(last) {
 		return nil
 	}
-	return c.finding(Freshness, Error, c.Newest, last, "the newest observation is of "+day(c.Newest),
+	return c.finding(Freshness, series.SeverityError, c.Newest, last, "the newest observation is of "+day(c.Newest),
 		fmt.Sprintf("one of %s, which is known already, or a newer one", day(last)))
 }
 
 // checkGaps finds expected dates that are missing among the observations that are new. Nothing is expected of a first answer.
-func checkGaps(c *comparison) []Finding {
+func checkGaps(c *comparison) []series.Finding {
 	r, ok := rhythms[c.Info.Frequency]
 	if !ok || len(c.known) == 0 {
 		return nil
@@ -122,13 +122,13 @@ func checkGaps(c *comparison) []Finding {
 	if n == 0 {
 		return nil
 	}
-	return c.finding(Gaps, Warn, from, to, fmt.Sprintf("nothing between two observations in %d places, the first after %s", n, day(from)),
+	return c.finding(Gaps, series.SeverityWarn, from, to, fmt.Sprintf("nothing between two observations in %d places, the first after %s", n, day(from)),
 		fmt.Sprintf("an observation at least every %s, as before", days(longest)))
 }
 
 // Late returns a finding if a newer observation of a series should have arrived by an instant. Readings are the series' readings in the
 // newest responses, in any order: the usual distance between two of them determines when the next one is due.
-func Late(info series.Info, readings []series.Reading, at time.Time) []Finding {
+func Late(info series.Info, readings []series.Reading, at time.Time) []series.Finding {
 	r, ok := rhythms[info.Frequency]
 	if !ok || info.Published == nil || len(readings) == 0 {
 		return nil
@@ -139,8 +139,8 @@ func Late(info series.Info, readings []series.Reading, at time.Time) []Finding {
 	if !at.After(due.Add(r.gracePeriod)) {
 		return nil
 	}
-	return []Finding{{
-		Check: Freshness, Severity: Warn, Series: info.ID, From: newest.UTC(), To: newest.UTC(),
+	return []series.Finding{{
+		Check: Freshness, Severity: series.SeverityWarn, Series: info.ID, From: newest.UTC(), To: newest.UTC(),
 		Observed: "the newest observation is of " + day(newest), Expected: "a newer one by " + day(due),
 	}}
 }

@@ -23,7 +23,7 @@ const (
 
 // checkJumps holds the newest changes, and the revisions of single values, against the changes that the series has made before.
 // Where each release is a new estimate, the history of the changes is the answer's own.
-func checkJumps(c *comparison) []Finding {
+func checkJumps(c *comparison) []series.Finding {
 	history := c.known
 	if c.Reestimates {
 		history = nil
@@ -38,16 +38,16 @@ func checkJumps(c *comparison) []Finding {
 		return nil
 	}
 	var first *jump
-	severity, n := Warn, 0
+	severity, n := series.SeverityWarn, 0
 	for _, j := range c.jumps(h) {
-		s := Warn
+		s := series.SeverityWarn
 		switch {
 		case j.size > badScale*h.scale && j.size > badTimes*h.largest && !h.steady:
-			s = Error
+			s = series.SeverityError
 		case j.size <= oddScale*h.scale || j.size <= oddTimes*h.largest:
 			continue
 		}
-		if n++; first == nil || s == Error && severity == Warn {
+		if n++; first == nil || s == series.SeverityError && severity == series.SeverityWarn {
 			first, severity = &j, s
 		}
 	}

@@ -10,17 +10,6 @@ import (
 	"tidemark/internal/series"
 )
 
-// Severity is the consequence of a finding for its answer.
-type Severity string
-
-// The severities.
-const (
-	// Warn: the answer is stored, and marked.
-	Warn Severity = "warn"
-	// Error: the answer is not stored before a person has looked at it.
-	Error Severity = "error"
-)
-
 // The checks.
 const (
 	Bounds     = "bounds"     // a value outside the declared range of the series
@@ -32,26 +21,6 @@ const (
 	Jump       = "jump"       // a change beyond all that the series has done
 	Gaps       = "gaps"       // expected dates are missing
 )
-
-// Finding is something that a check found.
-type Finding struct {
-	Check    string
-	Severity Severity
-	Series   series.ID
-	// From and To bound the observation times it is about.
-	From, To time.Time
-	// Observed and Expected are for people: numbers with their units, dates, counts.
-	Observed, Expected string
-}
-
-// Known is the known history of a series before an answer.
-type Known struct {
-	// Readings are the newest ones, ascending: for each time the newest vintage, without withdrawn readings. They end with the newest
-	// known reading, unless the request was for a window that ends earlier.
-	Readings []series.Reading
-	// Complete reports whether nothing older is known. The comparing checks ignore times before the first reading.
-	Complete bool
-}
 
 // Answer is a publisher's response about one series.
 type Answer struct {
@@ -67,15 +36,16 @@ type Answer struct {
 	Newest time.Time
 	// Reestimates reports whether the publisher may estimate the whole history again with any release.
 	Reestimates bool
-	Known       Known
+	// Known is the known history before the response. If it is not complete, the comparing checks ignore times before its first reading.
+	Known series.Known
 }
 
 // Check returns the findings about an answer, errors first. An answer that equals the known history has no findings. The first answer
 // about a series has no history to compare with: only its values and dates are checked.
-func Check(a Answer) []Finding {
+func Check(a Answer) []series.Finding {
 	c := compare(a)
-	var list []Finding
-	add := func(f ...Finding) { list = append(list, f...) }
+	var list []series.Finding
+	add := func(f ...series.Finding) { list = append(list, f...) }
 	add(checkBounds(c)...)
 	add(checkDuplicates(c)...)
 	add(checkOlder(c)...)
@@ -83,23 +53,23 @@ func Check(a Answer) []Finding {
 	unit := checkUnit(c)
 	add(unit...)
 	// What a change of unit does to each value needs no saying.
-	if len(unit) == 0 || unit[0].Severity == Warn {
+	if len(unit) == 0 || unit[0].Severity == series.SeverityWarn {
 		add(checkRevision(c)...)
 		add(checkJumps(c)...)
 	}
 	add(checkGaps(c)...)
-	slices.SortStableFunc(list, func(a, b Finding) int { return rank(a) - rank(b) })
+	slices.SortStableFunc(list, func(a, b series.Finding) int { return rank(a) - rank(b) })
 	return list
 }
 
-func rank(f Finding) int {
-	if f.Severity == Error {
+func rank(f series.Finding) int {
+	if f.Severity == series.SeverityError {
 		return 0
 	}
 	return 1
 }
 
 // Blocks reports whether one of the findings is an error.
-func Blocks(list []Finding) bool {
-	return slices.ContainsFunc(list, func(f Finding) bool { return f.Severity == Error })
+func Blocks(list []series.Finding) bool {
+	return slices.ContainsFunc(list, func(f series.Finding) bool { return f.Severity == series.SeverityError })
 }

@@ -59,7 +59,7 @@ func say(frequency string, known, readings []series.Reading) quality.Answer {
 		Readings: readings,
 		Covers:   []series.Window{{}},
 		Newest:   readings[len(readings)-1].ObservedAt,
-		Known:    quality.Known{Readings: known, Complete: true},
+		Known:    series.Known{Readings: known, Complete: true},
 	}
 }
 
@@ -107,7 +107,7 @@ func between(lo, hi float64) func(*quality.Answer) {
 func estimated(a *quality.Answer) { a.Reestimates = true }
 
 // brief is a finding in one line.
-func brief(list []quality.Finding) []string {
+func brief(list []series.Finding) []string {
 	var out []string
 	for _, f := range list {
 		out = append(out, fmt.Sprintf("%s %s %s..%s", f.Severity, f.Check, f.From.Format(time.DateOnly), f.To.Format(time.DateOnly)))
@@ -376,7 +376,7 @@ func TestLate(t *testing.T) {
 			if late := len(got) == 1; late != c.late {
 				t.Fatalf("%+v, want it late: %v", got, c.late)
 			}
-			if c.late && (got[0].Severity != quality.Warn || got[0].Check != quality.Freshness) {
+			if c.late && (got[0].Severity != series.SeverityWarn || got[0].Check != quality.Freshness) {
 				t.Errorf("%+v, want a warning of freshness", got)
 			}
 		})

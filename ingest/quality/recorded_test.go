@@ -114,13 +114,13 @@ func vintages(t *testing.T) map[series.ID][]vintage {
 }
 
 // newest is the known history as the database gives it to a check.
-func newest(list []series.Reading) quality.Known {
+func newest(list []series.Reading) series.Known {
 	n := max(0, len(list)-quality.HistoryDepth)
-	return quality.Known{Readings: list[n:], Complete: n == 0}
+	return series.Known{Readings: list[n:], Complete: n == 0}
 }
 
 // next checks an answer that comes after another one.
-func (v vintage) next(known []series.Reading) []quality.Finding {
+func (v vintage) next(known []series.Reading) []series.Finding {
 	return quality.Check(quality.Answer{
 		Info: v.info, Readings: v.readings, Covers: v.covers, Newest: v.readings[len(v.readings)-1].ObservedAt, Reestimates: v.reestimates,
 		Known: newest(known),
@@ -152,7 +152,7 @@ func passRecorded(t *testing.T, vintages map[series.ID][]vintage) {
 			}
 			for n, v := range list[1:] {
 				for _, f := range v.next(list[n].readings) {
-					if f.Severity == quality.Error {
+					if f.Severity == series.SeverityError {
 						t.Errorf("vintage %d: %+v", n+1, f)
 					}
 				}
@@ -173,7 +173,7 @@ func passRecorded(t *testing.T, vintages map[series.ID][]vintage) {
 				for _, f := range step.next(all[:begin]) {
 					marks[f.Check]++
 					crash = crash || f.Check == quality.Jump && f.To.Equal(date("2020-04-20"))
-					if f.Severity == quality.Error {
+					if f.Severity == series.SeverityError {
 						t.Errorf("release %s: %+v", at.Format(time.RFC3339), f)
 					}
 				}
@@ -186,7 +186,7 @@ func passRecorded(t *testing.T, vintages map[series.ID][]vintage) {
 			if days, ok := silence[id]; ok {
 				at := all[len(all)-1].ObservedAt.AddDate(0, 0, days)
 				late := quality.Late(v.info, all, at)
-				if len(late) != 1 || late[0].Check != quality.Freshness || late[0].Severity != quality.Warn {
+				if len(late) != 1 || late[0].Check != quality.Freshness || late[0].Severity != series.SeverityWarn {
 					t.Errorf("%d days after the newest observation: %+v, want a warning that the next one is late", days, late)
 				}
 			}
@@ -225,7 +225,7 @@ func stopBroken(t *testing.T, vintages map[series.ID][]vintage) {
 				broken := v
 				broken.readings = c.breakIt(v.readings)
 				for _, f := range broken.next(known) {
-					if f.Severity == quality.Error && f.Check == c.check {
+					if f.Severity == series.SeverityError && f.Check == c.check {
 						return
 					}
 				}

@@ -95,8 +95,9 @@ func watch(t *testing.T) {
 }
 
 // maxPackages is the maximum number of packages in the linked program, including the standard library. `make size` prints the present
-// number. A change that needs more raises it, and gives the reason: the last reason was webhooks, whose addresses strangers name.
-const maxPackages = 1010
+// number. A change that needs more raises it, and gives the reason: the last reason was that the rules of an ingest left the
+// workers for two packages of their own, where they are tested without a database.
+const maxPackages = 1011
 
 // carried are packages that the program must never include: an EVM node, the network protocols of nodes, and their databases.
 var carried = regexp.MustCompile(`^github\.com/(ethereum/go-ethereum/(p2p|eth|node|rpc|core/txpool|ethdb/(leveldb|pebble))|syndtr/goleveldb|cockroachdb/pebble)(/|$)`)

@@ -38,6 +38,8 @@ var table = []row{
 
 	// From the outside to observations.
 	{"ingest, ingest/quality", "internal/series, internal/equity, internal/telemetry", "signals, picks, internal/postgres"},
+	{"ingest/inspection", "ingest, ingest/quality, internal/series", "signals, picks, internal/postgres"},
+	{"ingest/companies", "ingest, ingest/quality, internal/calendar, internal/equity, internal/nearest, internal/series", "signals, picks, internal/postgres"},
 	{"ingest/*", "ingest, internal/series, internal/equity, internal/concepts, ingest/world/synth", theirOwn},
 	{"ingest/sources", "ingest, ingest/*, ingest/world/synth", nothing},
 	{"ingest/ingesttest", "ingest, internal/series", nothing},
@@ -70,7 +72,7 @@ var table = []row{
 	{"backfill", "internal/nearest, internal/series, signals, ingest, internal/task, internal/postgres", "api"},
 	{
 		"workers",
-		"internal/nearest, internal/plain, internal/task, internal/series, internal/equity, internal/calendar, internal/columns, signals, signals/forecast, ingest, ingest/archive, ingest/quality, picks, picks/backtest, picks/writer, chain, " +
+		"internal/nearest, internal/plain, internal/task, internal/series, internal/equity, internal/calendar, internal/columns, signals, signals/forecast, ingest, ingest/archive, ingest/companies, ingest/inspection, ingest/quality, picks, picks/backtest, picks/writer, chain, " +
 			"chain/tlog, chain/witness, chain/gitledger, chain/base, accounts, accounts/claims, accounts/x402, accounts/stripe, backfill, internal/pushes, internal/postgres, internal/redisurl, internal/telemetry",
 		"api",
 	},

@@ -108,7 +108,7 @@ func acting(t *testing.T, acts *ops.Actions) (*fixture, *browser) {
 		t.Fatal(err)
 	}
 	if _, err := s.db.Quarantine(t.Context(), task.Fence{}, postgres.Quarantined{
-		Source: "test", Digest: strings.Repeat("d", 64), CreatedAt: day("2026-03-01"), Findings: []postgres.Finding{{Check: "range", Severity: "error", Observed: "1", Expected: "2"}},
+		Source: "test", Digest: strings.Repeat("d", 64), CreatedAt: day("2026-03-01"), Findings: []series.Finding{{Check: "range", Severity: "error", Observed: "1", Expected: "2"}},
 	}, []int64{fetch}); err != nil {
 		t.Fatal(err)
 	}

@@ -10,16 +10,6 @@ import (
 	"tidemark/internal/series"
 )
 
-// KnownSeries is the newest known data of a series.
-type KnownSeries struct {
-	// ConfirmedAt is the time of the response that last confirmed it. Zero means that its first load is not complete.
-	ConfirmedAt time.Time
-	// Readings are its newest observations, each in its newest vintage, ascending. Withdrawn observations are left out.
-	Readings []series.Reading
-	// Complete means that the series has no older observations.
-	Complete bool
-}
-
 // Each step finds the next newest observation through the index. So the cost does not grow with the number of vintages. Publishers who
 // re-estimate their whole history create many vintages.
 const knownBeforeSQL = `
@@ -51,12 +41,12 @@ const knownBeforeSQL = `
 
 // KnownBefore returns the newest observations of each series at or before until, at most limit of each. If until is zero, it returns the
 // newest of all.
-func (db ObservationStore) KnownBefore(ctx context.Context, ids []series.ID, until time.Time, limit int) (map[series.ID]KnownSeries, error) {
+func (db ObservationStore) KnownBefore(ctx context.Context, ids []series.ID, until time.Time, limit int) (map[series.ID]series.Known, error) {
 	rows, err := db.reads.Query(ctx, knownBeforeSQL, pgx.NamedArgs{"series": ids, "until": orNull(until), "limit": limit})
 	if err != nil {
 		return nil, fmt.Errorf("read what is known: %w", err)
 	}
-	all := make(map[series.ID]KnownSeries, len(ids))
+	all := make(map[series.ID]series.Known, len(ids))
 	seen := make(map[series.ID]int, len(ids))
 	var id series.ID
 	var confirmedAt, observedAt *time.Time

@@ -19,19 +19,6 @@ import (
 // observations, quarantine, quarantined_fetches, rebuilding, runs, watermarks.
 type QuarantineStore struct{ *connections }
 
-// Finding is the result of a check of a response, as it is stored.
-type Finding struct {
-	Check    string `json:"check"`
-	Severity string `json:"severity"`
-	// Series is empty for a finding about the whole response.
-	Series string `json:"series,omitempty"`
-	// From and To limit the observation times of the finding; zero means no limit.
-	From     time.Time `json:"from,omitzero"`
-	To       time.Time `json:"to,omitzero"`
-	Observed string    `json:"seen"`
-	Expected string    `json:"expected"`
-}
-
 // The decisions about a response in quarantine.
 const (
 	QuarantinePending  = "pending"
@@ -53,7 +40,7 @@ type Quarantined struct {
 	Digest string
 	// RunID is the run that first received it; nil means that no run made the request.
 	RunID    *int64
-	Findings []Finding
+	Findings []series.Finding
 	// CreatedAt is the time of the response, by the world's clock.
 	CreatedAt time.Time
 	// Decision is pending, accepted or rejected. DecidedAt, DecidedBy and Reason are nil while it is pending.
@@ -350,7 +337,7 @@ func admit(ctx context.Context, c *pgxpool.Conn, loads []Load) ([]Load, error) {
 }
 
 // AddFindings stores the findings of the checks with the run, each finding once, while the attempt in f is current.
-func (db QuarantineStore) AddFindings(ctx context.Context, f task.Fence, list []Finding) error {
+func (db QuarantineStore) AddFindings(ctx context.Context, f task.Fence, list []series.Finding) error {
 	tag, err := db.pool.Exec(ctx, `
 		update runs set findings = (
 			select coalesce(jsonb_agg(e.finding order by e.place), '[]')
@@ -371,8 +358,8 @@ func (db QuarantineStore) AddFindings(ctx context.Context, f task.Fence, list []
 }
 
 // Findings returns the findings about the responses of a run, in the order in which they were found.
-func (db QuarantineStore) Findings(ctx context.Context, runID int64) ([]Finding, error) {
-	var list []Finding
+func (db QuarantineStore) Findings(ctx context.Context, runID int64) ([]series.Finding, error) {
+	var list []series.Finding
 	err := db.reads.QueryRow(ctx, `select findings from runs where id = @id`, pgx.NamedArgs{"id": runID}).Scan(&list)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, fmt.Errorf("the findings of run %d: %w", runID, ErrNotFound)

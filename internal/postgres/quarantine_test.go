@@ -105,7 +105,7 @@ func held(t *testing.T, db *postgres.DB, digest string, l postgres.Load) int64 {
 	t.Helper()
 	id, err := db.Quarantine(t.Context(), task.Fence{}, postgres.Quarantined{
 		Source: "s", Digest: digest, CreatedAt: l.FetchedAt,
-		Findings: []postgres.Finding{{Check: "unit", Severity: "error", Series: "a", From: l.FetchedAt, Observed: "x", Expected: "y"}},
+		Findings: []series.Finding{{Check: "unit", Severity: "error", Series: "a", From: l.FetchedAt, Observed: "x", Expected: "y"}},
 	}, []int64{l.FetchID})
 	if err != nil {
 		t.Fatal(err)
@@ -143,7 +143,7 @@ func TestWhatIsInQuarantineIsNotStored(t *testing.T) {
 	held(t, db, digestA, again) // an attempt that was killed and run again
 	want := postgres.Quarantined{
 		ID: id, Source: "s", Digest: digestA, CreatedAt: bad.FetchedAt, Decision: "pending", Fetches: 2, LastSeenAt: again.FetchedAt,
-		Findings: []postgres.Finding{{Check: "unit", Severity: "error", Series: "a", From: bad.FetchedAt, Observed: "x", Expected: "y"}},
+		Findings: []series.Finding{{Check: "unit", Severity: "error", Series: "a", From: bad.FetchedAt, Observed: "x", Expected: "y"}},
 	}
 	if d := cmp.Diff(want, quarantined(t, db, id), cmpopts.EquateApproxTime(0)); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
@@ -405,15 +405,15 @@ func TestFindingsStayWithTheirRun(t *testing.T) {
 	if ok, err := db.Claim(t.Context(), f, "w"); err != nil || !ok {
 		t.Fatal(ok, err)
 	}
-	one := postgres.Finding{Check: "jump", Severity: "warn", Series: "a", From: slot, To: slot, Observed: "x", Expected: "y"}
-	two := postgres.Finding{Check: "gaps", Severity: "warn", Series: "a", Observed: "x", Expected: "y"}
-	for _, list := range [][]postgres.Finding{{one}, {two, one}, nil} { // two attempts find the same
+	one := series.Finding{Check: "jump", Severity: "warn", Series: "a", From: slot, To: slot, Observed: "x", Expected: "y"}
+	two := series.Finding{Check: "gaps", Severity: "warn", Series: "a", Observed: "x", Expected: "y"}
+	for _, list := range [][]series.Finding{{one}, {two, one}, nil} { // two attempts find the same
 		if err := db.AddFindings(t.Context(), f, list); err != nil {
 			t.Fatal(err)
 		}
 	}
 	got, err := db.Findings(t.Context(), id)
-	if d := cmp.Diff([]postgres.Finding{one, two}, got, cmpopts.EquateApproxTime(0)); d != "" || err != nil {
+	if d := cmp.Diff([]series.Finding{one, two}, got, cmpopts.EquateApproxTime(0)); d != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, d)
 	}
 	if err := db.AddFindings(t.Context(), task.Fence{RunID: id, Attempt: 2}, nil); !errors.Is(err, postgres.ErrFenced) {

@@ -1,4 +1,4 @@
-package workers_test
+package companies_test
 
 import (
 	"strings"
@@ -6,8 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tidemark/ingest/companies"
 	"tidemark/internal/equity"
-	"tidemark/workers"
 )
 
 func TestWhoIsInTheUniverse(t *testing.T) {
@@ -31,7 +31,7 @@ func TestWhoIsInTheUniverse(t *testing.T) {
 		{"AAPL # largest of all\nNOPE\n0000789019 1", "AAPL MSFT", "0000000001 NOPE"},
 		{"SPY", "", "SPY"},
 	} {
-		u, err := workers.ParseUniverse(c.text)
+		u, err := companies.ParseUniverse(c.text)
 		if err != nil {
 			t.Errorf("%q: %v", c.text, err)
 			continue
@@ -46,17 +46,17 @@ func TestWhoIsInTheUniverse(t *testing.T) {
 		}
 	}
 	for text, meant := range map[string]string{"top300": "top 300", "tpo 300": "top 300", "300": "top 300", "Top-50\n": "top 50", "to 500": "top 500"} {
-		if u, err := workers.ParseUniverse(text); err == nil || !strings.Contains(err.Error(), `did you mean "`+meant+`"?`) {
+		if u, err := companies.ParseUniverse(text); err == nil || !strings.Contains(err.Error(), `did you mean "`+meant+`"?`) {
 			t.Errorf("%q: %+v, %v, want %q named", text, u, err, meant)
 		}
 	}
 	for _, text := range []string{"1800", "AAPL 300", "TOPS AAPL", "0000000300"} {
-		if _, err := workers.ParseUniverse(text); err != nil {
+		if _, err := companies.ParseUniverse(text); err != nil {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
 	for _, text := range []string{"", "top 0", "top many", " , ", "# nobody", "AAPL;MSFT", "../../etc/passwd"} {
-		if u, err := workers.ParseUniverse(text); err == nil {
+		if u, err := companies.ParseUniverse(text); err == nil {
 			t.Errorf("%q passes as %+v", text, u)
 		}
 	}
