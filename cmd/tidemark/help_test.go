@@ -319,7 +319,7 @@ func TestTheSettingsOfACommandAreExplained(t *testing.T) {
 		t.Errorf("the settings of the scheduler:\n%s", s)
 	}
 	out.Reset()
-	if code := run(t.Context(), []string{"help", "settings", "shceduler"}, &out, &out); code != 2 || !strings.Contains(out.String(), "no command") {
+	if code := run(t.Context(), []string{"help", "settings", "shceduler"}, &out, &out); code != 2 || !strings.Contains(out.String(), "unknown command") {
 		t.Errorf("exit %d: %s", code, out.String())
 	}
 }
