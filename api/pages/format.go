@@ -162,6 +162,9 @@ func unitWords(unit string) string {
 	if unit == "percent" {
 		return ""
 	}
+	if words, ok := unitsInWords[unit]; ok {
+		return words
+	}
 	if of, found := strings.CutPrefix(unit, "USD/"); found {
 		if name, ok := perUnit[of]; ok {
 			return name
@@ -170,6 +173,9 @@ func unitWords(unit string) string {
 	}
 	return unit
 }
+
+// unitsInWords are the units of components that are no prices.
+var unitsInWords = map[string]string{"bu/acre": "bushels an acre", "bu/acre per year": "bushels an acre each year", "ships/day": "ships a day"}
 
 // perUnit are the words for units of quantity behind a price.
 var perUnit = map[string]string{"gal": "a gallon", "bbl": "a barrel", "t": "a tonne"}

@@ -57,7 +57,9 @@ type signalBody struct {
 	AsOf, Today string
 	// Span is the shown stretch of time. View are its parameters in an address, with the day of the page.
 	Span span
-	View template.URL
+	// From and To are the days in the form.
+	From, To string
+	View     template.URL
 	// Now are the parameters of the same stretch as known now.
 	Now    template.URL
 	Ranges []choice
@@ -145,6 +147,7 @@ func (p *Pages) signalView(ctx context.Context, r request, s *view.Signal) (body
 	if body.Span, err = r.span(s.Definition.Frequency); err != nil {
 		return body, asOf, err
 	}
+	body.Span = body.named(body.Span, r.text("range"))
 	body.Difference = unknown
 	if v, b := body.Snapshot.Value, body.Snapshot.BaselineValue; v != nil && b != nil {
 		body.Difference = s.Definition.Signed(*v - *b)
@@ -164,6 +167,7 @@ func (p *Pages) signalView(ctx context.Context, r request, s *view.Signal) (body
 		return body, asOf, err
 	}
 	body.neighbours(path)
+	body.days()
 	return body, asOf, nil
 }
 

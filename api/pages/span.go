@@ -55,7 +55,7 @@ func (s span) Title() string {
 	return s.From.Format(time.DateOnly) + " to " + s.To.Format(time.DateOnly)
 }
 
-// FromDay and ToDay are the values of the form's fields, empty for a named range.
+// FromDay is the first day, empty if that end is open.
 func (s span) FromDay() string { return dayOrNone(s.From) }
 
 // ToDay is the last day.
@@ -65,7 +65,34 @@ func dayOrNone(day time.Time) string {
 	if day.IsZero() {
 		return ""
 	}
-	return day.Format(time.DateOnly)
+	return day.UTC().Format(time.DateOnly)
+}
+
+// days sets the days of the form: the chosen ones, or the first and the last day of a named range.
+func (b *signalBody) days() {
+	b.From, b.To = b.Span.FromDay(), b.Span.ToDay()
+	if b.Span.Name != "" {
+		b.From, b.To = dayOrNone(b.Plots.from), dayOrNone(b.Plots.to)
+	}
+}
+
+// named returns the range of a name if the days of a stretch are those that the form shows for it, and else the stretch: the form sends
+// its days also if the visitor did not change them.
+func (b *signalBody) named(s span, name string) span {
+	if name == "" || s.Name != "" {
+		return s
+	}
+	ends := []time.Time{b.Signal.History.Last()}
+	if at := b.Snapshot.ObservedAt; at != nil {
+		ends = append(ends, *at)
+	}
+	for _, end := range ends {
+		points := b.Signal.History.Points(beginning(name, end))
+		if len(points) > 0 && s.ToDay() == dayOrNone(end) && s.FromDay() == dayOrNone(points[0].ObservedAt) {
+			return span{Name: name}
+		}
+	}
+	return s
 }
 
 // query returns the stretch as parameters of an address.

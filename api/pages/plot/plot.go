@@ -162,7 +162,7 @@ func (f Figure) SVG() string {
 		fmt.Fprintf(&b, `<text class="halo" x="0" y="%s">%s%s</text>`, number(s.y(v)-4), f.Words.label(v, step), html.EscapeString(f.Suffix))
 	}
 	labels(&b, s, f.Marks)
-	for _, t := range Dates(f.From, f.To, 5) {
+	for i, t := range Dates(f.From, f.To, 5) {
 		at := s.x(float64(t.At.Unix())) / inner * 100
 		anchor := "middle"
 		switch {
@@ -171,10 +171,18 @@ func (f Figure) SVG() string {
 		case at > 96:
 			anchor = "end"
 		}
-		fmt.Fprintf(&b, `<text x="%s%%" y="%s" text-anchor="%s">%s</text>`, number(at), number(f.Height-6), anchor, f.Words.date(t))
+		fmt.Fprintf(&b, `<text%s x="%s%%" y="%s" text-anchor="%s">%s</text>`, everyOther(i), number(at), number(f.Height-6), anchor, f.Words.date(t))
 	}
 	b.WriteString(`</svg>`)
 	return b.String()
+}
+
+// everyOther marks every second label of an axis. The style sheet hides those if the letters are large and the figure is narrow.
+func everyOther(i int) string {
+	if i%2 == 0 {
+		return ""
+	}
+	return ` class="other"`
 }
 
 // widen extends an interval so that it contains a value. It ignores NaN and infinities. An interval of NaN is empty.

@@ -73,7 +73,7 @@ func (e Estimates) SVG() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg role="img" id="%s" aria-labelledby="%s-title %s-desc" width="100%%" height="%s"><title id="%s-title">%s</title><desc id="%s-desc">%s</desc>`,
 		e.ID, e.ID, e.ID, number(height), e.ID, html.EscapeString(e.Title), e.ID, html.EscapeString(e.Description))
-	for _, v := range values {
+	for i, v := range values {
 		class := "grid-line"
 		if v == 0 {
 			class = "axis"
@@ -85,7 +85,7 @@ func (e Estimates) SVG() string {
 		} else if share > .95 {
 			anchor = "end"
 		}
-		fmt.Fprintf(&b, `<text x="%s" y="%s" text-anchor="%s">%s</text>`, at(v), number(height-6), anchor, Label(v, step))
+		fmt.Fprintf(&b, `<text%s x="%s" y="%s" text-anchor="%s">%s</text>`, everyOther(i), at(v), number(height-6), anchor, Label(v, step))
 	}
 	for i, r := range e.Rows {
 		if r.Value != r.Value {

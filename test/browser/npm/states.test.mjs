@@ -80,10 +80,11 @@ const states = [
   } },
 ];
 
-// tooWide says which elements reach over the right edge of the screen, where something does.
+// tooWide says which elements reach over the right edge of the screen, where something does. What a box scrolls is inside the screen.
 const tooWide = (page) => page.evaluate(() => {
   if (document.documentElement.scrollWidth <= innerWidth) return "";
-  const wide = [...document.querySelectorAll("body *")].filter((e) => e.getBoundingClientRect().right > innerWidth + 1);
+  const scrolled = (e) => { while ((e = e.offsetParent ?? e.parentElement)) if (getComputedStyle(e).overflowX !== "visible") return true; };
+  const wide = [...document.querySelectorAll("body *")].filter((e) => e.checkVisibility() && e.getBoundingClientRect().right > innerWidth + 1 && !scrolled(e));
   return `${document.documentElement.scrollWidth} wide in ${innerWidth}: ${wide.slice(0, 3).map((e) => e.outerHTML.slice(0, 90)).join(" ; ")}`;
 });
 
