@@ -145,6 +145,9 @@ var closedTerms = map[string]struct {
 	ClosedDelisted: {"closed.delisted", High}, ClosedSilent: {"closed.silent", High},
 }
 
+// ClosedTerm returns the term for the reason why a position was closed, or "" if the reason is unknown.
+func ClosedTerm(reason string) string { return closedTerms[reason].term }
+
 // ClosedEvents are the events of all positions that were closed on a day.
 func ClosedEvents(p Portfolio, companies map[equity.CIK]equity.Company, day time.Time) []Event {
 	at, trading := calendar.Close(day)

@@ -37,11 +37,14 @@ func (p *Pages) portfolio(_ context.Context, r request) (*view.Document, error) 
 	if st == nil {
 		return nil, nil
 	}
-	body := portfolioBody{localizer: localizer{Lang: "en"}}
-	l := p.layout(r.site, r.path)
-	l.Title = "Portfolio" + suffix
-	l.Description = "The model portfolio of all picks against its benchmark: return, drawdown, positions, sectors and regions. Percentages only."
-	var err error
+	lang, err := r.lang()
+	if err != nil {
+		return nil, err
+	}
+	body := portfolioBody{localizer: r.local(lang)}
+	l := p.layoutIn(body.localizer, r.site, r.path)
+	l.Title = l.T("portfolio") + suffix
+	l.Description = l.T("portfolio.about")
 	if body.Portfolio, _, err = data[view.Portfolio](st.Portfolio()); err != nil {
 		return nil, err
 	}
@@ -55,6 +58,7 @@ func (p *Pages) portfolio(_ context.Context, r request) (*view.Document, error) 
 	}
 	l.Body = body
 	l.Scripts = []string{p.staticAddress("plot.js")}
+	p.inLanguages(&l, r)
 	return p.document("portfolio", l, time.Time{}), nil
 }
 
@@ -129,20 +133,22 @@ func (b *portfolioBody) plot(history []view.HistorySnapshot) {
 	}
 	b.Points = embedJSON(shownPoints(history, b.Weekly))
 	from, to := days[0], days[n-1]
+	last, symbol := history[n-1], b.Portfolio.Benchmark.Symbol
 	b.Return = template.HTML(plot.Figure{
-		ID: "plot-return", Title: "Return of the model portfolio and of " + b.Portfolio.Benchmark.Symbol + " since " + history[0].Date,
-		Description: fmt.Sprintf("Percent since the inception. On %s the portfolio stood at %s%%, the benchmark at %s%%.", history[n-1].Date,
-			signed(history[n-1].ReturnPct), signed(history[n-1].BenchmarkReturnPct)),
-		Height: cmp.Or(b.Height, 280), From: from, To: to, Suffix: "%", Rules: []float64{0},
-		Marks: []plot.Mark{plot.Line{Class: "second", X: x, Y: theirs, Label: b.Portfolio.Benchmark.Symbol + " " + b.Pct(history[n-1].BenchmarkReturnPct)}, plot.Line{X: x, Y: ours, Label: "Portfolio " + b.Pct(history[n-1].ReturnPct)}},
+		ID: "plot-return", Title: b.Say("portfolio.plot", symbol, b.Date(history[0].Date)),
+		Description: b.Say("portfolio.plot text", b.Date(last.Date), b.Pct(last.ReturnPct), b.Pct(last.BenchmarkReturnPct)),
+		Height:      cmp.Or(b.Height, 280), From: from, To: to, Suffix: b.PercentSign(), Rules: []float64{0}, Words: b.figureWords(),
+		Marks: []plot.Mark{
+			plot.Line{Class: "second", X: x, Y: theirs, Label: symbol + " " + b.Pct(last.BenchmarkReturnPct)},
+			plot.Line{X: x, Y: ours, Label: b.T("portfolio") + " " + b.Pct(last.ReturnPct)},
+		},
 	}.SVG())
 	if b.Weekly {
 		return
 	}
 	b.Drawdown = template.HTML(plot.Figure{
-		ID: "plot-drawdown", Title: "Drawdown of the model portfolio",
-		Description: "Percent below the highest value until then. The deepest was " + signed(b.Portfolio.MaxDrawdownPct) + "%.",
-		Height:      130, From: from, To: to, Suffix: "%", Rules: []float64{0}, Ticks: 3,
+		ID: "plot-drawdown", Title: b.T("portfolio.drawdown plot"), Description: b.Say("portfolio.drawdown text", b.Pct(b.Portfolio.MaxDrawdownPct)),
+		Height: 130, From: from, To: to, Suffix: b.PercentSign(), Rules: []float64{0}, Ticks: 3, Words: b.figureWords(),
 		Marks: []plot.Mark{plot.Area{Class: "bad", X: x, Y: drawdown}, plot.Line{Class: "thin bad", X: x, Y: drawdown}},
 	}.SVG())
 }

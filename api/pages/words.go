@@ -48,6 +48,20 @@ func (l localizer) T(id string) string {
 	return w
 }
 
+// Say fills the places of a translated text.
+func (l localizer) Say(id string, values ...any) string {
+	return fmt.Sprintf(l.T(id), texts(values)...)
+}
+
+// texts writes counts as texts, because the places of translated texts are for texts.
+func texts(values []any) []any {
+	out := make([]any, len(values))
+	for i, v := range values {
+		out[i] = fmt.Sprint(v)
+	}
+	return out
+}
+
 func (l localizer) decimals(v float64, n int) string {
 	s := message.NewPrinter(l.language().Tag).Sprint(xnumber.Decimal(math.Abs(v), xnumber.Scale(n)))
 	return s
@@ -70,7 +84,7 @@ func (l localizer) Pct(f *float64) string {
 	if f == nil {
 		return l.T("unknown")
 	}
-	return l.Signed(f) + l.percent()
+	return l.Signed(f) + l.PercentSign()
 }
 
 // Waits reports whether no session has closed since the pick, so that nobody could have bought it yet.
@@ -117,11 +131,19 @@ func (l localizer) Signed(f *float64) string {
 }
 
 // Share formats a part of 100 with two decimals.
-func (l localizer) Share(v float64) string { return l.Num(&v, 2) + l.percent() }
+func (l localizer) Share(v float64) string { return l.Num(&v, 2) + l.PercentSign() }
 
-// percent returns the percent sign, after a space if the language has one.
-func (l localizer) percent() string {
+// PercentSign returns the percent sign, after a space if the language has one.
+func (l localizer) PercentSign() string {
 	return strings.TrimPrefix(l.language().Units[locale.Percent], "N")
+}
+
+// Percent formats a percentage without a sign and with one decimal.
+func (l localizer) Percent(v *float64) string {
+	if v == nil {
+		return l.T("unknown")
+	}
+	return l.Num(v, 1) + l.PercentSign()
 }
 
 // Price formats a price as recorded, with the digit grouping of the language. The hashed text itself is shown elsewhere.
@@ -170,6 +192,30 @@ func (l localizer) Date(day any) string {
 // Sector returns the name of a sector.
 func (l localizer) Sector(name string) string {
 	return sentence(picks.WriteTerm(l.Lang, "sector."+name))
+}
+
+// SectorOrCash returns the name of a sector, or of the cash beside the sectors.
+func (l localizer) SectorOrCash(name string) string {
+	if name == "Cash" {
+		return l.T("portfolio.Cash")
+	}
+	return l.Sector(name)
+}
+
+// Benchmark returns the name of the benchmark.
+func (l localizer) Benchmark(name string) string {
+	if w, ok := l.language().Words["portfolio."+name]; ok {
+		return w
+	}
+	return name
+}
+
+// ExitReason says why a position was sold.
+func (l localizer) ExitReason(reason string) string {
+	if term := picks.ClosedTerm(reason); term != "" {
+		return picks.WriteTerm(l.Lang, term)
+	}
+	return reason
 }
 
 // Exchange returns the name of an exchange by its code.

@@ -228,7 +228,7 @@ class Plot {
   say(row) {
     const d = this.figure.dataset;
     const strong = document.createElement("b");
-    strong.textContent = `${this.shown(row[this.panels[0].column])}${d.unit === "%" ? "" : " "}${d.unit}`.trim();
+    strong.textContent = `${this.shown(row[this.panels[0].column])}${d.unit.endsWith("%") ? "" : " "}${d.unit}`.trim();
     const rest = [];
     if (row.uncertainty_lo) rest.push(`interval ${this.shown(row.uncertainty_lo)} to ${this.shown(row.uncertainty_hi)}`);
     if (row.baseline_value) rest.push(`baseline ${this.shown(row.baseline_value)}`);

@@ -12,7 +12,7 @@ var words = map[string]string{
 	"economy":   "Economía",
 	"digest":    "Resumen",
 	"verify":    "Verificar",
-	"docs":      "Documentación",
+	"docs":      "Docs",
 	"account":   "Cuenta",
 	"catalog":   "Catálogo en JSON",
 	"status":    "Estado",

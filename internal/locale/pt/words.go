@@ -12,7 +12,7 @@ var words = map[string]string{
 	"economy":   "Economia",
 	"digest":    "Resumo",
 	"verify":    "Verificar",
-	"docs":      "Documentação",
+	"docs":      "Docs",
 	"account":   "Conta",
 	"catalog":   "Catálogo em JSON",
 	"status":    "Situação",

@@ -129,6 +129,62 @@ test("a stretch of a plot is opened by dragging, by a finger, by the keyboard an
   });
 });
 
+test("the form of a named range holds its days, and shows the same range if they are left as they are", async () => {
+  await visit(`/signals/${signals[0]}?range=all`, { javaScriptEnabled: false }, async (page) => {
+    const drawn = await page.locator("#plot-value").evaluate((svg) => [svg.dataset.from, svg.dataset.to].map((s) => new Date(s * 1000).toISOString().slice(0, 10)));
+    const shown = () => Promise.all(["From", "To"].map((name) => page.getByLabel(name, { exact: true }).inputValue()));
+    const [from, to] = await shown();
+    assert.ok(from === drawn[0] && to <= drawn[1] && to > from, `${[from, to]} in the form, ${drawn} in the plot, which may end with a forecast`);
+    await page.getByRole("button", { name: "Show" }).click();
+    await page.waitForURL(/from=/);
+    assert.deepEqual(await shown(), [from, to]);
+    assert.equal(await page.getByRole("link", { name: "all", exact: true }).getAttribute("aria-current"), "true");
+    await page.getByLabel("To", { exact: true }).fill(from.replace(/^\d+/, (year) => Number(year) + 1));
+    await page.getByRole("button", { name: "Show" }).click();
+    await page.waitForURL((url) => url.searchParams.get("to") !== to);
+    assert.equal(await page.getByRole("link", { name: "all", exact: true }).getAttribute("aria-current"), null);
+  });
+});
+
+test("the portfolio is in the visitor's language, with its numbers, and the menu of a telephone is one line in each", async () => {
+  const english = /\b(return|drawdown|cash|weight|bought|unknown|costs|sessions|best|worst|year|day|week)\b/i;
+  for (const [lang, percent] of [["es", /\d,\d\d\u00a0%/], ["pt", /\d,\d\d%/], ["hi", /\d\.\d\d%/]]) {
+    await visit("/picks", { locale: lang, extraHTTPHeaders: { "Accept-Language": lang }, viewport: { width: 390, height: 844 } }, async (page) => {
+      const tops = await page.locator("header nav li").evaluateAll((list) => [...new Set(list.map((e) => Math.round(e.getBoundingClientRect().top)))]);
+      assert.equal(tops.length, 1, `the menu in ${lang} has ${tops.length} lines`);
+      await page.locator("header nav a[href^='/portfolio']").click();
+      await page.waitForURL(/portfolio/);
+      assert.equal(await page.locator("html").getAttribute("lang"), lang);
+      await page.evaluate(() => { for (const d of document.querySelectorAll("details")) d.open = true; });
+      const said = (await text(page, "main")).replace(/^.*(synthetic|SPY).*$/gm, "").replace(/English|PAGES=full/g, "");
+      assert.doesNotMatch(said, english, `${lang}: ${said.match(english)?.[0]}`);
+      assert.match(said, percent);
+      await page.locator("#plot-return").scrollIntoViewIfNeeded();
+      const box = await page.locator("#plot-return").boundingBox();
+      await page.mouse.move(box.x + box.width - 2, box.y + 80);
+      await page.locator(".tip b").waitFor();
+      assert.doesNotMatch(await text(page, ".tip"), english);
+      assert.match(await text(page, ".tip"), percent);
+    });
+  }
+});
+
+test("with letters of twice their size no page of a telephone is wider than the screen, and the dates of a plot do not overlap", async () => {
+  for (const path of [`/signals/${signals[0]}`, "/signals/crack-spread-321?range=all", "/docs", "/portfolio", "/compare?first=hormuz-transit&second=crack-spread-321"]) {
+    await visit(path, { viewport: { width: 390, height: 844 } }, async (page) => {
+      await page.evaluate(() => { document.documentElement.style.fontSize = "200%"; });
+      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${path} is wider than the screen`);
+      const over = await page.locator(".plot > svg[data-from]").evaluateAll((list) => list.flatMap((svg) => {
+        const dates = [...svg.querySelectorAll(":scope > text[text-anchor]:not(.label)")].filter((e) => e.checkVisibility()).map((e) => e.getBoundingClientRect());
+        const lowest = Math.max(...dates.map((b) => b.bottom));
+        const row = dates.filter((b) => lowest - b.bottom < 2).sort((a, b) => a.left - b.left);
+        return row.slice(1).filter((b, i) => b.left < row[i].right).map(() => svg.id);
+      }));
+      assert.deepEqual(over, [], path);
+    });
+  }
+});
+
 test("events of a plot are told beside their number, and listed with their sources", async () => {
   const path = "/signals/crack-spread-321?from=2020-01-01&to=2020-12-31";
   const told = /2020-03-11 The World Health Organization calls COVID-19 a pandemic\..*2020-04-12/s;
@@ -622,6 +678,21 @@ test("every page keeps its budget: 40 KB before the data of plots, and nothing f
 });
 
 // A whole SHA-256 is wider than a telephone: its table is moved with a finger.
+test("no number and no day of the figures that a pick was announced with is cut in two on a telephone", async () => {
+  await visit(`/picks/${chain.picks[0].date}`, { viewport: { width: 390, height: 844 } }, async (page) => {
+    const cut = await page.locator(".research tbody td").evaluateAll((cells) => cells.flatMap((cell) => {
+      const range = document.createRange();
+      const node = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT).nextNode();
+      return [...(node?.data ?? "").matchAll(/\S+/g)].flatMap((word) => {
+        range.setStart(node, word.index);
+        range.setEnd(node, word.index + word[0].length);
+        return range.getClientRects().length > 1 ? [word[0]] : [];
+      });
+    }));
+    assert.deepEqual(cut, []);
+  });
+});
+
 test("no table is cut off on a telephone or a tablet, and no page is wider than the screen", async () => {
   // The longest names decide, so every pick is looked at.
   for (const path of [...everyPage, ...chain.picks.slice(1).map(({ date }) => `/picks/${date}`)]) {

@@ -69,7 +69,7 @@ const yesterday = new Date(Date.parse((await json(`/api/signals/${signals[0]}`))
 // everyPage are the addresses of all kinds of pages.
 export const everyPage = [
   "/", ...signals.slice(0, 3).map((id) => `/signals/${id}`), `/signals/${signals[0]}/brief`, `/signals/${signals[0]}/revisions`, `/signals/${signals[0]}/forecasts`, `/evidence/${signals[0]}/latest`, `/signals/${signals[0]}?range=all&as_of=${yesterday}`, "/signals/crack-spread-321?from=2020-01-01&to=2020-12-31",
-  "/picks", "/picks?lang=pt", `/picks/${chain.picks[0].date}`, `/picks/${chain.picks[0].date}?lang=es`, "/method", "/calendar", "/compare", "/compare?first=hormuz-transit&second=crack-spread-321&lag=2&lang=es", `/research/${newest}`, `/research/${newest}?lang=hi`, "/portfolio", "/events", "/events?min_severity=3&lang=es",
+  "/picks", "/picks?lang=pt", `/picks/${chain.picks[0].date}`, `/picks/${chain.picks[0].date}?lang=es`, "/method", "/calendar", "/compare", "/compare?first=hormuz-transit&second=crack-spread-321&lag=2&lang=es", `/research/${newest}`, `/research/${newest}?lang=hi`, "/portfolio", "/portfolio?lang=es", "/portfolio?lang=hi", "/events", "/events?min_severity=3&lang=es",
   "/economic-events", "/economic-events?lang=hi", "/digest", "/verify", "/docs", "/status", "/changelog", "/terms",
   "/problems/insufficient-balance",
 ];

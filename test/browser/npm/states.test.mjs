@@ -98,6 +98,7 @@ for (const { name, path, status, ready, scripted } of states) {
     const look = async (page, form) => {
       for (const width of widths) {
         await page.setViewportSize({ width, height: 900 });
+        await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))); // a readout follows its point
         const wide = await tooWide(page);
         if (wide) faults.push(`${form} is ${wide}`);
         await shoot(page, `${file}-${width}${form && `-${form}`}`);
