@@ -46,6 +46,22 @@ func TestListsHaveTypedColumnsUnderTheirMediaTypes(t *testing.T) {
 	}
 }
 
+// Arrow's stream and the names of Parquet's columns are not compressed.
+func TestTypedColumnsSayWhatTheIntervalIs(t *testing.T) {
+	t.Parallel()
+	s := told(t)
+	for format, texts := range map[string][]string{
+		view.FormatArrow: {"bounds", "basis", "next_first_print", "measured"}, view.FormatParquet: {"bounds", "basis"},
+	} {
+		a := s.ask(http.MethodGet, crack+"/history?format="+format, "Accept-Encoding", "identity")
+		for _, text := range texts {
+			if !bytes.Contains(a.body, []byte(text)) {
+				t.Errorf("%s has no %s", format, text)
+			}
+		}
+	}
+}
+
 func TestADocumentKeepsTheVaryOfItsHandler(t *testing.T) {
 	t.Parallel()
 	s := told(t)

@@ -24,7 +24,7 @@ func TestADataSetIsServedWithRangesAndDescriptions(t *testing.T) {
 	table := func(name string, b []byte) postgres.DatasetTable {
 		return postgres.DatasetTable{
 			Name: name, Title: name + " as a table", License: "https://licence.example/", SHA256: sum(b), Bytes: int64(len(b)), Rows: 1,
-			Columns: []postgres.DatasetColumn{{Name: "at", Type: "datetime"}, {Name: "value", Type: "number", Nullable: true}},
+			Columns: []postgres.DatasetColumn{{Name: "at", Type: "datetime"}, {Name: "value", Type: "number", Nullable: true}, {Name: "basis", Type: "string", Nullable: true}},
 		}
 	}
 	save := func(day string, files map[string][]byte) bool {
@@ -108,7 +108,14 @@ func TestADataSetIsServedWithRangesAndDescriptions(t *testing.T) {
 	croissant := s.get("/data/croissant.json")
 	file := croissant["distribution"].([]any)[1].(map[string]any)
 	record := croissant["recordSet"].([]any)[1].(map[string]any)
-	if croissant["conformsTo"] != "http://mlcommons.org/croissant/1.0" || file["sha256"] != sum([]byte("PAR1 9 PAR1")) || len(record["field"].([]any)) != 2 {
+	if croissant["conformsTo"] != "http://mlcommons.org/croissant/1.0" || file["sha256"] != sum([]byte("PAR1 9 PAR1")) || len(record["field"].([]any)) != 3 {
 		t.Errorf("croissant is %v", croissant)
+	}
+	field := resource["schema"].(map[string]any)["fields"].([]any)[2].(map[string]any)
+	if got := fmt.Sprint(field["constraints"]); got != "map[enum:[measured assumed]]" || !strings.Contains(fmt.Sprint(field["description"]), "no probability is claimed") {
+		t.Errorf("the data package says of basis: %v", field)
+	}
+	if about := record["field"].([]any)[2].(map[string]any)["description"]; about != field["description"] {
+		t.Errorf("croissant says of basis: %v", about)
 	}
 }

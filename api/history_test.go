@@ -79,30 +79,31 @@ func TestHistoryListsAllPoints(t *testing.T) {
 	got := s.get(crack + "/history")
 	want := map[string]any{
 		"id": "crack-spread-321", "name": "3:2:1 crack spread", "unit": "USD/bbl", "frequency": "daily", "as_of": "2026-03-04T11:00:00Z",
-		"uncertainty_level": 0.9, "uncertainty_basis": "measured", "baseline_method": "same_week_5y_mean",
+		"uncertainty_level": 0.9, "uncertainty_bounds": "next_first_print", "uncertainty_basis": "measured", "baseline_method": "same_week_5y_mean",
 		"data": []any{
 			map[string]any{
 				"observed_at": "2026-02-20T00:00:00Z", "published_at": "2026-02-22T00:01:30.25Z", "published_at_assumed": true,
 				"ingested_at": "2026-02-24T12:00:00Z", "value": 20.5, "uncertainty_lo": 19.5,
 				"uncertainty_hi": 21.5, "baseline_value": 20.0, "delta_vs_baseline_pct": 2.5, "z_score": 0.25, "vintage": 1.0,
-				"revised": false,
+				"revised": false, "bounds": "next_first_print", "basis": "measured",
 			},
 			map[string]any{
 				"observed_at": "2026-02-22T00:00:00Z", "published_at": "2026-02-24T00:01:30.25Z", "published_at_assumed": true,
 				"ingested_at": "2026-02-24T12:00:00Z", "value": 22.0, "uncertainty_lo": nil,
 				"uncertainty_hi": nil, "baseline_value": nil, "delta_vs_baseline_pct": nil, "z_score": nil, "vintage": 1.0, "revised": false,
+				"bounds": nil, "basis": nil,
 			},
 			map[string]any{
 				"observed_at": "2026-02-23T00:00:00Z", "published_at": "2026-02-25T00:01:30.25Z", "published_at_assumed": false,
 				"ingested_at": "2026-02-25T00:01:30.25Z", "value": 19.0, "uncertainty_lo": 18.0,
 				"uncertainty_hi": 20.0, "baseline_value": 20.0, "delta_vs_baseline_pct": -5.0, "z_score": -0.5, "vintage": 1.0,
-				"revised": false,
+				"revised": false, "bounds": "next_first_print", "basis": "measured",
 			},
 			map[string]any{
 				"observed_at": "2026-02-24T00:00:00Z", "published_at": "2026-02-26T00:01:30.25Z", "published_at_assumed": false,
 				"ingested_at": "2026-02-26T00:01:30.25Z", "value": 18.0, "uncertainty_lo": 17.0,
 				"uncertainty_hi": 19.0, "baseline_value": 20.0, "delta_vs_baseline_pct": -10.0, "z_score": -1.0, "vintage": 1.0,
-				"revised": false,
+				"revised": false, "bounds": "next_first_print", "basis": "measured",
 			},
 		},
 		"pagination": map[string]any{"limit": nil, "next_cursor": nil, "has_more": false},
@@ -243,7 +244,7 @@ func TestHistoryInThreeFormats(t *testing.T) {
 		if strings.Contains(query, "vintages") {
 			head += " known_from known_to"
 		}
-		head += " published_at published_at_assumed"
+		head += " published_at published_at_assumed bounds basis"
 		if got := strings.Join(table[0], " "); got != head {
 			t.Errorf("%s: header %q, want %q", query, got, head)
 		}
@@ -253,12 +254,40 @@ func TestHistoryInThreeFormats(t *testing.T) {
 	}
 }
 
+// The history as of an instant says of its intervals what the snapshot of that instant says, from memory and from the database.
+func TestAHistorySaysOfItsIntervalsWhatItsSnapshotSays(t *testing.T) {
+	t.Parallel()
+	s := start(t, setup{})
+	before := full()
+	point := estimate(0, 20.5)
+	before.At, before.CoversFrom, before.ObservedAt, before.KnownAt = noon.Add(-49*time.Hour), &point.ObservedAt, &point.ObservedAt, &point.KnownAt
+	before.Uncertainty = nil // too few cases yet
+	if err := s.worker.SaveSnapshot(t.Context(), task.Fence{}, before, []signals.Estimate{point}); err != nil {
+		t.Fatal(err)
+	}
+	s.say(noon.Add(-time.Hour), point, estimate(4, 18))
+	s.eventually("the newest to be served", func() bool { return s.get(crack)["value"] == 18.0 })
+	for asOf, want := range map[string]string{"": "measured", "as_of=2026-03-02T11:00:00Z": "assumed", "as_of=2026-03-04T12:00:00Z": "measured"} {
+		of := s.get(crack + "?" + asOf)["uncertainty"].(map[string]any)
+		list := s.get(crack + "/history?" + asOf)
+		row := list["data"].([]any)[0].(map[string]any)
+		if of["basis"] != want || list["uncertainty_basis"] != want || row["basis"] != want || row["bounds"] != of["bounds"] || list["uncertainty_bounds"] != of["bounds"] {
+			t.Errorf("%q: the snapshot says %v, the list %v, its row %v; want %s", asOf, of["basis"], list["uncertainty_basis"], row["basis"], want)
+		}
+		for _, versions := range []string{"", "&vintages=all"} {
+			if sheet := s.ask(http.MethodGet, crack+"/history?format=csv&"+asOf+versions); bytes.Count(sheet.body, []byte(",next_first_print,"+want+"\r\n")) != len(list["data"].([]any)) {
+				t.Errorf("%q%s: %s", asOf, versions, sheet.body)
+			}
+		}
+	}
+}
+
 // cells returns a row's members in the order of the columns, with null as an empty text.
 func cells(row map[string]any) []string {
 	var out []string
 	for _, c := range []string{
 		"observed_at", "ingested_at", "value", "uncertainty_lo", "uncertainty_hi", "baseline_value", "delta_vs_baseline_pct", "z_score",
-		"vintage", "revised", "known_from", "known_to", "published_at", "published_at_assumed",
+		"vintage", "revised", "known_from", "known_to", "published_at", "published_at_assumed", "bounds", "basis",
 	} {
 		v, there := row[c]
 		switch {

@@ -26,6 +26,11 @@ const (
 	BasisAssumed = "assumed"
 )
 
+// IntervalBounds and IntervalBases list what an interval may bound and rest on.
+func IntervalBounds() []string { return []string{BoundsNextPrint, BoundsRevised, BoundsTrue} }
+
+func IntervalBases() []string { return []string{BasisMeasured, BasisAssumed} }
+
 // measuredCases is how many outcomes make a record: of fewer, 90 % and 100 % are hardly told apart.
 const measuredCases = 20
 

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"slices"
 	"time"
 
 	"tidemark/internal/postgres"
+	"tidemark/internal/series"
 	"tidemark/internal/task"
 	"tidemark/signals/forecast"
 )
@@ -45,14 +47,14 @@ func (f Forecasts) Run(ctx context.Context, t task.Task) error {
 
 // figure grades what was printed of one figure and records the forecast of its next print. Recorded are its forecasts, the newest first.
 func (f Forecasts) figure(ctx context.Context, fence task.Fence, target forecast.Target, recorded []postgres.Forecast, now time.Time) error {
-	in, err := f.DB.FirstObservationsAsOf(ctx, target.Inputs, now)
+	in, err := f.inputs(ctx, target, now)
 	if err != nil {
 		return err
 	}
 	var live []forecast.Graded
 	for _, r := range slices.Backward(recorded) {
 		if r.Grade == nil {
-			if r.Grade, err = f.grade(ctx, fence, target, r, now); err != nil {
+			if r.Grade, err = f.grade(ctx, fence, target, r, in, now); err != nil {
 				return err
 			}
 		}
@@ -84,12 +86,31 @@ func (f Forecasts) figure(ctx context.Context, fence task.Fence, target forecast
 	return err
 }
 
-// grade scores a forecast by its first print, or gives it up if none came in time. It returns nil while neither is the case.
-func (f Forecasts) grade(ctx context.Context, fence task.Fence, target forecast.Target, r postgres.Forecast, now time.Time) (*postgres.ForecastGrade, error) {
-	in, err := f.DB.FirstObservationsAsOf(ctx, target.Inputs, now)
+// inputs returns the vintages that a target reads, as known at an instant.
+func (f Forecasts) inputs(ctx context.Context, target forecast.Target, at time.Time) (series.Set, error) {
+	if !target.AllVintages {
+		return f.DB.FirstObservationsAsOf(ctx, target.Inputs, at)
+	}
+	all, err := f.DB.VintagesAsOf(ctx, target.Inputs, at)
 	if err != nil {
 		return nil, err
 	}
+	out := series.Set{}
+	for id, list := range all {
+		for _, o := range list {
+			p := series.Point{ObservedAt: o.ObservedAt, VintageAt: o.VintageAt, Value: o.Value}
+			if o.Marker != "" {
+				p.Value = math.NaN()
+			}
+			out[id] = append(out[id], p)
+		}
+	}
+	return out, nil
+}
+
+// grade scores a forecast by its first print, or gives it up if none came in time. It returns nil while neither is the case.
+// in is what is known now.
+func (f Forecasts) grade(ctx context.Context, fence task.Fence, target forecast.Target, r postgres.Forecast, in series.Set, now time.Time) (*postgres.ForecastGrade, error) {
 	outcome, at, printed := target.Outcome(in, r.Release())
 	g := forecast.Grade{ID: r.ID, PublishedAt: now, Flags: []string{forecast.FlagVoid}}
 	switch {

@@ -96,12 +96,15 @@ func (b *datasetBuilder) history(ctx context.Context, d signals.Definition) erro
 	t := postgres.DatasetTable{
 		Name: d.ID, Title: d.Name + ", every version of every point", Unit: d.Unit, License: d.LicenseURL, Source: d.SourceURL, Synthetic: newest.Synthetic,
 	}
+	q := postgres.HistoryQuery{
+		Signal: d.ID, AsOf: b.asOf, Versions: true, FirstIngested: first, Interval: postgres.IntervalOf(d, newest.Uncertainty),
+	}
 	return b.table(t, postgres.PointColumns(true), func(w *columns.Writer) (rows int64, err error) {
-		for p, err := range b.db.History(ctx, postgres.HistoryQuery{Signal: d.ID, AsOf: b.asOf, Versions: true, FirstIngested: first}) {
+		for p, err := range b.db.History(ctx, q) {
 			if err != nil {
 				return 0, err
 			}
-			postgres.PutPoint(w, p, first, true)
+			postgres.PutPoint(w, p, q)
 			rows++
 		}
 		return rows, nil

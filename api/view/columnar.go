@@ -31,7 +31,7 @@ func (l *Listing) writeColumns(ctx context.Context, w io.Writer) error {
 		if err != nil {
 			return err
 		}
-		if postgres.PutPoint(out, p, l.request.first, l.request.Versions); out.Err() != nil {
+		if postgres.PutPoint(out, p, l.query); out.Err() != nil {
 			return out.Err()
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tidemark/internal/postgres"
+	"tidemark/signals"
 )
 
 // DatasetManifest lists the files of a daily data set.
@@ -111,15 +112,28 @@ type DataPackageSchema struct {
 
 // DataPackageField is a column.
 type DataPackageField struct {
-	Name        string               `json:"name"`
-	Type        string               `json:"type"`
-	Constraints *DataPackageRequired `json:"constraints,omitempty"`
+	Name        string                  `json:"name"`
+	Type        string                  `json:"type"`
+	Description string                  `json:"description,omitempty"`
+	Constraints *DataPackageConstraints `json:"constraints,omitempty"`
 }
 
-// DataPackageRequired says that each row has a value.
-type DataPackageRequired struct {
-	Required bool `json:"required"`
+// DataPackageConstraints say whether each row has a value, and which values there are.
+type DataPackageConstraints struct {
+	Required bool     `json:"required,omitempty"`
+	Enum     []string `json:"enum,omitempty"`
 }
+
+// aboutColumns describe the columns whose names do not say enough.
+var aboutColumns = map[string]string{
+	"uncertainty_lo": "The lower bound of the interval, null if there is none. The columns bounds and basis say what it is.",
+	"uncertainty_hi": "The upper bound of the interval, null if there is none. The columns bounds and basis say what it is.",
+	"bounds":         "What the interval bounds, as uncertainty.bounds of the signal at the instant of the set: the next first print of the figure, the publisher's next estimate of the same figure, or a true value that is never published. Null where there is no interval.",
+	"basis":          "On what the interval rests, as uncertainty.basis of the signal at the instant of the set: measured, with a record of how often it held, or assumed, so that no probability is claimed. Null where there is no interval.",
+}
+
+// columnValues are the values of the columns that have few.
+var columnValues = map[string][]string{"bounds": signals.IntervalBounds(), "basis": signals.IntervalBases()}
 
 // DataPackage returns the Frictionless description of a set.
 func (v *View) DataPackage(d postgres.Dataset) DataPackage {
@@ -136,9 +150,9 @@ func (v *View) DataPackage(d postgres.Dataset) DataPackage {
 			r.Licenses = []DataPackageLicense{{Path: t.License}}
 		}
 		for _, c := range t.Columns {
-			f := DataPackageField{Name: c.Name, Type: c.Type}
-			if !c.Nullable {
-				f.Constraints = &DataPackageRequired{Required: true}
+			f := DataPackageField{Name: c.Name, Type: c.Type, Description: aboutColumns[c.Name]}
+			if rule := (DataPackageConstraints{!c.Nullable, columnValues[c.Name]}); rule.Required || rule.Enum != nil {
+				f.Constraints = &rule
 			}
 			r.Schema.Fields = append(r.Schema.Fields, f)
 		}
@@ -164,10 +178,14 @@ func (v *View) Croissant(d postgres.Dataset) map[string]any {
 		})
 		var fields []any
 		for _, c := range t.Columns {
-			fields = append(fields, map[string]any{
+			field := map[string]any{
 				"@type": "cr:Field", "@id": t.Name + "/" + c.Name, "name": t.Name + "/" + c.Name, "dataType": croissantTypes[c.Type],
 				"source": map[string]any{"fileObject": map[string]any{"@id": file}, "extract": map[string]any{"column": c.Name}},
-			})
+			}
+			if about := aboutColumns[c.Name]; about != "" {
+				field["description"] = about
+			}
+			fields = append(fields, field)
 		}
 		records = append(records, map[string]any{"@type": "cr:RecordSet", "@id": t.Name, "name": t.Name, "description": t.Title, "field": fields})
 		if t.License != "" && !slices.Contains(licenses, t.License) {

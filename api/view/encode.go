@@ -56,7 +56,8 @@ func ingested(published, first time.Time) time.Time {
 	return published
 }
 
-func appendPointJSON(b []byte, p postgres.Point, first time.Time, versions bool) []byte {
+func appendPointJSON(b []byte, p postgres.Point, q postgres.HistoryQuery) []byte {
+	first := q.FirstIngested
 	b = append(b, `{"observed_at":`...)
 	b = appendTime(b, p.ObservedAt)
 	b = append(b, `,"ingested_at":`...)
@@ -77,7 +78,7 @@ func appendPointJSON(b []byte, p postgres.Point, first time.Time, versions bool)
 	b = strconv.AppendInt(b, int64(p.Vintage), 10)
 	b = append(b, `,"revised":`...)
 	b = strconv.AppendBool(b, p.Vintage > 1)
-	if versions {
+	if q.Versions {
 		b = append(b, `,"known_from":`...)
 		b = appendTime(b, p.KnownFrom)
 		b = append(b, `,"known_to":`...)
@@ -87,6 +88,11 @@ func appendPointJSON(b []byte, p postgres.Point, first time.Time, versions bool)
 	b = appendTime(b, p.PublishedAt)
 	b = append(b, `,"published_at_assumed":`...)
 	b = strconv.AppendBool(b, !p.PublishedAt.After(first))
+	interval := q.Interval.Of(p)
+	b = append(b, `,"bounds":`...)
+	b = appendName(b, interval.Bounds)
+	b = append(b, `,"basis":`...)
+	b = appendName(b, interval.Basis)
 	return append(b, '}')
 }
 
@@ -100,17 +106,26 @@ func appendTime(b []byte, t time.Time) []byte {
 	return append(b, '"')
 }
 
+// appendName appends one of the API's own names as a JSON string, or null if it is empty.
+func appendName(b []byte, name string) []byte {
+	if name == "" {
+		return append(b, "null"...)
+	}
+	return strconv.AppendQuote(b, name)
+}
+
 // csvHeader returns the column names, which are the names in the database.
 func csvHeader(versions bool) string {
 	out := "observed_at,ingested_at,value,uncertainty_lo,uncertainty_hi,baseline_value,delta_vs_baseline_pct,z_score,vintage,revised"
 	if versions {
 		out += ",known_from,known_to"
 	}
-	return out + ",published_at,published_at_assumed\r\n"
+	return out + ",published_at,published_at_assumed,bounds,basis\r\n"
 }
 
 // appendPointCSV appends a line without its line ending. None of its cells needs quotes.
-func appendPointCSV(b []byte, p postgres.Point, first time.Time, versions bool) []byte {
+func appendPointCSV(b []byte, p postgres.Point, q postgres.HistoryQuery) []byte {
+	first := q.FirstIngested
 	b = p.ObservedAt.AppendFormat(b, time.RFC3339Nano)
 	b = append(b, ',')
 	b = ingested(p.PublishedAt, first).AppendFormat(b, time.RFC3339Nano)
@@ -122,7 +137,7 @@ func appendPointCSV(b []byte, p postgres.Point, first time.Time, versions bool) 
 	b = strconv.AppendInt(b, int64(p.Vintage), 10)
 	b = append(b, ',')
 	b = strconv.AppendBool(b, p.Vintage > 1)
-	if versions {
+	if q.Versions {
 		b = append(b, ',')
 		b = p.KnownFrom.AppendFormat(b, time.RFC3339Nano)
 		b = append(b, ',')
@@ -133,7 +148,9 @@ func appendPointCSV(b []byte, p postgres.Point, first time.Time, versions bool) 
 	b = append(b, ',')
 	b = p.PublishedAt.AppendFormat(b, time.RFC3339Nano)
 	b = append(b, ',')
-	return strconv.AppendBool(b, !p.PublishedAt.After(first))
+	b = strconv.AppendBool(b, !p.PublishedAt.After(first))
+	interval := q.Interval.Of(p)
+	return append(append(append(append(b, ','), interval.Bounds...), ','), interval.Basis...)
 }
 
 // digits is the maximum number of significant digits of a served number.

@@ -96,7 +96,7 @@ func TestRowsSayWhatEncodingJSONWouldSay(t *testing.T) {
 		p.Value = v
 		p.KnownFrom = p.PublishedAt
 		var got map[string]any
-		line := appendPointJSON(nil, p, time.Time{}, true)
+		line := appendPointJSON(nil, p, postgres.HistoryQuery{Versions: true})
 		if err := json.Unmarshal(line, &got); err != nil {
 			t.Fatalf("%v: %s", err, line)
 		}

@@ -49,6 +49,8 @@ type Listing struct {
 	Next string
 
 	request ListingRequest
+	// query selects the rows, and says what is written about each.
+	query postgres.HistoryQuery
 	// first and last are the bytes before and after the rows.
 	first, last []byte
 	rows        rows
@@ -82,9 +84,11 @@ type listingHead struct {
 	Frequency        string     `json:"frequency"`
 	AsOf             *time.Time `json:"as_of"`
 	UncertaintyLevel float64    `json:"uncertainty_level"`
-	// UncertaintyBasis is measured or assumed, as uncertainty.basis of the newest snapshot. Where it is assumed, the level is no probability.
-	UncertaintyBasis string `json:"uncertainty_basis"`
-	BaselineMethod   string `json:"baseline_method"`
+	// UncertaintyBounds and UncertaintyBasis are uncertainty.bounds and uncertainty.basis of the snapshot for the instant of the list. Where
+	// the basis is assumed, the level is no probability.
+	UncertaintyBounds string `json:"uncertainty_bounds"`
+	UncertaintyBasis  string `json:"uncertainty_basis"`
+	BaselineMethod    string `json:"baseline_method"`
 }
 
 type listingTail struct {
@@ -106,6 +110,7 @@ func (v *View) History(ctx context.Context, s *Signal, r ListingRequest) (*Listi
 	}
 	r.first = s.Snapshot.firstIngested
 	q := r.query(s.Definition.ID, asOf)
+	q.Interval = postgres.Interval{Bounds: s.Snapshot.Uncertainty.Bounds, Basis: s.Snapshot.Uncertainty.Basis}
 	l := &Listing{MediaType: formatTypes[r.Format], request: r}
 	state := "nothing"
 	switch {
@@ -127,17 +132,22 @@ func (v *View) History(ctx context.Context, s *Signal, r ListingRequest) (*Listi
 		}
 		err := v.acquireQuery(ctx, func(ctx context.Context) error {
 			at, last, err := v.o.Store.Computed(ctx, q.Signal, q.AsOf)
-			state = fmt.Sprint(at, last)
+			if state = fmt.Sprint(at, last); err != nil {
+				return err
+			}
+			snapshot, err := v.o.Store.SnapshotAsOf(ctx, q.Signal, q.AsOf)
+			q.Interval = postgres.IntervalOf(s.Definition, snapshot.Uncertainty)
 			return err
 		})
 		if err != nil && !errors.Is(err, postgres.ErrNotFound) {
 			return nil, err
 		}
 	}
+	l.query = q
 	if err := l.frame(ctx, s, asOf); err != nil {
 		return nil, err
 	}
-	sum := sha256.Sum256(fmt.Append(nil, r.part(), "\n", state, "\n", string(l.first), string(l.last), l.about))
+	sum := sha256.Sum256(fmt.Append(nil, r.part(), "\n", state, "\n", string(l.first), string(l.last), l.about, q.Interval))
 	l.ETag = hex.EncodeToString(sum[:16])
 	return l, nil
 }
@@ -200,7 +210,8 @@ func (l *Listing) frame(ctx context.Context, s *Signal, asOf *time.Time) error {
 	case FormatJSON:
 		head, err := Encode(listingHead{
 			ID: s.Definition.ID, Name: s.Snapshot.Name, Unit: s.Snapshot.Unit, Frequency: s.Snapshot.Frequency, AsOf: asOf,
-			UncertaintyLevel: signals.Level, UncertaintyBasis: s.Snapshot.Uncertainty.Basis, BaselineMethod: s.Snapshot.BaselineMethod,
+			UncertaintyLevel: signals.Level, UncertaintyBounds: l.query.Interval.Bounds, UncertaintyBasis: l.query.Interval.Basis,
+			BaselineMethod: s.Snapshot.BaselineMethod,
 		})
 		if err != nil {
 			return err
@@ -239,11 +250,11 @@ func (l *Listing) Write(ctx context.Context, w io.Writer, limit int) error {
 			if n > 0 {
 				row = append(row, ',')
 			}
-			row = appendPointJSON(row, p, l.request.first, l.request.Versions)
+			row = appendPointJSON(row, p, l.query)
 		case FormatNDJSON:
-			row = append(appendPointJSON(row, p, l.request.first, l.request.Versions), '\n')
+			row = append(appendPointJSON(row, p, l.query), '\n')
 		case FormatCSV:
-			row = append(appendPointCSV(row, p, l.request.first, l.request.Versions), "\r\n"...)
+			row = append(appendPointCSV(row, p, l.query), "\r\n"...)
 		}
 		if _, err := w.Write(row); err != nil {
 			return err

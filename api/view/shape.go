@@ -33,6 +33,10 @@ type SignalHistoryPoint struct {
 	// PublishedAtAssumed reports that the publication was not observed: the value was there at the first request, or
 	// the time is calculated from the publisher's usual delay.
 	PublishedAtAssumed bool `json:"published_at_assumed"`
+	// Bounds and Basis are uncertainty.bounds and uncertainty.basis of the snapshot for the instant of the list. They are null where the point
+	// has no interval. Where basis is assumed, no probability stands behind the interval.
+	Bounds *string `json:"bounds"`
+	Basis  *string `json:"basis"`
 	// KnownFrom is there only with vintages=all: the instant at which this version came into force.
 	KnownFrom *time.Time `json:"known_from,omitzero"`
 	// KnownTo is present only with vintages=all: the instant at which another version replaced this one, null for the current version.

@@ -40,12 +40,12 @@ func (u Uncertainty) Name() string {
 	return "Interval, assumed"
 }
 
-// uncertainty returns the description of a snapshot's interval. An interval without a record is assumed, also if an older program kept no
-// record.
+// uncertainty returns the description of a snapshot's interval.
 func uncertainty(d signals.Definition, stored *postgres.Uncertainty) Uncertainty {
-	u := Uncertainty{LevelPct: 100 * signals.Level, Bounds: d.Interval.Bounds, Basis: signals.BasisAssumed, Method: d.IntervalMethod}
+	i := postgres.IntervalOf(d, stored)
+	u := Uncertainty{LevelPct: 100 * signals.Level, Bounds: i.Bounds, Basis: i.Basis, Method: d.IntervalMethod}
 	u.Text = "Bounds " + d.Interval.Truth + ". "
-	if stored == nil || stored.Record == nil {
+	if !u.Measured() {
 		u.Text += "Assumed: "
 		if d.Interval.Trials == nil {
 			u.Text += "that is never seen, so no probability is claimed."
@@ -55,7 +55,7 @@ func uncertainty(d signals.Definition, stored *postgres.Uncertainty) Uncertainty
 		return u
 	}
 	r := stored.Record
-	u.Basis, u.Level, u.Record = signals.BasisMeasured, new(signals.Level), r
+	u.Level, u.Record = new(signals.Level), r
 	u.Text += fmt.Sprintf("Built to hold %.0f%%. Measured: it held %s.", u.LevelPct, coverageText(r.All()))
 	if r.Last2Years.Cases > 0 {
 		u.Text += fmt.Sprintf(" In the last two years: %s.", coverageText(r.Last2Years))

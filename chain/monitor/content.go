@@ -10,6 +10,7 @@ import (
 
 	"tidemark/chain"
 	"tidemark/chain/tlog"
+	"tidemark/signals/forecast"
 )
 
 const (
@@ -129,19 +130,44 @@ func (r *rules) forecast(leaf tlog.Leaf, seen time.Time) string {
 		r.Forgot = true
 	}
 	r.Ungraded[id] = r.Forecasts
-	release, _ := time.Parse(tlog.TimeLayout, leaf.Get("release_at"))
+	release, fault := r.due(leaf)
 	switch lo, value, hi, level := number("lo"), number("value"), number("hi"), number("level"); {
+	case fault != "":
+		return fault
 	case lo > value || value > hi:
 		return fmt.Sprintf("the forecast %s is %s, and its interval is from %s to %s", leaf.Get("id"), leaf.Get("value"), leaf.Get("lo"), leaf.Get("hi"))
 	case level <= 0 || level >= 1:
 		return fmt.Sprintf("the level of the forecast %s is %s", leaf.Get("id"), leaf.Get("level"))
 	case !leaf.At().Before(release):
-		return fmt.Sprintf("the forecast %s is dated %s, and its figure was due at %s", leaf.Get("id"), leaf.Get("at"), leaf.Get("release_at"))
+		return fmt.Sprintf("the forecast %s is dated %s, and its figure was due at %s", leaf.Get("id"), leaf.Get("at"), tlog.FormatTime(release))
 	case !seen.IsZero() && r.Environment == "live" && leaf.At().After(r.GenesisAt) && seen.After(release):
 		// What was there before the log began came with it; a demonstration's clock is not ours.
-		return fmt.Sprintf("the forecast %s came into the log after its figure was due, at %s", leaf.Get("id"), leaf.Get("release_at"))
+		return fmt.Sprintf("the forecast %s came into the log after its figure was due, at %s", leaf.Get("id"), tlog.FormatTime(release))
 	}
 	return ""
+}
+
+// due returns when the figure of a forecast was due, and the fault of a leaf that states something else. It works the time out from figure and
+// period, by the published schedule. Only of a figure that this program does not know it takes the log's word.
+func (r *rules) due(leaf tlog.Leaf) (at time.Time, fault string) {
+	stated, _ := time.Parse(tlog.TimeLayout, leaf.Get("release_at"))
+	id := leaf.Get("id")
+	signal, of, _ := strings.Cut(id, "/")
+	figure, period, _ := strings.Cut(of, "/")
+	target := forecast.Named(signal, figure)
+	if target.Figure == "" {
+		r.UnknownFigures++
+		return stated, ""
+	}
+	release, prints := target.ReleaseOf(period)
+	switch {
+	case !prints:
+		return stated, fmt.Sprintf("the forecast %s is of %q, and no print of that figure is", id, period)
+	case !release.ScheduledAt.Equal(stated):
+		return stated, fmt.Sprintf("the forecast %s says that its figure was due at %s, and by the schedule of releases it was at %s", id,
+			leaf.Get("release_at"), tlog.FormatTime(release.ScheduledAt))
+	}
+	return release.ScheduledAt, ""
 }
 
 // grade holds a grade to its forecast: one each.
@@ -173,6 +199,11 @@ func (r *round) content() {
 	if rules.UnknownLeafKinds > 0 && r.now.Sub(r.state.UnknownAt) < youngFor {
 		r.find(KindUnknown, "", true, "The log %s has %d leaves of kinds that this program does not know, the last one since %s. A later version may know them.",
 			r.state.Origin, rules.UnknownLeafKinds, r.state.UnknownAt.Format(time.RFC3339))
+	}
+	if rules.UnknownFigures > 0 && r.now.Sub(r.state.FiguresUnknownAt) < youngFor {
+		r.find(KindUnknown, "figures", true,
+			"The log %s has %d forecasts of figures that this program does not know, the last one since %s. It cannot tell when those were due; a later version may.",
+			r.state.Origin, rules.UnknownFigures, r.state.FiguresUnknownAt.Format(time.RFC3339))
 	}
 	if live && r.o.TradingDays != nil && len(rules.Days) > 0 && rules.Picks.Length > 0 {
 		r.emptyDays()

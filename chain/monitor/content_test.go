@@ -22,7 +22,7 @@ func gapOf(t *testing.T, day string, known time.Duration) []byte {
 
 func gradeOf(t *testing.T, seq, forecast int) []byte {
 	t.Helper()
-	return leafOf(t, tlog.KindGrade, fmt.Sprint(seq), fmt.Sprintf("s/f/%d", forecast), at(time.Hour), "1", "1", strings.Repeat("ab", 32), at(time.Hour))
+	return leafOf(t, tlog.KindGrade, fmt.Sprint(seq), forecastID(forecast), at(time.Hour), "1", "1", strings.Repeat("ab", 32), at(time.Hour))
 }
 
 func datasetOf(t *testing.T, day, hash string) []byte {
@@ -32,14 +32,14 @@ func datasetOf(t *testing.T, day, hash string) []byte {
 
 func intervalOf(t *testing.T, value, lo, hi, level string) []byte {
 	t.Helper()
-	return leafOf(t, tlog.KindForecast, "1", "s/f/1", at(time.Hour), value, lo, hi, level, "m-1", strings.Repeat("ab", 32), at(-time.Minute))
+	return leafOf(t, tlog.KindForecast, "1", forecastID(1), "2026-03-10T13:35:00.000000Z", value, lo, hi, level, "m-1", strings.Repeat("ab", 32), at(-time.Minute))
 }
 
 func TestALeafThatBreaksARuleIsEvidence(t *testing.T) {
 	t.Parallel()
 	forecast := func(t *testing.T) []byte {
 		t.Helper()
-		return forecastLeaf(t, 1, noon.Add(-time.Minute), noon.Add(time.Hour))
+		return forecastLeaf(t, 1, 1, noon.Add(-time.Minute))
 	}
 	for name, leaves := range map[string]func(t *testing.T) [][]byte{
 		"two grades of a forecast": func(t *testing.T) [][]byte {
@@ -90,13 +90,54 @@ func TestALeafThatBreaksARuleIsEvidence(t *testing.T) {
 	}
 }
 
+// Each of these leaves agrees with itself: only the schedule of releases shows the lie.
+func TestAForecastWithAFalseReleaseIsNamed(t *testing.T) {
+	t.Parallel()
+	sunday := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+	due := time.Date(2026, 3, 3, 13, 35, 0, 0, time.UTC)
+	for name, c := range map[string]struct {
+		id          string
+		release, at time.Time
+		kind, says  string
+	}{
+		"recorded after the print, with a later release": {
+			forecastID(0), due.AddDate(0, 0, 7), due.Add(time.Hour), KindRule, "due at 2026-03-10T13:35:00.000000Z, and by the schedule of releases it was at 2026-03-03T13:35:00.000000Z",
+		},
+		"one second off":      {forecastID(1), due.AddDate(0, 0, 7).Add(time.Second), noon, KindRule, "by the schedule of releases"},
+		"earlier than it was": {forecastID(1), due.AddDate(0, 0, 6), noon, KindRule, "by the schedule of releases"},
+		"of a week that ends on a Monday": {
+			"hormuz-transit/ships_week/" + sunday.AddDate(0, 0, 8).Format(time.DateOnly), due.AddDate(0, 0, 8), noon, KindRule, "no print of that figure is",
+		},
+		"of a figure that nobody knows": {"a-signal/a-figure/2026-03-08", due.AddDate(0, 0, 7), noon, KindUnknown, "figures that this program does not know"},
+		"the truth":                     {forecastID(1), due.AddDate(0, 0, 7), noon, "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := newTestLog(t)
+			m := l.monitor(t.TempDir(), "two")
+			found(t, m)
+			l.grow(forecastLeafOf(t, 1, c.id, c.release, c.at))
+			_, all := found(t, m)
+			if c.kind == "" {
+				if len(all) > 0 {
+					t.Errorf("it finds %+v", all)
+				}
+				return
+			}
+			if len(all) != 1 || all[0].Kind != c.kind || !strings.Contains(all[0].Text, c.says) || all[0].Warning != (c.kind == KindUnknown) {
+				t.Errorf("it finds %+v, want %s: %s", all, c.kind, c.says)
+			}
+		})
+	}
+}
+
 func TestWhatFollowsTheRulesIsNoFinding(t *testing.T) {
 	t.Parallel()
 	l := newTestLog(t)
 	dir := t.TempDir()
 	m := l.monitor(dir, "two")
 	found(t, m)
-	l.grow(forecastLeaf(t, 1, noon.Add(-time.Minute), noon.Add(time.Hour)), gapOf(t, "2026-03-03", 0))
+	l.grow(forecastLeaf(t, 1, 1, noon.Add(-time.Minute)), gapOf(t, "2026-03-03", 0))
 	if kinds, all := found(t, m); len(kinds) > 0 {
 		t.Errorf("%+v", all)
 	}

@@ -40,7 +40,7 @@ const (
 	KindStale = "stale"
 	// KindUnavailable: a server is unavailable.
 	KindUnavailable = "away"
-	// KindUnknown: the log has leaves of kinds that this program does not know.
+	// KindUnknown: the log has leaves of kinds, or forecasts of figures, that this program does not know.
 	KindUnknown = "unknown"
 	// KindState: the monitor's memory is short.
 	KindState = "state"
@@ -357,6 +357,9 @@ func (r *round) follow(f *files, o *tlog.Opened) (whole bool, err error) {
 	}
 	if a.rules.UnknownLeafKinds > s.Rules.UnknownLeafKinds {
 		s.UnknownAt = r.now
+	}
+	if a.rules.UnknownFigures > s.Rules.UnknownFigures {
+		s.FiguresUnknownAt = r.now
 	}
 	s.Note, s.Size, s.Root, s.Edge, s.GrownAt, s.Rules = o.Note, o.Size, o.Root, a.edge, r.now, a.rules
 	return true, nil

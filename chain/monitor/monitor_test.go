@@ -118,11 +118,11 @@ func TestEachLieIsNoticedInTheNextRound(t *testing.T) {
 		"a pick of another chain": {func(l *testLog) {
 			l.grow(leafOf(l.t, tlog.KindPick, "1", "AAPL|1.00|2026-03-04|"+chain.Genesis, strings.Repeat("ab", 32), "2026-03-04T12:00:00.000000Z"))
 		}, KindRule},
-		"a forecast that came too late": {func(l *testLog) { l.grow(forecastLeaf(l.t, 1, noon.Add(-2*time.Hour), noon.Add(-time.Hour))) }, KindRule},
+		"a forecast that came too late": {func(l *testLog) { l.grow(forecastLeaf(l.t, 1, 0, noon.Add(-23*time.Hour))) }, KindRule},
 		"a forecast dated after its print": {func(l *testLog) {
-			l.grow(forecastLeaf(l.t, 1, noon.Add(2*time.Hour), noon.Add(time.Hour)))
+			l.grow(forecastLeaf(l.t, 1, 0, noon.Add(-22*time.Hour)))
 		}, KindRule},
-		"a forecast is left out": {func(l *testLog) { l.grow(forecastLeaf(l.t, 2, noon.Add(-time.Hour), noon.Add(time.Hour))) }, KindRule},
+		"a forecast is left out": {func(l *testLog) { l.grow(forecastLeaf(l.t, 2, 1, noon.Add(-time.Hour))) }, KindRule},
 		"a seal twice": {func(l *testLog) {
 			for range 2 {
 				l.grow(leafOf(l.t, tlog.KindSeal, "pick 2026-03-04", strings.Repeat("ab", 32), "m", "2026-03-04T13:00:00.000000Z", "2026-03-04T12:00:00.000000Z"))
@@ -183,9 +183,20 @@ func gone(path string) func(string, []byte) (int, []byte) {
 	}
 }
 
-func forecastLeaf(t *testing.T, seq int, at, release time.Time) []byte {
+// forecastID is a forecast of the week that ends some weeks after Sunday, 2026-03-01. That week's figure was due on 2026-03-03 at 13:35 UTC.
+func forecastID(week int) string {
+	return "hormuz-transit/ships_week/" + time.Date(2026, 3, 1+7*week, 0, 0, 0, 0, time.UTC).Format(time.DateOnly)
+}
+
+// forecastLeaf is a forecast of a week, recorded at a time, with the true time of its release.
+func forecastLeaf(t *testing.T, seq, week int, at time.Time) []byte {
 	t.Helper()
-	return leafOf(t, tlog.KindForecast, fmt.Sprint(seq), fmt.Sprintf("s/f/%d", seq), tlog.FormatTime(release), "1", "0.5", "1.5", "0.8", "m-1",
+	return forecastLeafOf(t, seq, forecastID(week), time.Date(2026, 3, 3+7*week, 13, 35, 0, 0, time.UTC), at)
+}
+
+func forecastLeafOf(t *testing.T, seq int, id string, release, at time.Time) []byte {
+	t.Helper()
+	return leafOf(t, tlog.KindForecast, fmt.Sprint(seq), id, tlog.FormatTime(release), "1", "0.5", "1.5", "0.8", "m-1",
 		strings.Repeat("ab", 32), tlog.FormatTime(at))
 }
 
@@ -246,7 +257,7 @@ func TestWhatTheServerShowsMustBeInTheLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.picks = `{"picks":[{"seq":1,"hash":"` + link.Hash + `"}]}`
-	l.signal = `{"data":[{"seq":1,"id":"s/f/1","grade":null}]}`
+	l.signal = `{"data":[{"seq":1,"id":"` + forecastID(1) + `","grade":null}]}`
 	if kinds, all := found(t, m); len(kinds) > 0 {
 		t.Errorf("at once: %+v", all)
 	}
@@ -254,7 +265,7 @@ func TestWhatTheServerShowsMustBeInTheLog(t *testing.T) {
 	if _, all := found(t, m); len(all) != 2 || all[0].Kind != KindMissing || all[1].Kind != KindMissing {
 		t.Errorf("after the grace: %+v", all)
 	}
-	l.grow(leafOf(t, tlog.KindPick, "1", chain.Preimage(link), link.Hash, "2026-03-04T12:00:00.000000Z"), forecastLeaf(t, 1, noon, noon.Add(time.Hour)))
+	l.grow(leafOf(t, tlog.KindPick, "1", chain.Preimage(link), link.Hash, "2026-03-04T12:00:00.000000Z"), forecastLeaf(t, 1, 1, noon))
 	if kinds, all := found(t, m); len(kinds) > 0 {
 		t.Errorf("once it is there: %+v", all)
 	}

@@ -39,6 +39,8 @@ type state struct {
 	Rules rules `json:"rules"`
 	// UnknownAt is when a leaf of an unknown kind came last.
 	UnknownAt time.Time `json:"unknown_at"`
+	// FiguresUnknownAt is when a forecast of an unknown figure came last.
+	FiguresUnknownAt time.Time `json:"figures_unknown_at"`
 	// Absent are the facts that the log lacks, each with the time when that was seen first.
 	Absent map[string]time.Time `json:"absent"`
 }
@@ -77,6 +79,8 @@ type rules struct {
 	Newest           time.Time `json:"newest"`
 	PicksBroken      bool      `json:"picks_broken"`
 	UnknownLeafKinds int64     `json:"unknown"`
+	// UnknownFigures counts the forecasts of figures that this program has no schedule of.
+	UnknownFigures int64 `json:"unknown_figures,omitempty"`
 }
 
 const (

@@ -55,7 +55,7 @@ var table = []row{
 	{"picks/backtest", "picks, internal/equity, internal/calendar, internal/codehash, internal/sharpe", "net/http, pgx"},
 	{"chain/tlog", "chain", "net/http, database drivers, os/exec"},
 	{"chain/witness", "chain/tlog", "pgx"},
-	{"chain/monitor", "chain, chain/tlog, chain/witness", "pgx, api"},
+	{"chain/monitor", "chain, chain/tlog, chain/witness, signals/forecast", "pgx, api"},
 	{"chain/gitledger", "chain", "pgx"},
 	{"chain/base", "chain", "pgx"},
 	{"chain/audit", "chain, chain/gitledger, chain/base, chain/tlog, internal/calendar, internal/publicnet", "pgx, api"},

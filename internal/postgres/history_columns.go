@@ -3,7 +3,6 @@ package postgres
 import (
 	"math"
 	"strconv"
-	"time"
 
 	"tidemark/internal/columns"
 )
@@ -35,13 +34,13 @@ func PointColumns(versions bool) []columns.Column {
 		list = append(list, columns.Column{Name: "known_from", Kind: columns.Instant, Nullable: true},
 			columns.Column{Name: "known_to", Kind: columns.Instant, Nullable: true})
 	}
-	return append(list, columns.Column{Name: "published_at", Kind: columns.Instant}, columns.Column{Name: "published_at_assumed", Kind: columns.Bool})
+	return append(list, columns.Column{Name: "published_at", Kind: columns.Instant}, columns.Column{Name: "published_at_assumed", Kind: columns.Bool},
+		columns.Column{Name: "bounds", Kind: columns.Text, Nullable: true}, columns.Column{Name: "basis", Kind: columns.Text, Nullable: true})
 }
 
-// PutPoint adds a point. Its numbers are those of CSV and JSON, rounded in the same way. first is when the last of the signal's inputs was
-// first loaded: nothing was ingested earlier.
-func PutPoint(w *columns.Writer, p Point, first time.Time, versions bool) {
-	ingested := p.PublishedAt
+// PutPoint adds a point that q selected. Its numbers are those of CSV and JSON, rounded in the same way.
+func PutPoint(w *columns.Writer, p Point, q HistoryQuery) {
+	ingested, first := p.PublishedAt, q.FirstIngested
 	if ingested.Before(first) {
 		ingested = first
 	}
@@ -52,10 +51,18 @@ func PutPoint(w *columns.Writer, p Point, first time.Time, versions bool) {
 	}
 	w.Integer(int64(p.Vintage))
 	w.Bool(p.Vintage > 1)
-	if versions {
+	if q.Versions {
 		w.Instant(p.KnownFrom)
 		w.Instant(p.KnownTo)
 	}
 	w.Instant(p.PublishedAt)
 	w.Bool(!p.PublishedAt.After(first))
+	interval := q.Interval.Of(p)
+	for _, text := range [...]string{interval.Bounds, interval.Basis} {
+		if text == "" {
+			w.Null()
+			continue
+		}
+		w.Text(text)
+	}
 }

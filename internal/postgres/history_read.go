@@ -52,6 +52,8 @@ type HistoryQuery struct {
 	// FirstIngested is when the last of the signal's inputs was first loaded, zero if unknown. CopyHistory writes no earlier time as
 	// ingested_at, and marks values that were published earlier.
 	FirstIngested time.Time
+	// Interval is what CopyHistory writes about the interval of a point that has one.
+	Interval Interval
 	// Digits is the number of significant digits that CopyHistory writes, at most 15; 0 means all.
 	Digits int
 
@@ -76,6 +78,8 @@ const (
 	csvPublishedColumns = `,
 	replace(replace(input_known_at::text, ' ', 'T'), '+00', 'Z') as published_at,
 	case when input_known_at <= first_ingested then 'true' else 'false' end as published_at_assumed`
+	csvIntervalColumns = `,
+	case when lo is not null then interval_bounds end as bounds, case when lo is not null then interval_basis end as basis`
 )
 
 // sql returns the query and passes its values to bind. The window functions follow the primary key in the sort direction, so a page costs
@@ -232,7 +236,8 @@ func (db SnapshotStore) CopyHistory(ctx context.Context, w io.Writer, q HistoryQ
 	if !q.FirstIngested.IsZero() {
 		first = literal(q.FirstIngested)
 	}
-	columns = strings.ReplaceAll(columns+csvPublishedColumns, "first_ingested", first)
+	columns = strings.NewReplacer("first_ingested", first, "interval_bounds", literal(q.Interval.Bounds), "interval_basis", literal(q.Interval.Basis)).
+		Replace(columns + csvPublishedColumns + csvIntervalColumns)
 	sql := `copy (` + q.sql(columns, literal) + `) to stdout (format csv, header)`
 	c, err := db.pool.Acquire(ctx)
 	if err != nil {

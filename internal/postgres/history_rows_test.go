@@ -74,7 +74,7 @@ func TestNumbersKeepTheirBits(t *testing.T) {
 	}
 	// Half of the points were published before the first load, and one at its instant: it was merely there.
 	first := want[len(want)/2].KnownAt
-	q := postgres.HistoryQuery{Signal: "s", AsOf: noon(10), FirstIngested: first}
+	q := postgres.HistoryQuery{Signal: "s", AsOf: noon(10), FirstIngested: first, Interval: postgres.Interval{Bounds: "a'b", Basis: "assumed"}}
 	got := slices.Collect(points(t, db.History(t.Context(), q)))
 	var body bytes.Buffer
 	if err := db.CopyHistory(t.Context(), &body, q); err != nil {
@@ -86,7 +86,7 @@ func TestNumbersKeepTheirBits(t *testing.T) {
 	}
 	head := []string{
 		"observed_at", "ingested_at", "value", "uncertainty_lo", "uncertainty_hi", "baseline_value", "delta_vs_baseline_pct", "z_score",
-		"vintage", "revised", "published_at", "published_at_assumed",
+		"vintage", "revised", "published_at", "published_at_assumed", "bounds", "basis",
 	}
 	if d := cmp.Diff(head, table[0]); d != "" {
 		t.Errorf("header (-want +got):\n%s", d)
@@ -97,6 +97,9 @@ func TestNumbersKeepTheirBits(t *testing.T) {
 			line[1] != maxTime(e.KnownAt, first).Format(time.RFC3339Nano) || line[10] != e.KnownAt.Format(time.RFC3339Nano) ||
 			line[11] != strconv.FormatBool(!e.KnownAt.After(first)) {
 			t.Errorf("point %d is about %v, known %v, as CSV %v; want %v, %v", i, p.ObservedAt, p.PublishedAt, line[:2], e.ObservedAt, e.KnownAt)
+		}
+		if i := q.Interval.Of(p); line[12] != i.Bounds || line[13] != i.Basis || (i.Basis == "") != math.IsNaN(e.Lo) {
+			t.Errorf("the interval from %v is said to bound %q and to be %q", e.Lo, line[12], line[13])
 		}
 		read := []float64{p.Value, p.Lo, p.Hi, p.Baseline, p.DeltaPct, p.Z}
 		for j, v := range []float64{e.Value, e.Lo, e.Hi, e.Baseline, e.DeltaPct(), e.Z()} {

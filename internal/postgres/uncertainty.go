@@ -1,6 +1,10 @@
 package postgres
 
-import "tidemark/signals"
+import (
+	"math"
+
+	"tidemark/signals"
+)
 
 // Uncertainty is the basis of a signal's intervals, as it is stored and published.
 type Uncertainty struct {
@@ -8,6 +12,26 @@ type Uncertainty struct {
 	Basis string `json:"basis"`
 	// Record is nil if the basis is assumed.
 	Record *IntervalRecord `json:"record"`
+}
+
+// Interval says what the intervals of a signal bound and on what they rest. Both texts are those of the snapshot's uncertainty.
+type Interval struct{ Bounds, Basis string }
+
+// IntervalOf returns what the intervals of a signal are, by the measurement of a snapshot. An interval without a record is assumed, also if an
+// older program kept none. u may be nil.
+func IntervalOf(d signals.Definition, u *Uncertainty) Interval {
+	if u == nil || u.Record == nil {
+		return Interval{d.Interval.Bounds, signals.BasisAssumed}
+	}
+	return Interval{d.Interval.Bounds, signals.BasisMeasured}
+}
+
+// Of returns the texts for a point: empty ones if it has no interval.
+func (i Interval) Of(p Point) Interval {
+	if math.IsNaN(p.Lo) {
+		return Interval{}
+	}
+	return i
 }
 
 // IntervalRecord counts how often the true value, known later, was within the interval.

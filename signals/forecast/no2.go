@@ -1,6 +1,7 @@
 package forecast
 
 import (
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -15,20 +16,12 @@ const no2MinMonths = 24
 // no2Index forecasts the next month's index of nitrogen dioxide over industrial regions, as the first grids of TEMIS make it.
 func no2Index() Target {
 	def, _ := signals.ByID("tropomi-no2-economic")
-	track := func(in series.Set) []series.Point {
-		var out []series.Point
-		for _, e := range def.Compute(in, time.Time{}) {
-			if !math.IsNaN(e.Value) {
-				out = append(out, series.Point{ObservedAt: e.ObservedAt, VintageAt: e.KnownAt, Value: e.Value})
-			}
-		}
-		return out
-	}
+	track := func(in series.Set) []series.Point { return firstOf(in, def.Compute) }
 	// TEMIS prints some weeks after the month. A grid has all regions; a cloudy month may lack one.
 	middle := schedule{form: formMonth, series: def.Inputs[0], due: func(month time.Time) time.Time { return month.AddDate(0, 1, 14) }}
 	return Target{
 		Signal: def.ID, Figure: "index", Name: "Index of nitrogen dioxide over industrial regions, next month", Unit: def.Unit,
-		Decimals: 2, Version: "index-1", Monthly: true, GradesNeeded: monthlyGrades, GivenUpAfter: days(60), Inputs: def.Inputs,
+		Decimals: 2, Version: "index-2", Monthly: true, AllVintages: true, GradesNeeded: monthlyGrades, GivenUpAfter: days(60), Inputs: def.Inputs,
 		schedules: []schedule{middle}, printed: def.Inputs,
 		next: func(in series.Set, _ time.Time) (Release, bool) {
 			p, ok := newest(track(in))
@@ -40,6 +33,47 @@ func no2Index() Target {
 		outcome: func(in series.Set, r Release) (series.Point, bool) { return pointOn(track(in), r.ObservedAt) },
 		walk:    func(in series.Set, r Release) []step { return no2Steps(track(in), r.ObservedAt) },
 	}
+}
+
+// firstOf returns the first value of each estimate: that of the earliest vintage at which it could be made from all that was known then. A
+// month of a new version of the product can be compared only once its reference years are published anew, so first vintages alone give it no
+// value for years.
+func firstOf(in series.Set, compute func(series.Set, time.Time) signals.Track) []series.Point {
+	var instants []time.Time
+	for _, points := range in {
+		for _, p := range points {
+			instants = append(instants, p.VintageAt)
+		}
+	}
+	slices.SortFunc(instants, time.Time.Compare)
+	first := map[time.Time]series.Point{}
+	for _, at := range slices.CompactFunc(instants, time.Time.Equal) {
+		for _, e := range compute(asOf(in, at), at) {
+			if _, there := first[e.ObservedAt]; !there && !math.IsNaN(e.Value) {
+				first[e.ObservedAt] = series.Point{ObservedAt: e.ObservedAt, VintageAt: at, Value: e.Value}
+			}
+		}
+	}
+	return slices.SortedFunc(maps.Values(first), func(a, b series.Point) int { return a.ObservedAt.Compare(b.ObservedAt) })
+}
+
+// asOf returns the newest numbers that were known at an instant. in has all vintages, by observation time and vintage.
+func asOf(in series.Set, at time.Time) series.Set {
+	out := make(series.Set, len(in))
+	for id, points := range in {
+		kept := make([]series.Point, 0, len(points))
+		for _, p := range points {
+			if p.VintageAt.After(at) {
+				continue
+			}
+			if n := len(kept); n > 0 && kept[n-1].ObservedAt.Equal(p.ObservedAt) {
+				kept = kept[:n-1]
+			}
+			kept = append(kept, p)
+		}
+		out[id] = slices.DeleteFunc(kept, func(p series.Point) bool { return math.IsNaN(p.Value) })
+	}
+	return out
 }
 
 // no2Steps says each month as 100 times what months were off by before, and holds that against the month before and against 100.

@@ -28,16 +28,18 @@ type Target struct {
 	GradesNeeded int
 	// GivenUpAfter is how long after the scheduled release a print may still come.
 	GivenUpAfter time.Duration
-	// Inputs are the series that the model reads, the first vintage of each value.
-	Inputs []series.ID
+	// Inputs are the series that the model reads. AllVintages reports that it reads every vintage of each value, by observation time and
+	// vintage, with NaN for one that was taken back; else only the first number of each.
+	Inputs      []series.ID
+	AllVintages bool
 
 	// schedules say when it is released, one for each form of its periods.
 	schedules []schedule
 	// printed are the series of which any value about a period tells that the figure is printed. None means that of the release.
 	printed []series.ID
-	// next returns the release that may be forecast at an instant, from the first vintages known then; false if none exists.
+	// next returns the release that may be forecast at an instant, from the vintages known then; false if none exists.
 	next func(in series.Set, at time.Time) (Release, bool)
-	// outcome is the figure of a period by first vintages, with the newest of their times; false while it is not complete.
+	// outcome is the figure of a period as it was first printed, with the time of that; false while it is not complete.
 	outcome func(in series.Set, r Release) (series.Point, bool)
 	// walk makes a step for each past print, and a last step for the release.
 	walk func(in series.Set, r Release) []step
@@ -79,7 +81,7 @@ func Named(signal, figure string) Target {
 }
 
 // Next returns the release that may be forecast at an instant from the data known then, and whether one exists. The print before it is
-// known, and its own is neither known nor due. In holds first vintages.
+// known, and its own is neither known nor due. In holds the vintages that the target reads.
 func (t Target) Next(in series.Set, at time.Time) (Release, bool) {
 	r, ok := t.next(in, at)
 	if !ok || !at.Before(r.ScheduledAt) {
@@ -99,7 +101,7 @@ func (t Target) ID(r Release) string { return t.Signal + "/" + t.Figure + "/" + 
 // ErrTooFew reports that too few prints are known for a distribution.
 var ErrTooFew = errors.New("too few prints are known for a distribution")
 
-// Forecast makes the forecast of a release from first vintages known at an instant. It also returns the model's graded forecasts of the
+// Forecast makes the forecast of a release from the vintages known at an instant. It also returns the model's graded forecasts of the
 // past, each made from the prints before its own. They are the basis of a label before a live record exists. They are made with today's
 // code, and so flatter it. It returns ErrTooFew if the history is too short.
 func (t Target) Forecast(in series.Set, r Release, at time.Time) (Record, []Graded, error) {

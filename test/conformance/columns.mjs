@@ -83,6 +83,23 @@ const rowOf = (o) => {
     grade_log_index: g?.log_index ?? null, grade_line: g?.line ?? null, grade_hash: g?.hash ?? null }
 }
 
+// The data set's tables of the same list have the same bytes in their columns: each row of the newest set is a row of the list as of its instant.
+const manifest = await (await fetch(url + '/data/manifest.json')).json()
+for (const { path, name } of (manifest.files ?? []).map((f) => ({ path: f.path, name: f.path.replace(/\.parquet$/, '') }))) {
+  if (!lists.some((l) => l.startsWith(`/api/signals/${name}/history?vintages=all`))) continue
+  const file = join(dir, 'set-' + path)
+  writeFileSync(file, Buffer.from(await (await fetch(`${url}/data/${manifest.date}/${path}`)).arrayBuffer()))
+  const list = JSON.parse(await get(`/api/signals/${name}/history?vintages=all&as_of=${manifest.as_of}`, 'json')).data
+  const rows = (await db.runAndReadAll(`select epoch_us(observed_at)::varchar, value, uncertainty_lo, uncertainty_hi, bounds, basis from read_parquet('${file}')`)).getRows()
+  must(rows.length === list.length && rows.length > 0, `/data/${path} has ${rows.length} rows, and the list ${list.length}`)
+  rows.forEach((row, i) => {
+    const p = list[i]
+    const want = [micros(p.observed_at), p.value, p.uncertainty_lo, p.uncertainty_hi, p.bounds, p.basis]
+    must(JSON.stringify(row) === JSON.stringify(want), `/data/${path}: row ${i} is ${JSON.stringify(row)}, and ${JSON.stringify(want)} in JSON`)
+  })
+  console.log(`/data/${path}: ${rows.length} rows as in the list`)
+}
+
 for (const path of lists) {
   const [table, bytes, arrow, json] = await together(path)
   const [head, ...want] = csv(table)

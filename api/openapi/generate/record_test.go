@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -112,6 +113,8 @@ func (r *statusRecorder) read(e route) {
 			}
 			if slices.Contains(e.takes, "source") {
 				query = r.sourceAndDay()
+			} else if query == "" {
+				query = exampleQuery(e)
 			}
 			r.save(e.id+".json", r.json(http.MethodGet, path+query, ""))
 		}
@@ -128,6 +131,20 @@ func (r *statusRecorder) read(e route) {
 	if e.id == "getReadiness" {
 		r.save("getReadiness-503.json", object{{"ok", false}, {"missing", []any{"snapshots", "record"}}, {"degraded", []any{}}})
 	}
+}
+
+// exampleQuery returns the required parameters of a query, with the values that the documents show for them.
+func exampleQuery(e route) string {
+	values := url.Values{}
+	for _, name := range e.takes {
+		if p := parameters()[name]; p.Required && p.In == "query" {
+			values.Set(p.Name, fmt.Sprint(p.Example))
+		}
+	}
+	if len(values) == 0 {
+		return ""
+	}
+	return "?" + values.Encode()
 }
 
 // demand records the 402 response of a paid endpoint.
