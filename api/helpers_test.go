@@ -47,7 +47,8 @@ func definitions() []signals.Definition {
 				}
 				return track
 			},
-			Brief: "## How it is made\n\nFrom `a` and **b**.\n\n| a | b |\n|--:|---|\n| 1 | 2 |\n\n<script>alert(1)</script>\n",
+			Interval: signals.Interval{Bounds: signals.BoundsTrue, Truth: "the true " + name},
+			Brief:    "## How it is made\n\nFrom `a` and **b**.\n\n| a | b |\n|--:|---|\n| 1 | 2 |\n\n<script>alert(1)</script>\n",
 		}
 	}
 	crack := one("crack-spread-321", "3:2:1 crack spread", "USD/bbl", 5*24*time.Hour)

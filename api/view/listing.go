@@ -131,6 +131,7 @@ func (v *View) History(ctx context.Context, s *Signal, r ListingRequest) (*Listi
 			return v.acquireQuery(ctx, func(ctx context.Context) error { return v.o.Store.CopyHistory(ctx, crlf{w}, q) })
 		}
 		err := v.acquireQuery(ctx, func(ctx context.Context) error {
+			q.Interval = postgres.IntervalOf(s.Definition, nil)
 			at, last, err := v.o.Store.Computed(ctx, q.Signal, q.AsOf)
 			if state = fmt.Sprint(at, last); err != nil {
 				return err
