@@ -163,6 +163,20 @@ func fill(ctx context.Context, db *postgres.DB, def signals.Definition, points i
 
 // get reads a whole response and returns its number of bytes. look, if any, is called for each piece.
 func (s *fixture) get(ctx context.Context, path string, look func()) (int64, error) {
+	return s.copyTo(ctx, path, writerFunc(func(p []byte) (int, error) {
+		if look != nil {
+			look()
+		}
+		return len(p), nil
+	}))
+}
+
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
+
+// copyTo writes a whole response.
+func (s *fixture) copyTo(ctx context.Context, path string, to io.Writer) (int64, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+"/api/signals/"+s.def.ID+path, nil)
 	if err != nil {
 		return 0, err
@@ -175,21 +189,7 @@ func (s *fixture) get(ctx context.Context, path string, look func()) (int64, err
 	if resp.StatusCode != http.StatusOK {
 		return 0, fmt.Errorf("%s answers %s", path, resp.Status)
 	}
-	buf := make([]byte, 64<<10)
-	var n int64
-	for {
-		k, err := resp.Body.Read(buf)
-		n += int64(k)
-		if look != nil {
-			look()
-		}
-		if errors.Is(err, io.EOF) {
-			return n, nil
-		}
-		if err != nil {
-			return n, err
-		}
-	}
+	return io.CopyBuffer(struct{ io.Writer }{to}, struct{ io.Reader }{resp.Body}, make([]byte, 64<<10))
 }
 
 // against compares a response with COPY of the same query.

@@ -335,8 +335,8 @@ type apiProcess struct {
 	out bytes.Buffer
 }
 
-// startAPI builds and starts the program, and waits until it is ready.
-func (s *fixture) startAPI(ctx context.Context) (*apiProcess, error) {
+// startAPI builds and starts the program with further settings, and waits until it is ready.
+func (s *fixture) startAPI(ctx context.Context, settings ...string) (*apiProcess, error) {
 	login, err := postgres.Login(ctx, s.server, postgres.RoleAPI)
 	if err != nil {
 		return nil, err
@@ -354,7 +354,7 @@ func (s *fixture) startAPI(ctx context.Context) (*apiProcess, error) {
 		return nil, err
 	}
 	p := &apiProcess{url: "http://" + address + "/api/signals/" + s.def.ID, cmd: exec.CommandContext(ctx, binary, "api", "--world="+view.WorldSandbox)} //nolint:gosec // our own
-	p.cmd.Env = []string{"DATABASE_API_URL=" + login, "ADDR=" + address, "STATE_DIR=" + s.dir, "LOG_FORMAT=text"}
+	p.cmd.Env = append([]string{"DATABASE_API_URL=" + login, "ADDR=" + address, "STATE_DIR=" + s.dir, "LOG_FORMAT=text"}, settings...)
 	p.cmd.Stdout, p.cmd.Stderr = &p.out, &p.out
 	if err := p.cmd.Start(); err != nil {
 		return nil, err

@@ -31,6 +31,8 @@ var targets = []struct {
 	{"P8", "a chain of a million links recomputed, against COPY of its columns and against SHA-256 alone", verifyChain},
 	{"P9", "the same chain served as finished bytes, against nginx with the bytes in a file", serveChain},
 	{"P10", "prices taken from keys, 64 at once, against pgbench -N", charges},
+	{"P11", "how long after its commit a change has reached 5,000 listeners of the stream", streamVisible},
+	{"P12", "a history as Parquet, against COPY of the same query and against DuckDB's export of the same rows; bytes a row", exports},
 	{yearsID, "ten years of leaves: disk, the first look of a new process, and proofs", logYears},
 	{"P13", "leaves of the log appended, proven and checked, against INSERT, against hashing the tiles, and against SHA-256 alone", transparencyLog},
 }
