@@ -26,8 +26,8 @@ import (
 
 // The size of TestNothingPushedIsLost. `make chaos` runs it with 500 listeners, 50 webhooks and a minute.
 var (
-	pushListeners = flag.Int("pushes.listeners", 20, "how many clients listen to the stream")
-	pushWebhooks  = flag.Int("pushes.webhooks", 6, "how many webhooks there are")
+	pushListeners = flag.Int("pushes.listeners", 50, "how many clients listen to the stream")
+	pushWebhooks  = flag.Int("pushes.webhooks", 10, "how many webhooks there are")
 	pushOutage    = flag.Duration("pushes.outage", 2*time.Second, "for how long each server is away")
 )
 
