@@ -137,7 +137,7 @@ func (s *fixture) againstDuckDB(ctx context.Context, m *meter, then time.Time, f
 func encode(rows []postgres.Point) error {
 	w := columns.New(columns.Parquet, io.Discard, postgres.PointColumns(false))
 	for _, p := range rows {
-		postgres.PutPoint(w, p, time.Time{}, false)
+		postgres.PutPoint(w, p, postgres.HistoryQuery{})
 	}
 	return w.Close()
 }
