@@ -42,5 +42,6 @@ if ! node -e 'const [a, b] = process.versions.node.split(".").map(Number); proce
 fi
 install "$source/npm" "$cache/npm"
 install "$source/columns" "$cache/columns"
+install "$source/polars" "$cache/polars"
 go test -count=1 -timeout 5m ./internal/columns -npm "$cache/columns"
-go test -count=1 -v -timeout 10m "./$source" -npm "$cache/npm" -columns "$cache/columns" -node "$node" "$@"
+go test -count=1 -v -timeout 10m "./$source" -npm "$cache/npm" -columns "$cache/columns" -polars "$cache/polars" -node "$node" "$@"

@@ -21,6 +21,7 @@ import (
 var (
 	npmFlag  = flag.String("npm", "", "the folder with the suites' packages, installed")
 	tables   = flag.String("columns", "", "the folder with the packages that read Parquet and Arrow, installed")
+	polars   = flag.String("polars", "", "the folder with the package of Polars, installed")
 	nodeFlag = flag.String("node", "", "the Node that runs them")
 	examples = flag.Bool("examples", false, "run the steps that need no packages, the examples first of all, where -npm names none")
 )
@@ -41,6 +42,8 @@ var steps = []struct {
 	{"example in Go", exampleGo},
 	{"example of following in Python", exampleFollow},
 	{"columns example in DuckDB", exampleDuckDB},
+	{"columns example in Polars", examplePolars},
+	{"example in R", exampleR},
 	{"example of MCP by hand", exampleMCP},
 	{"mcp configurations", mcpConfigurations},
 	{"discovery links", discoveryLinks},
