@@ -38,7 +38,7 @@ func (p *published) keepLog() *canaryLog {
 		t.Fatal(err)
 	}
 	l := &canaryLog{published: p, key: keys[slices.IndexFunc(keys, func(k *workers.LogKey) bool { return k.Log == postgres.LogRecord })]}
-	if err := p.worker.BeginLog(t.Context(), postgres.LogStart{Log: l.key.Log, Origin: l.key.Origin, VKey: l.key.VKey(), Environment: "demo"}); err != nil {
+	if err := p.worker.BeginLog(t.Context(), postgres.LogStart{Log: l.key.Log, Origin: l.key.Origin, VKey: l.key.VKey(), Environment: "demo", PicksEarly: p.early}); err != nil {
 		t.Fatal(err)
 	}
 	l.sequence()
@@ -61,6 +61,18 @@ func (l *canaryLog) sequence() {
 		if n == 0 && !added {
 			return
 		}
+	}
+}
+
+// cosign stores that a quorum cosigned the newest checkpoint.
+func (l *canaryLog) cosign() {
+	l.t.Helper()
+	c, err := l.worker.NewestLogCheckpoint(l.t.Context(), l.key.Log, false)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	if err := l.worker.AddLogCosignatures(l.t.Context(), l.key.Log, c.Size, nil, true); err != nil {
+		l.t.Fatal(err)
 	}
 }
 

@@ -13,14 +13,16 @@ import (
 	"tidemark/picks"
 )
 
-// Data returns the build functions of all data endpoints, by their path below /api/v1. They do not know keys or money: the caller decides
+// Data returns the build functions of the data endpoints that this installation has, by their path below /api/v1. They do not know keys or money: the caller decides
 // who may see a response.
 func Data(p *view.Publications) map[string]Build {
 	d, builds := data{p}, map[string]Build{}
 	for _, e := range endpoint.All() {
-		if e.List != nil {
+		switch {
+		case e.Early && !p.PicksEarly():
+		case e.List != nil:
 			builds[e.Path] = d.list(e)
-		} else {
+		default:
 			builds[e.Path] = d.one(e)
 		}
 	}
@@ -94,7 +96,12 @@ func (d data) one(e endpoint.Endpoint) Build {
 		if err != nil {
 			return Answer{}, err
 		}
-		doc, err := e.One(st, endpoint.Item{Lang: lang, Ticker: r.PathValue("ticker")})
+		item, doc := endpoint.Item{Lang: lang, Ticker: r.PathValue("ticker")}, (*view.Document)(nil)
+		if e.Live != nil {
+			doc, err = e.Live(r.Context(), st, item)
+		} else {
+			doc, err = e.One(st, item)
+		}
 		if err == nil && doc == nil {
 			err = &problemError{code: e.AbsentCode, detail: e.Absent}
 		}

@@ -230,7 +230,7 @@ func (s *Server) describeLog(ctx context.Context) *view.InfoLog {
 	if err != nil {
 		return nil
 	}
-	out := &view.InfoLog{Origin: h.Origin, VKey: h.VKey, Size: h.Size, Root: base64.StdEncoding.EncodeToString(h.Root[:]), Witnesses: []view.InfoWitness{}}
+	out := &view.InfoLog{Origin: h.Origin, VKey: h.VKey, Size: h.Size, Root: base64.StdEncoding.EncodeToString(h.Root[:]), Witnesses: []view.InfoWitness{}, PicksEarly: h.PicksEarly}
 	for _, w := range h.Witnesses {
 		out.Witnesses = append(out.Witnesses, view.InfoWitness{Name: w.Name, VKey: w.VKey})
 	}

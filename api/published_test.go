@@ -60,6 +60,8 @@ type published struct {
 	key          string
 	// free reports that the pages show only free data.
 	free bool
+	// early reports that readers who pay see a sealed pick before its announcement.
+	early bool
 	// pagesRate is the hourly limit of pages per address. 0 means no limit.
 	pagesRate int
 	// site are the pages of the running server.

@@ -23,6 +23,8 @@ type Sequencer struct {
 	// Policy names the witnesses; nil means no witnesses.
 	Policy *tlog.Policy
 	Client *witness.Client
+	// PicksEarly lets readers who pay see a sealed pick before its announcement.
+	PicksEarly bool
 	// Environment is the environment that the record states.
 	Environment string
 	// Every is the interval of checkpoints if there are new entries. CosignEvery is the interval of requests to the witnesses.
@@ -108,7 +110,7 @@ func (s *Sequencer) begin() {
 // round brings a log forward. What the witnesses do not do is no error of it.
 func (s *Sequencer) round(ctx context.Context, k *LogKey, begun map[string]bool) error {
 	if !begun[k.Log] {
-		start := postgres.LogStart{Log: k.Log, Origin: k.Origin, VKey: k.VKey(), OldVKeys: k.OldVKeys(), Environment: s.Environment}
+		start := postgres.LogStart{Log: k.Log, Origin: k.Origin, VKey: k.VKey(), OldVKeys: k.OldVKeys(), Environment: s.Environment, PicksEarly: s.PicksEarly}
 		if s.Policy != nil {
 			start.Policy = s.Policy.Text
 			for _, w := range s.Policy.Witnesses {

@@ -98,7 +98,11 @@ func (d *Discovery) links(b *strings.Builder, s site) {
 		b.WriteString("\n## Picks API\n\nEach wants the key.\n\n")
 		for _, e := range endpoint.All() {
 			price := ""
-			if priced, ok := d.o.Tariff.Endpoint(e.Path); ok && priced.Price > 0 && d.o.Tariff.Model == accounts.ModelBalance {
+			priced, ok := d.o.Tariff.Endpoint(e.Path)
+			if e.Early && !ok {
+				continue // this installation does not have it
+			}
+			if ok && priced.Price > 0 && d.o.Tariff.Model == accounts.ModelBalance {
 				price = ", " + priced.Price.Shortest() + " USD"
 			}
 			fmt.Fprintf(b, "- `GET /api/v1%s`%s: %s\n", e.Path, price, e.Summary)

@@ -3,6 +3,7 @@
 package endpoint
 
 import (
+	"context"
 	"fmt"
 	"reflect"
 	"slices"
@@ -83,9 +84,12 @@ type Endpoint struct {
 	Body     Body
 	FreeBody *Body
 	// List returns a page of a list. The cursor of the next page is empty on the last page. One returns a single object, or nil if it does
-	// not exist. An endpoint has exactly one of the two functions.
+	// not exist. Live is One for an object that is read for each request and never kept. An endpoint has exactly one of the three functions.
 	List func(*view.PublicationsState, view.ListQuery) (doc *view.Document, cursor string, err error)
 	One  func(*view.PublicationsState, Item) (*view.Document, error)
+	Live func(context.Context, *view.PublicationsState, Item) (*view.Document, error)
+	// Early marks an endpoint that shows what is not announced yet. It exists only where the operator says so (PICKS_EARLY).
+	Early bool
 	// File is the name of a list as a file, without its extension.
 	File string
 	// Absent says why the object does not exist. AbsentCode is the problem's code.
@@ -103,8 +107,10 @@ func (e Endpoint) fault() string {
 		return "needs a path, an ID, a summary, a description and a result"
 	case e.Body.Type == nil || e.Body.Schema == "":
 		return "needs a body with the name of a schema"
-	case isList == (e.One != nil):
-		return "needs List or One, and not both"
+	case count(isList, e.One != nil, e.Live != nil) != 1:
+		return "needs one of List, One and Live"
+	case e.Early && (e.Live == nil || e.OnFreePlan || e.Price <= accounts.Trial):
+		return "shows what is not announced: it must be Live, not on the Free plan, and cost more than the trial balance"
 	case isList != paged || isList != (e.File != ""):
 		return "is a list exactly where it has pages and a file's name"
 	case isList == (e.Absent != "") || isList == (e.AbsentCode != ""):
@@ -113,6 +119,16 @@ func (e Endpoint) fault() string {
 		return "is sold by request exactly where the interface fixes its price"
 	}
 	return ""
+}
+
+// count returns how many of some conditions hold.
+func count(conditions ...bool) (n int) {
+	for _, c := range conditions {
+		if c {
+			n++
+		}
+	}
+	return n
 }
 
 // check validates a list of declarations.
@@ -152,12 +168,23 @@ func Of(path string) (Endpoint, bool) {
 	return all[i], true
 }
 
-// NewTariff returns the tariff of a billing model for all data endpoints. prices are the operator's prices, in the form of
-// accounts.NewTariff.
+// NewTariff returns the tariff of a billing model for the data endpoints of an installation that shows nothing early. prices are the
+// operator's prices, in the form of accounts.NewTariff.
 func NewTariff(m accounts.Model, prices string) (accounts.Tariff, error) {
+	return newTariff(m, prices, false)
+}
+
+// NewEarlyTariff is NewTariff for an installation that shows sealed picks early to readers who pay.
+func NewEarlyTariff(m accounts.Model, prices string) (accounts.Tariff, error) {
+	return newTariff(m, prices, true)
+}
+
+func newTariff(m accounts.Model, prices string, early bool) (accounts.Tariff, error) {
 	var priced []accounts.Endpoint
 	for _, e := range all {
-		priced = append(priced, e.Endpoint)
+		if early || !e.Early {
+			priced = append(priced, e.Endpoint)
+		}
 	}
 	return accounts.NewTariff(m, priced, prices)
 }

@@ -97,8 +97,8 @@ func TestWhatADeclarationForgetsIsNamed(t *testing.T) {
 	for want, change := range map[string]func(*Endpoint){
 		"a summary":        func(e *Endpoint) { e.Summary = "" },
 		"a body":           func(e *Endpoint) { e.Body = Body{} },
-		"List or One":      func(e *Endpoint) { e.One = nil },
-		"not both":         func(e *Endpoint) { e.List = (*view.PublicationsState).Picks },
+		"one of List":      func(e *Endpoint) { e.One = nil },
+		"One and Live":     func(e *Endpoint) { e.List = (*view.PublicationsState).Picks },
 		"has pages":        func(e *Endpoint) { e.Params |= Paged },
 		"what is absent":   func(e *Endpoint) { e.Absent = "" },
 		"sold by request":  func(e *Endpoint) { e.Sold = "" },

@@ -1,6 +1,8 @@
 package endpoint
 
 import (
+	"context"
+
 	"tidemark/accounts"
 	"tidemark/api/view"
 	"tidemark/internal/locale/languages"
@@ -38,6 +40,16 @@ func list() []Endpoint {
 			Result:      "The newest pick.", Params: Lang, Body: body[view.One[view.Pick]]("PickLatest"),
 			One:    func(st *view.PublicationsState, i Item) (*view.Document, error) { return st.LatestPick(i.Lang) },
 			Absent: "No pick is announced yet.", AbsentCode: view.CodeNotFound, Sold: "The latest stock pick",
+		},
+		{
+			Endpoint: price("/picks/early", 250_000, !free), ID: "getEarlyPick", Summary: "Get the pick that waits for its announcement",
+			Description: "The sealed pick of today before everybody sees it, with the opening of its seal: check that it is the commitment that the witnesses of the log have cosigned. It is there only where the operator allows it (`PICKS_EARLY`; `log.picks_early` of /api/v1/info says so), from the cosignatures until the announcement. A trial balance does not pay for it.",
+			Result:      "The pick and the opening of its seal.", Body: body[view.One[view.EarlyPick]]("EarlyPickReport"), Early: true,
+			Live: func(ctx context.Context, st *view.PublicationsState, _ Item) (*view.Document, error) {
+				return st.EarlyPick(ctx)
+			},
+			Absent: "No sealed pick that the witnesses have cosigned waits for its announcement.", AbsentCode: view.CodeNotFound,
+			Sold: "The sealed stock pick before its announcement",
 		},
 		{
 			Endpoint: price("/research/{ticker}", 10_000, !free), ID: "getResearch", Summary: "Get the research about a company",

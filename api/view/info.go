@@ -114,6 +114,8 @@ type InfoLog struct {
 	Root string `json:"root"`
 	// Witnesses are the operator's choice of witnesses that cosign. Readers decide whom to trust.
 	Witnesses []InfoWitness `json:"witnesses"`
+	// PicksEarly reports that readers who pay see a sealed pick before its announcement.
+	PicksEarly bool `json:"picks_early"`
 }
 
 // InfoWitness is a witness of the log.
@@ -138,7 +140,7 @@ type InfoLinks struct {
 func (st *PublicationsState) Info(log *InfoLog) (*Document, error) {
 	key := "info"
 	if log != nil {
-		key = fmt.Sprintf("info %d %d", log.Size, len(log.Witnesses))
+		key = fmt.Sprintf("info %d %d %t", log.Size, len(log.Witnesses), log.PicksEarly)
 	}
 	doc, _, err := st.answers.getOrBuild(key, func() (*Document, string, error) {
 		base, o := st.o.PublicURL, st.o.Info

@@ -21,10 +21,12 @@ import (
 	"tidemark/picks"
 )
 
-// PublicationsStore is the data source of the view of the picks. *postgres.DB implements it. It returns announced picks only.
+// PublicationsStore is the data source of the view of the picks. *postgres.DB implements it. It returns announced picks only, but for EarlyPick.
 type PublicationsStore interface {
 	// AnnouncedAfter returns the announced picks after a number.
 	AnnouncedAfter(ctx context.Context, seq int64) ([]postgres.Pick, error)
+	// EarlyPick returns postgres.ErrNotFound if no pick may be seen early now.
+	EarlyPick(ctx context.Context) (postgres.EarlyPick, error)
 	Attestations(ctx context.Context) ([]postgres.Attestation, error)
 	// LedgerState and AttesterState return postgres.ErrNotFound if their jobs have not run yet.
 	LedgerState(ctx context.Context) (postgres.LedgerState, error)
@@ -57,7 +59,9 @@ type PublicationsOptions struct {
 	World     string
 	Now       func() time.Time
 	Info      InfoOptions
-	Log       *slog.Logger
+	// PicksEarly lets readers who pay see a sealed pick before its announcement.
+	PicksEarly bool
+	Log        *slog.Logger
 	// Metrics counts panics. It may be nil.
 	Metrics *telemetry.Metrics
 }
@@ -90,6 +94,9 @@ func NewPublications(o PublicationsOptions) (*Publications, error) {
 
 // State returns the current state, nil before the first load.
 func (p *Publications) State() *PublicationsState { return p.state.Load() }
+
+// PicksEarly reports whether readers who pay may see a sealed pick before its announcement.
+func (p *Publications) PicksEarly() bool { return p.o.PicksEarly }
 
 // Degraded reports whether the database is unavailable, so that the state may be out of date.
 func (p *Publications) Degraded() bool { return p.unavailable.Load() }

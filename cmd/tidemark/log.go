@@ -48,7 +48,7 @@ func (p *program) newSequencer(db *postgres.DB) (s sequencer, err error) {
 	}
 	s.Sequencer = &workers.Sequencer{
 		DB: db, Environment: p.environment(), Every: checkpointEvery, CosignEvery: cosignEvery, Log: p.log.With("role", "worker"),
-		Client: witness.NewClient(http.DefaultTransport), Metrics: p.metrics,
+		Client: witness.NewClient(http.DefaultTransport), Metrics: p.metrics, PicksEarly: p.settings.EarlyPicks(),
 	}
 	if p.settings.World == "sandbox" {
 		s.Every, s.CosignEvery = sandboxCheckpointEvery, sandboxCosignEvery

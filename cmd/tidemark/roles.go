@@ -51,6 +51,7 @@ type workerCommand struct {
 	config.Clock
 	config.Ledger
 	config.TransparencyLog
+	config.Early
 	config.Attester
 	config.Payments
 	config.Webhooks
@@ -68,6 +69,7 @@ type apiCommand struct {
 	config.Archive
 	config.Raw
 	config.PublicPages
+	config.Early
 	config.API
 	config.Limits
 	config.MCP

@@ -106,7 +106,7 @@ func (p *program) serveAPI(ctx context.Context, db *postgres.DB, on listeners, w
 	}
 	published, err := view.NewPublications(view.PublicationsOptions{
 		Store: db, PublicURL: p.settings.BaseURL(), World: world, Now: now, Log: log,
-		Info: p.info(keys.Tariff, claims), Metrics: p.metrics,
+		Info: p.info(keys.Tariff, claims), Metrics: p.metrics, PicksEarly: p.settings.EarlyPicks(),
 	})
 	if err != nil {
 		return err
@@ -175,7 +175,11 @@ func (p *program) serveAPI(ctx context.Context, db *postgres.DB, on listeners, w
 
 // newAccounts returns the options with which the API checks keys and charges for requests.
 func (p *program) newAccounts(db *postgres.DB, log *slog.Logger) (*api.Accounts, error) {
-	tariff, err := endpoint.NewTariff(accounts.Model(p.settings.BillingModel), p.settings.Prices)
+	newTariff := endpoint.NewTariff
+	if p.settings.EarlyPicks() {
+		newTariff = endpoint.NewEarlyTariff
+	}
+	tariff, err := newTariff(accounts.Model(p.settings.BillingModel), p.settings.Prices)
 	if err != nil {
 		return nil, usageError{fmt.Errorf("PRICES: %w", err)}
 	}

@@ -192,6 +192,9 @@ func (s Settings) Validate(names ...string) error {
 		bad("WEBHOOKS_PRIVATE", "it is only for a sandbox or a replay: anybody can have a key, and so name a webhook")
 	}
 	s.checkBuckets(bad)
+	if early := s.PicksEarly; early != "" && early != "yes" && early != "no" {
+		bad("PICKS_EARLY", "%q is not yes or no%s", early, nearest.Suggest(early, "yes", "no"))
+	}
 	if ack := s.PortWatchAck; ack != "" && ack != "yes" && ack != "no" {
 		bad("PORTWATCH_LICENSE_ACK", "%q is not yes or no%s", ack, nearest.Suggest(ack, "yes", "no"))
 	}
@@ -266,6 +269,9 @@ func Manager() (socket string, watchdog time.Duration) {
 func (s Settings) FreePages(world string) bool {
 	return s.Pages == "free" || s.Pages == "" && world != "sandbox"
 }
+
+// EarlyPicks reports whether readers who pay may see a sealed pick before its announcement.
+func (s Settings) EarlyPicks() bool { return s.PicksEarly == "yes" }
 
 // BaseURL returns PublicURL without a final slash, or a URL derived from Addr if PublicURL is not set.
 func (s Settings) BaseURL() string {

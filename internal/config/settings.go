@@ -18,6 +18,7 @@ type All struct {
 	OperatorPages
 	Replica
 	PublicPages
+	Early
 	API
 	Limits
 	MCP
@@ -127,6 +128,11 @@ type Replica struct {
 // PublicPages holds the setting that the API shows pages by, and the worker tells of events by.
 type PublicPages struct {
 	Pages string `env:"PAGES" help:"What the pages show without a key: free or full. free: the latest five picks with their returns, the research on announced picks, the summary of the portfolio, macro figures, the whole chain. full: everything. A visitor who is signed in with a key sees the key's data, at the API's prices. Default: full in the sandbox, else free."`
+}
+
+// Early holds the setting that lets readers who pay see sealed picks: the workers allow it in the database, and the API serves it.
+type Early struct {
+	PicksEarly string `env:"PICKS_EARLY" help:"yes: readers who pay may see a pick before its announcement, at /api/v1/picks/early, once a quorum of LOG_WITNESSES has cosigned its seal. It needs LOG_ORIGIN and LOG_WITNESSES, and the same value for the API and the workers. Everybody else sees the pick at the announcement. Ask a lawyer first. Default: no."`
 }
 
 // API holds the settings that only the public API reads.

@@ -71,6 +71,9 @@ func logConditions(s State, add func(severity, kind, subject, format string, arg
 				"%d leaves wait for a number in the log %s, the oldest since %s. Does a worker run, with LOG_ORIGIN and LOG_KEY_FILE? See `tidemark log`.",
 				l.Pending, l.Log, instant(l.OldestPending))
 		}
+		if l.NeverEarly {
+			add(postgres.AlertWarning, "log-early", l.Log, "PICKS_EARLY=yes shows no pick early: no witness cosigns its seal. Set LOG_WITNESSES, or PICKS_EARLY=no.")
+		}
 		if l.Aside > 0 {
 			add(postgres.AlertError, "log-aside", l.Log,
 				"%d leaves could not be numbered and are not in the log %s, the first is %s. See `tidemark log aside`.", l.Aside, l.Log, line(&l.AsideKey))

@@ -39,8 +39,10 @@ type LogHead struct {
 	Waits     string
 	Witnesses []LogWitness
 	// Policy is the text of the operator's policy, empty without one.
-	Policy  string
-	BeganAt time.Time
+	Policy string
+	// PicksEarly reports whether readers who pay see a sealed pick before its announcement.
+	PicksEarly bool
+	BeganAt    time.Time
 }
 
 // LogWitness is a witness in the operator's policy.
@@ -49,11 +51,11 @@ type LogWitness struct {
 	VKey string `json:"vkey"`
 }
 
-const logHeadColumns = `log, origin, vkey, entries, size, root, coalesce(stopped, ''), coalesce(waits, ''), witnesses, policy, began_at`
+const logHeadColumns = `log, origin, vkey, entries, size, root, coalesce(stopped, ''), coalesce(waits, ''), witnesses, policy, picks_early, began_at`
 
 func scanLogHead(r pgx.CollectableRow) (h LogHead, err error) {
 	var root, witnesses []byte
-	if err := r.Scan(&h.Log, &h.Origin, &h.VKey, &h.Entries, &h.Size, &root, &h.Stopped, &h.Waits, &witnesses, &h.Policy, &h.BeganAt); err != nil {
+	if err := r.Scan(&h.Log, &h.Origin, &h.VKey, &h.Entries, &h.Size, &root, &h.Stopped, &h.Waits, &witnesses, &h.Policy, &h.PicksEarly, &h.BeganAt); err != nil {
 		return h, err
 	}
 	h.Root = tlog.Hash(root)
@@ -82,6 +84,8 @@ type LogStart struct {
 	Witnesses   []LogWitness
 	// Policy is the text of the operator's policy, empty without one.
 	Policy string
+	// PicksEarly lets readers who pay see a sealed pick before its announcement.
+	PicksEarly bool
 }
 
 // keyOverlap is how long a log signs with both the old and the new key.
@@ -99,8 +103,9 @@ func (db LogStore) BeginLog(ctx context.Context, s LogStart) error {
 			return err
 		}
 		_, err = tx.Exec(ctx, `
-			update log_heads set witnesses = @witnesses, policy = @policy where log = @log and (witnesses <> @witnesses or policy <> @policy)`,
-			pgx.NamedArgs{"log": s.Log, "witnesses": string(witnesses), "policy": s.Policy})
+			update log_heads set witnesses = @witnesses, policy = @policy, picks_early = @early
+			where log = @log and (witnesses, policy, picks_early) is distinct from (@witnesses::jsonb, @policy, @early)`,
+			pgx.NamedArgs{"log": s.Log, "witnesses": string(witnesses), "policy": s.Policy, "early": s.PicksEarly})
 		return err
 	})
 	if err != nil {

@@ -20,13 +20,15 @@ type LogHealth struct {
 	// Aside counts the leaves that were set aside and that nobody has seen to; AsideKey is the first one's.
 	Aside    int64
 	AsideKey string
+	// NeverEarly reports that picks may be seen early (PICKS_EARLY) and that no witness is asked, so that none ever is.
+	NeverEarly bool
 }
 
 // LogHealths returns how each log that was started stands, by name.
 func (db LogStore) LogHealths(ctx context.Context) ([]LogHealth, error) {
 	rows, err := db.reads.Query(ctx, `
 		select h.log, coalesce(h.stopped, '') as stopped, coalesce(h.waits, '') as waits, h.waits_since, p.n as pending, p.at as oldest_pending,
-			a.n as aside, coalesce(a.key, '') as aside_key
+			a.n as aside, coalesce(a.key, '') as aside_key, h.log = 'record' and h.picks_early and h.witnesses = '[]' as never_early
 		from log_heads h,
 			lateral (select count(*) as n, min(at) as at from log_pending where log = h.log) p,
 			lateral (select count(*) as n, (array_agg(key order by id))[1] as key from log_aside where log = h.log and settled_at is null) a

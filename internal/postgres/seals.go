@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -34,6 +35,35 @@ func (db RecordStore) Seals(ctx context.Context) ([]Seal, error) {
 		return nil, fmt.Errorf("read the seals: %w", asUnavailable(err))
 	}
 	return list, nil
+}
+
+// EarlyPick is a pick that waits for its announcement, with the opening of its seal.
+type EarlyPick struct {
+	Ticker, Price, Date, PreviousHash, Hash                   string
+	Name, Exchange, Sector, Region, Country, Currency, Origin string
+	AnnounceAt, SealedAt                                      time.Time
+	// WitnessedAt is when the quorum of the operator's policy had cosigned the seal, by the wall clock.
+	WitnessedAt time.Time
+	// Index is the number of the seal's leaf. Salt is in hex, and Content what the chain hashes.
+	Index                     int64 `db:"idx"`
+	Commitment, Salt, Content string
+}
+
+// EarlyPick returns the pick that readers who pay may see now. It returns ErrNotFound if none waits, if its witnesses have not cosigned its
+// seal, or if the workers' PICKS_EARLY does not allow it: the database decides, and the API's role sees no other pick.
+func (db RecordStore) EarlyPick(ctx context.Context) (EarlyPick, error) {
+	rows, err := db.reads.Query(ctx, `select * from early_pick()`)
+	if err != nil {
+		return EarlyPick{}, fmt.Errorf("read the early pick: %w", asUnavailable(err))
+	}
+	p, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[EarlyPick])
+	if errors.Is(err, pgx.ErrNoRows) {
+		return EarlyPick{}, ErrNotFound
+	}
+	if err != nil {
+		return EarlyPick{}, fmt.Errorf("read the early pick: %w", asUnavailable(err))
+	}
+	return p, nil
 }
 
 // quorumWait is how long after its seal an announcement waits for the witnesses. Without them the pick is announced all the same.

@@ -155,7 +155,7 @@ func (b *builder) operation(e route) (*operation, error) {
 		op.Security = b.security(schemeX402, schemeX402V2)
 	}
 	if e.price != "" {
-		tariff, err := endpoint.NewTariff(accounts.ModelBalance, "")
+		tariff, err := endpoint.NewEarlyTariff(accounts.ModelBalance, "")
 		if err != nil {
 			return nil, err
 		}

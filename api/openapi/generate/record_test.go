@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"tidemark/api/endpoint"
 	"tidemark/api/openapi"
 	"tidemark/api/view"
 )
@@ -40,6 +41,9 @@ func TestRecord(t *testing.T) {
 	r.ticker = find(r.json(http.MethodGet, "/api/v1/picks/latest", ""), "data", "ticker")
 	r.period = r.gradedPeriod()
 	for _, e := range routes() {
+		if declared, _ := endpoint.Of(e.price); declared.Early {
+			continue // a pick waits for half an hour of a day; its example is written by hand
+		}
 		if e.access == paid {
 			r.demand(e)
 			continue
