@@ -105,6 +105,9 @@ type Action struct {
 // Scales reports whether the action changes the price of a share by Ratio.
 func (a Action) Scales() bool { return a.Kind == Split || a.Kind == SpinOff || a.Kind == Unexplained }
 
+// Ends reports whether the action ends the shares.
+func (a Action) Ends() bool { return a.Kind == Merger || a.Kind == Delisting }
+
 // Ratio returns the number of new shares for one old share: New divided by Old, 1 if the terms are not stated. Of a spin-off it is by how
 // much the price fell.
 func (a Action) Ratio() float64 {

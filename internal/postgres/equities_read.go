@@ -92,8 +92,8 @@ func (db EquityStore) facts(ctx context.Context, ids []equity.CIK, from, before,
 }
 
 // Histories returns all bars and actions of companies up to a day, as known at an instant. Bars have only the fields that returns need:
-// date, close, volume and source. If several publishers have prices of a company, the publisher with the newest bar is used. If that is a
-// tie, the publisher whose newest bar became known last is used. A company without bars and actions is not in the map.
+// date, close, volume and source. If several publishers have prices of a company, each day has the bar, and the splits and dividends, of the
+// publisher that was the first to state its close. A company without bars and actions is not in the map.
 func (db EquityStore) Histories(ctx context.Context, ids []equity.CIK, to, asOf time.Time) (picks.Prices, error) {
 	return db.HistoriesFrom(ctx, ids, time.Time{}, to, asOf)
 }
@@ -104,10 +104,10 @@ func (db EquityStore) BenchmarkHistory(ctx context.Context, to, asOf time.Time) 
 	return all[equity.Benchmark], err
 }
 
-// Selects the publisher of each company's prices. The recursive query steps through the primary key from one publisher to the next and
+// Selects the publishers of each company's prices. The recursive query steps through the primary key from one publisher to the next and
 // skips all bars between.
-const speakersSQL = `
-	select distinct on (b.cik) b.cik, b.source
+const publishersSQL = `
+	select t.cik, s.source
 	from unnest(@ciks::bigint[]) as t (cik)
 	cross join lateral (
 		with recursive s as (
@@ -117,14 +117,7 @@ const speakersSQL = `
 		)
 		select source from s where source is not null
 	) s
-	cross join lateral (
-		select b.cik, b.source, b.date, b.known_at
-		from bars b
-		where b.cik = t.cik and b.source = s.source and b.date <= @to and b.known_at <= @as_of
-		order by b.date desc, b.edition desc
-		limit 1
-	) b
-	order by b.cik, b.date desc, b.known_at desc, b.source`
+	order by t.cik, s.source`
 
 // Reads all editions of a restated bar, the current one last. Such bars are few, and a search for a later edition of every bar takes longer
 // than the whole query.
@@ -135,12 +128,27 @@ const barsSQL = `
 	where b.date between @from and @to and b.known_at <= @as_of
 	order by b.cik, b.date, b.edition` // primary key
 
+// Reads the bars of companies with several publishers: of each day those of the publisher that was the first to state its close. What another
+// publisher states of that day later changes nothing, so a change of publisher never changes a return of the past.
+const firstBarsSQL = `
+	with first as (
+		select distinct on (cik, date) cik, date, source
+		from bars
+		where cik = any(@several) and date between @from and @to and edition = 0 and known_at <= @as_of
+		order by cik, date, known_at, source
+	)
+	select b.cik, b.date, b.close::text, b.volume, b.source
+	from first f
+	join bars b on b.cik = f.cik and b.source = f.source and b.date = f.date
+	where b.known_at <= @as_of
+	order by b.cik, b.date, b.edition` // primary key
+
 // Mergers and delistings come from a separate file without bars, so they count for every publisher of the bars.
 const actionsSQL = `
 	select a.cik, a.date, a.kind, coalesce(a.new_shares, 0), coalesce(a.old_shares, 0), coalesce(a.cash::text, ''), coalesce(a.successor, 0), a.source
 	from actions a
 	left join unnest(@ciks::bigint[], @sources::text[]) as t (cik, source) on t.cik = a.cik
-	where a.cik = any(@all) and (a.source = t.source or a.kind in ('merger', 'delisting')) and a.date between @from and @to
+	where a.cik = any(@all) and (a.source = t.source or a.kind in ('merger', 'delisting') or a.cik = any(@several)) and a.date between @from and @to
 		and a.known_at <= @as_of and not a.withdrawn
 		and not exists (
 			select from actions n
@@ -150,21 +158,53 @@ const actionsSQL = `
 
 // HistoriesFrom is Histories without data older than from.
 func (db EquityStore) HistoriesFrom(ctx context.Context, ids []equity.CIK, from, to, asOf time.Time) (picks.Prices, error) {
-	args := pgx.NamedArgs{"ciks": numbers(ids), "from": orFirstDay(from), "to": to, "as_of": asOf}
-	spoke, err := db.speakers(ctx, numbers(ids), to, asOf)
+	args := pgx.NamedArgs{"all": numbers(ids), "from": orFirstDay(from), "to": to, "as_of": asOf}
+	publishers, err := db.publishers(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
-	ciks, sources := slices.Sorted(maps.Keys(spoke)), make([]string, len(spoke))
-	for i, cik := range ciks {
-		sources[i] = spoke[cik]
+	ciks, sources, several := []int64{}, []string{}, []int64{}
+	for _, cik := range slices.Sorted(maps.Keys(publishers)) {
+		if all := publishers[cik]; len(all) == 1 {
+			ciks, sources = append(ciks, int64(cik)), append(sources, all[0])
+		} else {
+			several = append(several, int64(cik))
+		}
 	}
-	args["all"], args["ciks"], args["sources"] = args["ciks"], nonNil(ciks), sources
+	args["ciks"], args["sources"], args["several"] = ciks, sources, several
 
 	all := picks.Prices{}
-	rows, err := db.reads.Query(ctx, barsSQL, args)
+	if err := db.readBars(ctx, all, barsSQL, args); err != nil {
+		return nil, err
+	}
+	if len(several) > 0 {
+		if err := db.readBars(ctx, all, firstBarsSQL, args); err != nil {
+			return nil, err
+		}
+	}
+	rows, err := db.reads.Query(ctx, actionsSQL, args)
 	if err != nil {
-		return nil, fmt.Errorf("read bars: %w", err)
+		return nil, fmt.Errorf("read actions: %w", err)
+	}
+	var a equity.Action
+	if _, err := pgx.ForEachRow(rows, []any{&a.CIK, &a.Date, &a.Kind, &a.New, &a.Old, &a.Cash, &a.Successor, &a.Source}, func() error {
+		h := all[a.CIK]
+		if len(publishers[a.CIK]) < 2 || a.Ends() || a.Source == speaker(h.Bars, a.Date) {
+			h.Actions = append(h.Actions, a)
+			all[a.CIK] = h
+		}
+		return nil
+	}); err != nil {
+		return nil, fmt.Errorf("read actions: %w", err)
+	}
+	return all, db.readSplits(ctx, all, asOf)
+}
+
+// readBars adds the bars of a query.
+func (db EquityStore) readBars(ctx context.Context, all picks.Prices, sql string, args pgx.NamedArgs) error {
+	rows, err := db.reads.Query(ctx, sql, args)
+	if err != nil {
+		return fmt.Errorf("read bars: %w", err)
 	}
 	var b equity.Bar
 	if _, err := pgx.ForEachRow(rows, []any{&b.CIK, &b.Date, &b.Close, &b.Volume, &b.Source}, func() error {
@@ -177,21 +217,18 @@ func (db EquityStore) HistoriesFrom(ctx context.Context, ids []equity.CIK, from,
 		all[b.CIK] = h
 		return nil
 	}); err != nil {
-		return nil, fmt.Errorf("read bars: %w", err)
+		return fmt.Errorf("read bars: %w", err)
 	}
-	if rows, err = db.reads.Query(ctx, actionsSQL, args); err != nil {
-		return nil, fmt.Errorf("read actions: %w", err)
+	return nil
+}
+
+// speaker returns the publisher whose splits and dividends of a date count: that of the first close from the date on, or else of the newest.
+func speaker(bars []equity.Bar, date time.Time) string {
+	i, _ := slices.BinarySearchFunc(bars, date, func(b equity.Bar, t time.Time) int { return b.Date.Compare(t) })
+	if i = min(i, len(bars)-1); i < 0 {
+		return ""
 	}
-	var a equity.Action
-	if _, err := pgx.ForEachRow(rows, []any{&a.CIK, &a.Date, &a.Kind, &a.New, &a.Old, &a.Cash, &a.Successor, &a.Source}, func() error {
-		h := all[a.CIK]
-		h.Actions = append(h.Actions, a)
-		all[a.CIK] = h
-		return nil
-	}); err != nil {
-		return nil, fmt.Errorf("read actions: %w", err)
-	}
-	return all, db.readSplits(ctx, all, asOf)
+	return bars[i].Source
 }
 
 // readSplits tells splits and spin-offs apart, by the filings of the companies with splits that may be spin-offs.
@@ -234,16 +271,16 @@ func (db EquityStore) readSplits(ctx context.Context, all picks.Prices, asOf tim
 	return nil
 }
 
-// speakers returns the publisher of each company's prices up to a day, as known at an instant.
-func (db EquityStore) speakers(ctx context.Context, ciks []int64, to, asOf time.Time) (map[int64]string, error) {
-	rows, err := db.reads.Query(ctx, speakersSQL, pgx.NamedArgs{"ciks": ciks, "to": to, "as_of": asOf})
+// publishers returns the publishers that have stated prices of each company. A company without any is not in the map.
+func (db EquityStore) publishers(ctx context.Context, ids []equity.CIK) (map[equity.CIK][]string, error) {
+	rows, err := db.reads.Query(ctx, publishersSQL, pgx.NamedArgs{"ciks": numbers(ids)})
 	if err != nil {
 		return nil, fmt.Errorf("read prices: %w", err)
 	}
-	all := map[int64]string{}
-	var cik int64
+	all := map[equity.CIK][]string{}
+	var cik equity.CIK
 	var source string
-	if _, err := pgx.ForEachRow(rows, []any{&cik, &source}, func() error { all[cik] = source; return nil }); err != nil {
+	if _, err := pgx.ForEachRow(rows, []any{&cik, &source}, func() error { all[cik] = append(all[cik], source); return nil }); err != nil {
 		return nil, fmt.Errorf("read prices: %w", err)
 	}
 	return all, nil

@@ -67,6 +67,8 @@ func (db EquityStore) HistoriesSince(ctx context.Context, have picks.Prices, fro
 			switch {
 			case !found:
 				h.Bars = slices.Insert(slices.Clone(h.Bars), i, b)
+			case h.Bars[i].Source != b.Source: // another publisher has stated this day before
+				again[b.CIK] = true
 			case h.Bars[i] != b:
 				h.Bars = slices.Clone(h.Bars)
 				h.Bars[i] = b

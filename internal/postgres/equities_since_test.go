@@ -38,6 +38,8 @@ func TestHistoriesThatAreBroughtUpToDateAreThoseThatAreReadAnew(t *testing.T) {
 			Actions: []equity.Action{{CIK: acme, Kind: equity.Split, Date: newYorkDay("2026-01-08"), New: 2, Old: 1, Source: "a"}},
 		}},
 		{"another publisher", "b", "2026-01-20T22:00:00Z", postgres.EquityLoad{Bars: bars(borl, "b", "2026-01-05", "20.50", "21.50", "22.50", "23.50", "24", "24", "24", "25", "26")}},
+		{"a revision by a publisher that was not the first", "b", "2026-01-21T22:00:00Z", postgres.EquityLoad{Bars: bars(borl, "b", "2026-01-07", "99")}},
+		{"a revision by the first", "a", "2026-01-21T23:00:00Z", postgres.EquityLoad{Bars: bars(borl, "a", "2026-01-07", "22.70")}},
 		{"nothing", "a", "2026-01-22T22:00:00Z", postgres.EquityLoad{}},
 		{"a ratio of no small terms", "a", "2026-01-23T22:00:00Z", postgres.EquityLoad{
 			Bars:    bars(acme, "a", "2026-01-05", "10", "11.10", "12", "13.10", "14"),

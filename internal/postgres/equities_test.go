@@ -15,6 +15,7 @@ import (
 	"tidemark/internal/postgres"
 	"tidemark/internal/series"
 	"tidemark/internal/task"
+	"tidemark/picks"
 )
 
 const acme, borl equity.CIK = 1001, 1002
@@ -184,7 +185,8 @@ func TestARestatedBarIsALaterEdition(t *testing.T) {
 	}
 }
 
-func TestOnePublisherSpeaksForACompany(t *testing.T) {
+// The operator changes the source of prices. The new publisher has other closes and another dividend in the past: what was told before stays.
+func TestAChangeOfThePublisherOfPricesChangesNoPastReturn(t *testing.T) {
 	t.Parallel()
 	db, _ := open(t, postgres.RoleWorker)
 	said(t, db, "prices-old", "2026-03-05T21:20:00Z", postgres.EquityLoad{
@@ -194,19 +196,54 @@ func TestOnePublisherSpeaksForACompany(t *testing.T) {
 			{CIK: borl, Kind: equity.Delisting, Date: newYorkDay("2026-03-04"), Source: "csv"},
 		},
 	})
-	said(t, db, "prices-new", "2026-03-06T21:20:00Z", postgres.EquityLoad{Bars: bars(acme, "new", "2026-03-04", "10.51", "11.01", "12.00")})
-	for asOf, want := range map[string]string{"2026-03-06T21:00:00Z": "old 3 1", "2026-03-06T22:00:00Z": "new 3 0"} {
-		all, err := db.Histories(t.Context(), []equity.CIK{acme, borl}, newYorkDay("2026-03-06"), instant(t, asOf))
+	histories := func(asOf string) picks.Prices {
+		all, err := db.Histories(t.Context(), []equity.CIK{acme, borl}, newYorkDay("2026-03-09"), instant(t, asOf))
 		if err != nil {
 			t.Fatal(err)
-		}
-		h := all[acme]
-		if got := fmt.Sprint(h.Bars[0].Source, " ", len(h.Bars), " ", len(h.Actions)); got != want {
-			t.Errorf("as of %s: %s, want bars and actions of one publisher: %s", asOf, got, want)
 		}
 		if len(all[borl].Actions) != 1 {
 			t.Errorf("as of %s a delisting without bars is lost: %v", asOf, all[borl])
 		}
+		return all
+	}
+	told := func(all picks.Prices) (list []string) {
+		for _, day := range []string{"2026-03-04", "2026-03-05"} {
+			r := all.ReturnSince(acme, "10.00", newYorkDay("2026-03-03"), newYorkDay(day))
+			list = append(list, fmt.Sprintf("%s %.4f", r.LastPrice, r.Pct))
+		}
+		return list
+	}
+	before := told(histories("2026-03-06T21:00:00Z"))
+	said(t, db, "prices-new", "2026-03-06T21:20:00Z", postgres.EquityLoad{
+		Bars: bars(acme, "new", "2026-03-01", "9.00", "9.10", "9.20", "20.00", "30.00", "12.00"),
+		Actions: []equity.Action{
+			{CIK: acme, Kind: equity.Dividend, Date: newYorkDay("2026-03-05"), Cash: "3.00", Source: "new"},
+			{CIK: acme, Kind: equity.Dividend, Date: newYorkDay("2026-03-06"), Cash: "0.50", Source: "new"},
+		},
+	})
+	said(t, db, "prices-old", "2026-03-06T22:20:00Z", postgres.EquityLoad{Bars: bars(acme, "old", "2026-03-06", "99.00")}) // one more of the first
+	after := histories("2026-03-07T00:00:00Z")
+	if got := told(after); !slices.Equal(got, before) {
+		t.Errorf("the past is %v, was %v", got, before)
+	}
+	// The new day is the new publisher's, who was the first to state it, with its dividend: (12 + 0.50) / 11.
+	r := after.ReturnSince(acme, "11.00", newYorkDay("2026-03-05"), newYorkDay("2026-03-09"))
+	if got := fmt.Sprintf("%s %.4f", r.LastPrice, r.Pct); got != "12.00 13.6364" {
+		t.Errorf("the day after the change is %s", got)
+	}
+	var sources []string
+	for _, b := range after[acme].Bars {
+		sources = append(sources, b.Date.Format("02 ")+b.Source)
+	}
+	if got := strings.Join(sources, ", "); got != "01 new, 02 new, 03 old, 04 old, 05 old, 06 new" {
+		t.Errorf("the days are told by %s", got)
+	}
+	// A correction by the publisher of that day counts, the other's does not.
+	said(t, db, "prices-old", "2026-03-08T21:20:00Z", postgres.EquityLoad{Bars: bars(acme, "old", "2026-03-05", "11.10")})
+	said(t, db, "prices-new", "2026-03-08T21:20:00Z", postgres.EquityLoad{Bars: bars(acme, "new", "2026-03-04", "55.00")})
+	bars := histories("2026-03-09T00:00:00Z")[acme].Bars
+	if bars[3].Close != "10.50" || bars[4].Close != "11.10" {
+		t.Errorf("after corrections the closes are %s and %s", bars[3].Close, bars[4].Close)
 	}
 	h, err := db.BenchmarkHistory(t.Context(), newYorkDay("2026-03-06"), instant(t, "2026-03-07T00:00:00Z"))
 	if err != nil || len(h.Bars) != 3 || h.Bars[2].Close != "502.00" {

@@ -121,14 +121,6 @@ const revisedSQL = `
 		select '-infinity' from companies t where t.known_at > @known and t.known_at <= @as_of and ` + inPortfolio + `
 	) as r (day)` // indexes bars_known, actions_known, filings_known, companies_known, picks_of, actions_successor
 
-// Selects companies with new bars that have bars of several publishers.
-const manyPublishersSQL = `
-	with fresh as materialized (select distinct t.cik from bars t where t.known_at > @since and t.known_at <= @as_of and ` + inPortfolio + `)
-	select f.cik
-	from fresh f
-	where (select o.source from bars o where o.cik = f.cik order by o.source limit 1)
-		<> (select o.source from bars o where o.cik = f.cik order by o.source desc limit 1)` // primary key
-
 // revisedFrom returns the first day up to date whose data was revised between two instants. It returns the day after date if no data was
 // revised, and the zero time if the whole past changed.
 func (db PublicationStore) revisedFrom(ctx context.Context, date, known, asOf time.Time) (time.Time, error) {
@@ -143,29 +135,6 @@ func (db PublicationStore) revisedFrom(ctx context.Context, date, known, asOf ti
 		var err error
 		if first, err = time.Parse(time.DateOnly, *day); err != nil {
 			return dawn, nil // '-infinity'
-		}
-	}
-	rows, err := db.reads.Query(ctx, manyPublishersSQL, args)
-	if err != nil {
-		return dawn, fmt.Errorf("look for revisions: %w", err)
-	}
-	ciks, err := pgx.CollectRows(rows, pgx.RowTo[int64])
-	if err != nil {
-		return dawn, fmt.Errorf("look for revisions: %w", err)
-	}
-	if len(ciks) == 0 {
-		return first, nil
-	}
-	equities := EquityStore(db)
-	var spoke [2]map[int64]string
-	for i, at := range []time.Time{known, asOf} {
-		if spoke[i], err = equities.speakers(ctx, ciks, calendar.DayOf(at), at); err != nil {
-			return dawn, err
-		}
-	}
-	for cik, source := range spoke[1] {
-		if spoke[0][cik] != source {
-			return dawn, nil
 		}
 	}
 	return first, nil
