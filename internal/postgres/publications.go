@@ -21,7 +21,6 @@ import (
 // It reads actions, announcements, bars, companies, digests, economic_events, editor_choices, filings, first_picks, newest_research, picks,
 // portfolio_checkpoints, portfolio_events, portfolio_snapshots, portfolio_state, published_research, research, snapshots, world. It writes
 // digests, economic_events, editor_choices, picks, portfolio_checkpoints, portfolio_events, portfolio_snapshots, portfolio_state, research.
-// It uses EquityStore.
 type PublicationStore struct{ *connections }
 
 // Datum is one number or name that a stored text may mention.
