@@ -111,11 +111,15 @@ func TestWhatWasDecidedIsNotCheckedAgain(t *testing.T) {
 		{
 			"what waits in quarantine has its findings, without the effect of that day", nil,
 			&inspection.Recalled{ID: 3, Findings: []series.Finding{find, {Check: inspection.Accept, Severity: series.SeverityWarn}}},
-			nil, []string{"error unit a", "free"}, true,
+			nil,
+			[]string{"error unit a", "free"},
+			true,
 		},
 		{
 			"what was rejected is only noted", nil, &inspection.Recalled{ID: 3, Findings: []series.Finding{find}, RejectedBy: "Ada", Reason: "cents"},
-			nil, []string{"warn rejected ", "free"}, false,
+			nil,
+			[]string{"warn rejected ", "free"},
+			false,
 		},
 	} {
 		t.Run(c.fact, func(t *testing.T) {
