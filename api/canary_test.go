@@ -349,7 +349,7 @@ func unseen(t *testing.T, free, logged, early bool) {
 		t.Error(f)
 	}
 	for _, address := range slices.Sorted(maps.Keys(before)) {
-		if before[address] != after[address] && !(early && beforePayment(address, after[address])) {
+		if before[address] != after[address] && (!early || !beforePayment(address, after[address])) {
 			t.Errorf("%s: %+v before the pick was made, %+v after", address, before[address], after[address])
 		}
 	}

@@ -65,10 +65,9 @@ func TestAForecastOverANewVersionOfTheProductIsGradedOnItsFirstIndex(t *testing.
 		}
 		text := ""
 		for _, f := range list {
-			switch {
-			case f.Grade == nil:
+			if f.Grade == nil {
 				text += f.Period + " waits "
-			default:
+			} else {
 				text += fmt.Sprint(f.Period, " ", f.Grade.Outcome, " of ", f.Grade.PublishedAt.Format(time.DateOnly), " ", f.Grade.Flags, " ")
 			}
 		}

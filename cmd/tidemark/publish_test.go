@@ -58,7 +58,7 @@ func bucketShelf(t *testing.T) shelf {
 	t.Cleanup(server.Close)
 	location := "s3://public?region=eu-central-1&anonymous=true&use_path_style=true&prefix=data/&endpoint=" + server.URL
 	return shelf{location, func(name string) ([]byte, http.Header) {
-		resp, err := http.Get(server.URL + "/public/data/" + name) //nolint:noctx // of this process
+		resp, err := http.Get(server.URL + "/public/data/" + name)
 		if err != nil {
 			t.Fatal(err)
 		}

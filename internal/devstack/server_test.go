@@ -90,7 +90,9 @@ func TestASessionOfAKilledPostgresIsTold(t *testing.T) {
 	if err := syscall.Kill(s.PIDs()[0], syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	<-s.Died()
+	if err := <-s.Died(); err == nil {
+		t.Error("nothing says how it ended")
+	}
 	if err := s.Restart(t.Context()); err != nil {
 		t.Fatal(err)
 	}

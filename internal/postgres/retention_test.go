@@ -44,7 +44,7 @@ func TestWhatIsOldIsForgottenAndTheRestIsKept(t *testing.T) {
 	}
 	year := 400 * 24 * time.Hour
 	for _, want := range []int64{5, 0} {
-		gone, err := db.ApplyRetention(t.Context(), task.Fence{}, postgres.Retention{Runs: year, Usage: year, Quotes: year, Alerts: year})
+		gone, err := db.ApplyRetention(t.Context(), task.Fence{}, postgres.Retention{Runs: year, Usage: year, Quotes: year, Alerts: year, Pushes: year})
 		if err != nil || gone != want || left() != "3 2 2 1 1" {
 			t.Errorf("%d gone, want %d; left %s, %v", gone, want, left(), err)
 		}
