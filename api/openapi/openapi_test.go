@@ -54,10 +54,10 @@ func TestTheDescriptionIsOfThisInstallation(t *testing.T) {
 		}
 	}
 	want := map[string]string{ // the price table of the interface, twice, and the operator's prices
-		"/picks": "0.005", "/picks/latest": "0.001", "/research/{ticker}": "0.01", "/portfolio": "0.002", "/portfolio/positions": "0.003",
+		"/picks": "0.005", "/picks/latest": "0.001", "/picks/early": "0.25", "/research/{ticker}": "0.01", "/portfolio": "0.002", "/portfolio/positions": "0.003",
 		"/portfolio/history": "0.005", "/sectors": "0.001", "/regions": "0.001", "/stocks": "0.005",
 		"/events": "0.001", "/economic-events": "0", "/digest/latest": "0.25",
-		"/x402/picks": "0.005", "/x402/picks/latest": "0.001", "/x402/research/{ticker}": "0.01", "/x402/portfolio": "0.002",
+		"/x402/picks": "0.005", "/x402/picks/latest": "0.001", "/x402/picks/early": "0.25", "/x402/research/{ticker}": "0.01", "/x402/portfolio": "0.002",
 		"/x402/portfolio/positions": "0.003", "/x402/portfolio/history": "0.005", "/x402/sectors": "0.001", "/x402/regions": "0.001", "/x402/stocks": "0.005",
 	}
 	if diff := cmp.Diff(want, have); diff != "" {

@@ -212,7 +212,7 @@ func TestASealedPickThatIsNotRevealedIsNamedByItsDay(t *testing.T) {
 		"a checkpoint by another key": {func(s *sealedServer, p pick) {
 			whole(s, p)
 			s.vkey = newSealedServer(s.tb, 3, whole).vkey
-		}, audit.NotChecked, "checkpoint of its log is not one"},
+		}, audit.NotChecked, "checkpoint of the server's log cannot be read"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
