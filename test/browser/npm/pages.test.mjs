@@ -236,7 +236,7 @@ test("two signals are compared with a form, without a script and in another lang
     await page.waitForURL(/second=crack-spread-321/);
     const { text: said } = await json("/api/compare?first=hormuz-transit&second=crack-spread-321&lag=2");
     assert.equal((await page.locator("#result p").allInnerTexts()).join(" "), said);
-    assert.match(said, /as much as \d+ independent weeks/);
+    assert.match(said, /as much information as \d+ independent weeks/);
     for (const plot of ["#plot-compare", "#plot-scatter", "#plot-lags"]) assert.equal(await page.locator(plot).count(), 1, plot);
     await page.getByRole("link", { name: "Português" }).click();
     await page.waitForURL(/lang=pt/);
