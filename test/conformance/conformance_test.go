@@ -40,6 +40,7 @@ var steps = []struct {
 	{"example in Python", examplePython},
 	{"example of the scorecards in Python", examplePythonScorecard},
 	{"example in Go", exampleGo},
+	{"example of a generated client in Go", exampleGoClient},
 	{"example of following in Python", exampleFollow},
 	{"columns example in DuckDB", exampleDuckDB},
 	{"columns example in Polars", examplePolars},

@@ -79,6 +79,27 @@ func exampleGo(t *testing.T, s *server) {
 	toured(t, s, exec.CommandContext(t.Context(), "go", "run", "tidemark/examples/go", s.url))
 }
 
+// exampleGoClient generates a client with oapi-codegen from the description that the server gives, and makes the tour with it. It works in a
+// copy, so that the repository has no generated file.
+func exampleGoClient(t *testing.T, s *server) {
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS("../../examples/go-client")); err != nil {
+		t.Fatal(err)
+	}
+	run := func(args ...string) *exec.Cmd {
+		cmd := exec.CommandContext(t.Context(), "go", args...)
+		cmd.Dir, cmd.Env = dir, append(os.Environ(), "TIDEMARK_URL="+s.url, "GOFLAGS=-mod=readonly", "GOWORK=off")
+		return cmd
+	}
+	if out, err := run("mod", "download").CombinedOutput(); err != nil {
+		t.Skipf("the Go module proxy does not have the generator: %v\n%s", err, out)
+	}
+	if out, err := run("generate", "./tidemark").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	toured(t, s, run("run", "."))
+}
+
 // exampleFollow follows the stream from its beginning, and again from where it was: the second time it prints nothing of the first.
 func exampleFollow(t *testing.T, s *server) {
 	need(t, "python3")

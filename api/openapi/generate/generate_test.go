@@ -2,8 +2,11 @@ package generate_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"flag"
+	"fmt"
 	"os"
+	"strings"
 	"sync"
 	"testing"
 
@@ -57,6 +60,87 @@ func TestTheDocumentsAreValid(t *testing.T) {
 		}
 		if err := doc.Validate(t.Context()); err != nil {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// Generators of clients make a type of each component and a constant of each value of an enum, called by the component and the value
+// together. OrderDesc was both, so no generated Go client compiled.
+func TestNoConstantOfAClientIsCalledLikeAType(t *testing.T) {
+	t.Parallel()
+	docs, err := made()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string][]byte{"service": docs.Service, "signals": docs.Signals} {
+		var doc struct {
+			Components struct {
+				Parameters map[string]struct{ Schema struct{ Enum []any } }
+				Schemas    map[string]struct {
+					Enum       []any
+					Properties map[string]struct{ Enum []any }
+				}
+			}
+		}
+		if err := json.Unmarshal(text, &doc); err != nil {
+			t.Fatal(err)
+		}
+		types, constants := map[string]bool{}, map[string]bool{}
+		have := func(name string, enum []any) {
+			types[name] = true
+			for _, value := range enum {
+				constants[name+pascal(fmt.Sprint(value))] = true
+			}
+		}
+		for name, p := range doc.Components.Parameters {
+			have(name, p.Schema.Enum)
+		}
+		for name, s := range doc.Components.Schemas {
+			have(name, s.Enum)
+			for member, p := range s.Properties {
+				if p.Enum != nil {
+					have(name+pascal(member), p.Enum)
+				}
+			}
+		}
+		if len(constants) < 10 {
+			t.Errorf("%s: %d constants", name, len(constants))
+		}
+		for c := range constants {
+			if types[c] {
+				t.Errorf("%s: %s is a component and a value of an enum", name, c)
+			}
+		}
+	}
+}
+
+// pascal returns a part of a name in a client: open_now becomes OpenNow.
+func pascal(s string) string {
+	out := ""
+	for _, part := range strings.FieldsFunc(s, func(r rune) bool { return r == '_' || r == '-' || r == ' ' }) {
+		out += strings.ToUpper(part[:1]) + part[1:]
+	}
+	return out
+}
+
+// A number without a format is one of 32 bits in clients of typed languages.
+func TestEveryNumberSaysThatItHas64Bits(t *testing.T) {
+	t.Parallel()
+	docs, err := made()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string][]byte{"service": docs.Service, "signals": docs.Signals} {
+		doc, err := openapi3.NewLoader().LoadFromData(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for schema, s := range doc.Components.Schemas {
+			for member, p := range s.Value.Properties {
+				if p.Value.Type.Includes("number") && p.Value.Format != "double" {
+					t.Errorf("%s: %s.%s has the format %q", name, schema, member, p.Value.Format)
+				}
+			}
 		}
 	}
 }

@@ -167,7 +167,7 @@ func signalEndpoints() []route {
 			id: "listSignalVintages", method: http.MethodGet, path: "/api/signals/{id}/vintages", alone: "/{id}/vintages", tag: "Signals",
 			summary:     "List when the history of a signal changed",
 			description: "The instants at which points were added, revised or withdrawn, newest first. Each can be asked for as `as_of`.",
-			takes:       []string{"id", "from_instant", "to_instant", "order_desc", "limit", "cursor"},
+			takes:       []string{"id", "from_instant", "to_instant", "newest_first", "limit", "cursor"},
 			answers:     []answer{ok("A page of the list.", paging, body[view.Vintages]("")), unchanged},
 			codes:       append([]string{view.CodeInvalidParameter, view.CodeInvalidCursor, view.CodeUnknownSignal, view.CodeRateLimited}, reads...),
 		},

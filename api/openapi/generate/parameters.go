@@ -8,7 +8,8 @@ import (
 	"tidemark/signals"
 )
 
-// parameters returns all parameters by the names that operations use.
+// parameters returns all parameters by the names that operations use. Generators of clients name the constants of "order" OrderAsc and
+// OrderDesc, so no parameter is called order_desc.
 func parameters() map[string]parameter {
 	text := func() *jsonschema.Schema { return &jsonschema.Schema{Type: "string"} }
 	one := func(of ...any) *jsonschema.Schema { return &jsonschema.Schema{Type: "string", Enum: of} }
@@ -70,7 +71,7 @@ func parameters() map[string]parameter {
 		"seconds":       query("seconds", "After how many seconds the stream ends.", number(1, 3600), 60),
 		"vintages":      query("vintages", "`all`: every version of every point, each with the time for which it was in force.", one("all"), nil),
 		"order":         query("order", "The order of the points by time.", ascending, nil),
-		"order_desc":    query("order", "The order of the instants.", descending, nil),
+		"newest_first":  query("order", "The order of the instants.", descending, nil),
 		"limit":         query("limit", "The size of a page.", limit, 50),
 		"limit_whole":   query("limit", "The size of a page. Without it, everything comes in one answer.", number(1, 500), 500),
 		"cursor":        query("cursor", "Where the page before ended: its `next_cursor`. Good for the same listing in the same order.", text(), nil),

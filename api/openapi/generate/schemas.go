@@ -139,11 +139,14 @@ func (s *schemas) structsOf(t reflect.Type) ([]reflect.Type, error) {
 	return found, nil
 }
 
-// settle writes nulls in the form of these documents: after the type, or next to a reference. A list is never null, because it is empty
+// settle gives numbers their format and writes nulls in the form of these documents: after the type, or next to a reference. A list is never null, because it is empty
 // instead.
 func settle(s *jsonschema.Schema) {
 	if s == nil {
 		return
+	}
+	if s.Type == "number" || slices.Contains(s.Types, "number") { // numbers of Go have 64 bits; without a format, generators read 32
+		s.Format = "double"
 	}
 	null := slices.Contains(s.Types, "null")
 	s.Types = slices.DeleteFunc(s.Types, func(t string) bool { return t == "null" })
