@@ -5,6 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/hibiken/asynq"
@@ -23,6 +26,11 @@ const retention = 24 * time.Hour
 type AsynqQueue struct {
 	client    *asynq.Client
 	inspector *asynq.Inspector
+	// Silence is how long an active task may be in no worker's list. Zero means 10 seconds.
+	Silence time.Duration
+
+	mu       sync.Mutex
+	unlisted map[string]time.Time // since when an active task is in no worker's list
 }
 
 // NewAsynqQueue returns the queue on the Redis of a URL, in one of the forms of package redisurl. It connects lazily: an unavailable
@@ -32,7 +40,7 @@ func NewAsynqQueue(url string) (*AsynqQueue, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &AsynqQueue{client: asynq.NewClient(redis), inspector: asynq.NewInspector(redis)}, nil
+	return &AsynqQueue{client: asynq.NewClient(redis), inspector: asynq.NewInspector(redis), unlisted: map[string]time.Time{}}, nil
 }
 
 // Close ends the connections.
@@ -67,7 +75,7 @@ func (q *AsynqQueue) State(_ context.Context, t task.Task) (State, error) {
 	}
 	switch info.State {
 	case asynq.TaskStateActive:
-		return StateActive, nil
+		return q.active(t)
 	case asynq.TaskStateArchived, asynq.TaskStateCompleted:
 		return StateOver, nil
 	case asynq.TaskStatePending:
@@ -82,3 +90,32 @@ func (q *AsynqQueue) State(_ context.Context, t task.Task) (State, error) {
 	}
 	return StateWaiting, nil
 }
+
+// active tells a task that a living worker has from one whose worker gives no sign. A busy worker may have a task for long before it claims
+// the run. A worker lists its tasks every five seconds, and its list ends ten seconds after its last sign.
+func (q *AsynqQueue) active(t task.Task) (State, error) {
+	servers, err := q.inspector.Servers()
+	if err != nil {
+		return "", fmt.Errorf("ask the queue who has %s: %w", t.ID(), err)
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, server := range servers {
+		if slices.ContainsFunc(server.ActiveWorkers, func(w *asynq.WorkerInfo) bool { return w.TaskID == t.ID() }) {
+			delete(q.unlisted, t.ID())
+			return StateWaiting, nil
+		}
+	}
+	now := time.Now()
+	maps.DeleteFunc(q.unlisted, func(_ string, since time.Time) bool { return now.Sub(since) > time.Minute+q.silence() })
+	since, seen := q.unlisted[t.ID()]
+	if !seen {
+		q.unlisted[t.ID()], since = now, now // it may have been taken a moment ago
+	}
+	if now.Sub(since) < q.silence() {
+		return StateWaiting, nil
+	}
+	return StateActive, nil
+}
+
+func (q *AsynqQueue) silence() time.Duration { return orElse(q.Silence, 10*time.Second) }

@@ -52,8 +52,8 @@ type State string
 // The states of a task in the queue.
 const (
 	StateAbsent  State = "absent"  // unknown: lost, or never there
-	StateWaiting State = "waiting" // will be given to a worker
-	StateActive  State = "active"  // given to a worker, which may be dead
+	StateWaiting State = "waiting" // will be given to a worker, or a living one has it
+	StateActive  State = "active"  // given to a worker, which gives no sign
 	StateOver    State = "over"    // completed or archived: will never be given to a worker again
 )
 

@@ -88,7 +88,7 @@ func (h *helpText) command(node *kong.Node) {
 			h.line("%s", line)
 		}
 	}
-	var arguments, commands, flags, settings [][2]string
+	var arguments, commands, flags, settings, first [][2]string
 	for _, a := range node.Positional {
 		arguments = append(arguments, [2]string{a.Summary(), a.Help})
 	}
@@ -102,7 +102,11 @@ func (h *helpText) command(node *kong.Node) {
 			switch {
 			case f.Hidden:
 			case len(f.Envs) > 0:
-				settings = append(settings, [2]string{f.Envs[0], settingHelp(f)})
+				row := [2]string{f.Envs[0], settingHelp(f)}
+				settings = append(settings, row)
+				if f.Tag.Has("first") {
+					first = append(first, row)
+				}
 			default:
 				flags = append(flags, [2]string{flagLabel(f), f.Help})
 			}
@@ -113,15 +117,9 @@ func (h *helpText) command(node *kong.Node) {
 	h.columns("Flags:", flags)
 	title := "Settings it reads: environment, .env file or flags (LOG_LEVEL is --log-level)"
 	switch {
-	case len(settings) > onlyNames:
-		h.line("\n%s;\n`tidemark help settings %s` says what each means:", title, strings.Fields(node.Path())[0])
-		names := make([]string, len(settings))
-		for i, s := range settings {
-			names[i] = s[0]
-		}
-		for _, line := range wrapped(strings.Join(names, "  "), h.width-2) {
-			h.line("  %s", line)
-		}
+	case len(settings) > mostSettings:
+		h.columns(title+".\nThe first to know:", first)
+		h.line("\n%d more: `tidemark help settings %s`", len(settings)-len(first), strings.Fields(node.Path())[0])
 	case len(settings) > moreSettings:
 		h.columns(title+";\n`tidemark help settings` says more:", settings)
 	default:
@@ -132,8 +130,8 @@ func (h *helpText) command(node *kong.Node) {
 const (
 	// moreSettings is the number of settings above which only the first sentence of each is shown.
 	moreSettings = 12
-	// onlyNames is the number above which only the names are shown, so that the help of a role fits a screen.
-	onlyNames = 25
+	// mostSettings is the number above which only those tagged as first are shown, so that the help of a role fits a screen.
+	mostSettings = 25
 )
 
 // settingHelp returns the first sentence about a setting, its default, and its flag if the flag has another name.

@@ -171,7 +171,7 @@ func (p *program) runRoles(ctx context.Context, on listeners, stack *devstack.St
 		return err
 	}
 	person := p.welcome(w, on)
-	person.begin()
+	person.begin(ctx)
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return p.runScheduler(ctx, db, s) })
 	g.Go(func() error { return worker.Run(ctx) })

@@ -14,7 +14,7 @@ import (
 )
 
 // welcome is the output of `up` for the person who started it. On a terminal, it shows a bar for the simulated history of a sandbox, and
-// the addresses when everything is ready. Elsewhere, it prints the addresses at the start.
+// the addresses when everything is ready. Elsewhere, it logs both.
 type welcome struct {
 	p  *program
 	w  *worldRuntime
@@ -30,29 +30,33 @@ func (p *program) welcome(w *worldRuntime, on listeners) *welcome {
 	return &welcome{p: p, w: w, on: on, began: p.now(), from: w.now(), present: make(chan struct{})}
 }
 
-// begin prints what the program starts.
-func (g *welcome) begin() {
-	out := g.out()
+// begin says what the program starts: in words on a terminal, and elsewhere in a line of the log, with the addresses.
+func (g *welcome) begin(ctx context.Context) {
+	var words []string
 	switch g.w.name {
 	case "sandbox":
-		_, _ = fmt.Fprintln(out, "This is the sandbox: every number is made up, and marked so.")
+		words = append(words, "This is the sandbox: every number is made up, and marked so.")
 		if g.w.catchingUp {
-			_, _ = fmt.Fprintf(out, "It begins on %s and lives through the days until now in some minutes.\n", g.from.Format(time.DateOnly))
+			words = append(words, fmt.Sprintf("It begins on %s and lives through the days until now in some minutes.", g.from.Format(time.DateOnly)))
 		}
 	case "replay":
-		_, _ = fmt.Fprintf(out, "This is a replay of %s, at %s.\n", g.p.settings.ReplayArchive, g.from.Format(time.RFC3339))
+		words = append(words, fmt.Sprintf("This is a replay of %s, at %s.", g.p.settings.ReplayArchive, g.from.Format(time.RFC3339)))
 	}
-	if g.p.terminal == nil {
-		g.where(out)
-	}
-}
-
-// out returns the terminal, or the output.
-func (g *welcome) out() io.Writer {
 	if g.p.terminal != nil {
-		return g.p.terminal
+		for _, line := range words {
+			_, _ = fmt.Fprintln(g.p.terminal, line)
+		}
+		return
 	}
-	return g.p.stdout
+	base := g.p.settings.BaseURL()
+	attrs := []any{"world", g.w.name, "pages", base + "/", "signals", base + "/api/signals"}
+	if l := g.on["OPS_ADDR"]; l != nil {
+		attrs = append(attrs, "operators", "http://"+l.Addr().String()+"/")
+	}
+	if len(words) > 0 {
+		attrs = append(attrs, "notice", strings.Join(words, " "))
+	}
+	g.p.log.InfoContext(ctx, "starting", attrs...)
 }
 
 // redraw is the interval at which the bar is drawn.
@@ -79,8 +83,8 @@ func (g *welcome) arrive() {
 	g.reached.Do(func() { close(g.present) })
 }
 
-// ready waits until all parts answer and a sandbox is in the present, and then prints the addresses. If the output is not a terminal, begin
-// has already printed them, and ready logs a line.
+// ready waits until all parts answer and a sandbox is in the present, and then prints the addresses. If the output is not a terminal, it
+// logs a line.
 func (g *welcome) ready(ctx context.Context, parts []ops.Readiness) error {
 	if g.w.catchingUp {
 		select {
@@ -106,8 +110,8 @@ func (g *welcome) ready(ctx context.Context, parts []ops.Readiness) error {
 		g.p.log.InfoContext(ctx, "ready", "address", g.p.settings.BaseURL(), "took", g.p.now().Sub(g.began))
 		return nil
 	}
-	_, _ = fmt.Fprintf(g.out(), "\nReady after %s.\n", telemetry.Duration(g.p.now().Sub(g.began)))
-	g.where(g.out())
+	_, _ = fmt.Fprintf(g.p.terminal, "\nReady after %s.\n", telemetry.Duration(g.p.now().Sub(g.began)))
+	g.where(g.p.terminal)
 	return nil
 }
 

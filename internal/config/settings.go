@@ -44,7 +44,7 @@ type All struct {
 
 // Logging holds the settings that every command reads.
 type Logging struct {
-	LogFormat string `env:"LOG_FORMAT" enum:"auto,text,json" default:"auto" help:"auto (short lines for a person on a terminal, else JSON), text or json."`
+	LogFormat string `env:"LOG_FORMAT" first:"true" enum:"auto,text,json" default:"auto" help:"auto (short lines for a person on a terminal, else JSON), text or json."`
 	LogLevel  string `env:"LOG_LEVEL" enum:"debug,info,warn,error" default:"info" help:"debug, info, warn or error."`
 }
 
@@ -55,21 +55,21 @@ type Waiting struct {
 
 // State is the state folder on disk.
 type State struct {
-	StateDir string `env:"STATE_DIR" default:".tidemark" help:"Folder for everything kept on disk; each world has its own folder below it."`
+	StateDir string `env:"STATE_DIR" first:"true" default:".tidemark" help:"Folder for everything kept on disk; each world has its own folder below it."`
 }
 
 // Place is a world and the folder of its state.
 type Place struct {
 	State
 
-	World string `env:"WORLD" default:"live" help:"Where upstream bytes come from: live, replay (an archive folder) or sandbox (made up, and marked so)."`
+	World string `env:"WORLD" first:"true" default:"live" help:"Where upstream bytes come from: live, replay (an archive folder) or sandbox (made up, and marked so)."`
 }
 
 // Owner is the database of a world, for commands that log in as the owner of the database.
 type Owner struct {
 	Place
 
-	DatabaseURL string `env:"DATABASE_URL" secret:"true" help:"URL of the Postgres database. Without it, up runs a private server from the binaries found on the machine, and the other commands use that one."`
+	DatabaseURL string `env:"DATABASE_URL" first:"true" secret:"true" help:"URL of the Postgres database. Without it, up runs a private server from the binaries found on the machine, and the other commands use that one."`
 }
 
 // Database is the database of a world, with the logins of the roles.
@@ -88,24 +88,24 @@ type Stored struct {
 
 // Redis is the server of the task queue. The API counts requests there.
 type Redis struct {
-	RedisURL string `env:"REDIS_URL" secret:"true" help:"URL of the Redis server. Without it, up runs a private redis-server, or a stand-in inside the process."`
+	RedisURL string `env:"REDIS_URL" first:"true" secret:"true" help:"URL of the Redis server. Without it, up runs a private redis-server, or a stand-in inside the process."`
 }
 
 // Site is the public address of the API.
 type Site struct {
-	PublicURL string `env:"PUBLIC_URL" help:"Base URL that answers carry in their links. Default: http:// and ADDR."`
+	PublicURL string `env:"PUBLIC_URL" first:"true" help:"Base URL that answers carry in their links. Default: http:// and ADDR."`
 }
 
 // Address is the listen address of the public API.
 type Address struct {
 	Site
 
-	Addr string `env:"ADDR" default:"127.0.0.1:8080" help:"Address that the public API and pages listen on."`
+	Addr string `env:"ADDR" first:"true" default:"127.0.0.1:8080" help:"Address that the public API and pages listen on."`
 }
 
 // Operators is the listen address of the private listener.
 type Operators struct {
-	OpsAddr string `env:"OPS_ADDR" help:"Private address for operators: /healthz, /readyz, /metrics. It asks for no password: keep it from the public. Without it the process has no private listener."`
+	OpsAddr string `env:"OPS_ADDR" first:"true" help:"Private address for operators: /healthz, /readyz, /metrics. It asks for no password: keep it from the public. Without it the process has no private listener."`
 }
 
 // PrivateListener is the private listener and the host names that it accepts.
@@ -184,7 +184,7 @@ type Worlds struct {
 	ReplayAt      time.Time     `env:"REPLAY_AT" name:"at" format:"2006-01-02T15:04:05Z07:00" help:"The replay world's time (RFC 3339). Default: the archive's last fetch."`
 	SandboxSeed   uint64        `env:"SANDBOX_SEED" default:"1" help:"Seed of the sandbox's numbers."`
 	SandboxPrices string        `env:"SANDBOX_PRICES" enum:"drawn,fair,planted" default:"drawn" help:"What the sandbox's share prices follow. drawn: slowly back to a level. fair: nothing can be foretold. planted: as fair, but better margins than a business usually has gain more. For \"tidemark picks backtest\"."`
-	SandboxDays   int           `env:"SANDBOX_DAYS" default:"120" help:"How many days of history a new sandbox simulates, at high speed, before it follows the wall clock."`
+	SandboxDays   int           `env:"SANDBOX_DAYS" first:"true" default:"120" help:"How many days of history a new sandbox simulates, at high speed, before it follows the wall clock."`
 	SandboxDelay  time.Duration `env:"SANDBOX_DELAY" default:"0s" help:"How long a sandbox upstream takes to answer."`
 }
 
@@ -211,7 +211,7 @@ type Companies struct {
 
 // Followed selects the companies that are followed.
 type Followed struct {
-	Universe string `env:"UNIVERSE" default:"top 300" help:"Which companies are followed: top N (the largest of the SEC's list), or tickers and CIKs (AAPL,MSFT,BRK-B,0000320193), or @FILE with such a list. Who was followed once stays."`
+	Universe string `env:"UNIVERSE" first:"true" default:"top 300" help:"Which companies are followed: top N (the largest of the SEC's list), or tickers and CIKs (AAPL,MSFT,BRK-B,0000320193), or @FILE with such a list. Who was followed once stays."`
 }
 
 // Clock holds the daily clock times of the record.
@@ -223,7 +223,7 @@ type Clock struct {
 
 // Remote is the public copy of the git ledger.
 type Remote struct {
-	LedgerRemote string `env:"LEDGER_REMOTE" secret:"true" help:"Where the git ledger of the picks is pushed to: an https, ssh or file URL, or user@host:path. Without it the ledger stays local."`
+	LedgerRemote string `env:"LEDGER_REMOTE" first:"true" secret:"true" help:"Where the git ledger of the picks is pushed to: an https, ssh or file URL, or user@host:path. Without it the ledger stays local."`
 }
 
 // Branch is the branch of the git ledger.
@@ -248,7 +248,7 @@ type Ledger struct {
 
 // TransparencyLog holds the settings of the log of all announced statements, and of the witnesses that cosign it.
 type TransparencyLog struct {
-	LogOrigin    string `env:"LOG_ORIGIN" help:"Name of the transparency log, which never changes: a host and a path without a scheme (tidemark.example/log). Without it no log is kept; the sandbox has its own."`
+	LogOrigin    string `env:"LOG_ORIGIN" first:"true" help:"Name of the transparency log, which never changes: a host and a path without a scheme (tidemark.example/log). Without it no log is kept; the sandbox has its own."`
 	LogKeyFile   string `env:"LOG_KEY_FILE" help:"File with the private keys of the log, mode 0600: tidemark log key makes it. Its folder also has the largest signed sizes: keep it on another disk than the database."`
 	LogWitnesses string `env:"LOG_WITNESSES" help:"File with the witnesses that are asked to cosign, and how many of them are a quorum: C2SP's tlog-policy, with a URL for each witness. Without it no witness is asked."`
 }
@@ -264,7 +264,7 @@ type Monitor struct {
 
 // Node is the access to the L2.
 type Node struct {
-	BaseRPCURL  string `env:"BASE_RPC_URL" name:"base-rpc-url" secret:"true" help:"JSON-RPC addresses of nodes of the L2, separated by commas; a node that fails is passed over. Without it up starts a development chain in the sandbox, and elsewhere nothing is attested."`
+	BaseRPCURL  string `env:"BASE_RPC_URL" first:"true" name:"base-rpc-url" secret:"true" help:"JSON-RPC addresses of nodes of the L2, separated by commas; a node that fails is passed over. Without it up starts a development chain in the sandbox, and elsewhere nothing is attested."`
 	BaseChainID uint64 `env:"BASE_CHAIN_ID" name:"base-chain-id" default:"8453" help:"Id of the L2: 8453 is Base, 84532 Base Sepolia. A node of another chain is refused."`
 }
 
@@ -284,7 +284,7 @@ type Attester struct {
 
 // Payments holds the settings of how clients pay.
 type Payments struct {
-	BillingModel        string `env:"BILLING_MODEL" default:"balance" help:"How the service is paid for: balance (each request deducts its price) or plan (Free and Pro, with daily quotas)."`
+	BillingModel        string `env:"BILLING_MODEL" first:"true" default:"balance" help:"How the service is paid for: balance (each request deducts its price) or plan (Free and Pro, with daily quotas)."`
 	X402Network         string `env:"X402_NETWORK" name:"x402-network" default:"base" help:"Network of payments by request: base, base-sepolia, or a CAIP-2 name as eip155:8453."`
 	X402Asset           string `env:"X402_ASSET" name:"x402-asset" help:"Contract of the stablecoin. Default: USDC of the network."`
 	X402AssetName       string `env:"X402_ASSET_NAME" name:"x402-asset-name" help:"Name in its EIP-712 domain, which payers sign for. Default: the name of USDC on the network."`
@@ -302,7 +302,7 @@ type Webhooks struct {
 
 // Alerts holds the thresholds of alerts and the channels that deliver them.
 type Alerts struct {
-	AlertWebhookURL string `env:"ALERT_WEBHOOK_URL" secret:"true" help:"Address that alerts are posted to, as JSON whose member text chat services show. Alerts are always logged."`
+	AlertWebhookURL string `env:"ALERT_WEBHOOK_URL" first:"true" secret:"true" help:"Address that alerts are posted to, as JSON whose member text chat services show. Alerts are always logged."`
 	AlertSMTPURL    string `env:"ALERT_SMTP_URL" name:"alert-smtp-url" secret:"true" help:"Mail server that alerts are sent by: smtp://user:password@host:port, or smtps."`
 	AlertRunwayDays int    `env:"ALERT_RUNWAY_DAYS" default:"14" help:"For how many days of attestations the attester's balance must pay, or an alert is raised."`
 }
@@ -315,7 +315,7 @@ type AlertMail struct {
 
 // Work holds the settings of a worker: how it runs tasks, and how long it keeps data.
 type Work struct {
-	Concurrency                int  `env:"CONCURRENCY" default:"4" help:"How many tasks a worker runs at once, without the tasks of TIMELY_CONCURRENCY."`
+	Concurrency                int  `env:"CONCURRENCY" first:"true" default:"4" help:"How many tasks a worker runs at once, without the tasks of TIMELY_CONCURRENCY."`
 	TimelyConcurrency          int  `env:"TIMELY_CONCURRENCY" default:"4" help:"How many tasks with a clock a worker runs at once besides: picks, announcements and attestations. They wait for no other work. As many run besides that ask about payments."`
 	PaymentsRequireSenderProof bool `env:"PAYMENTS_REQUIRE_SENDER_PROOF" default:"false" help:"true: a transfer tops up only the key that its sender has signed for. Payments from exchanges, which cannot sign, are then refused."`
 	ColdAfter                  int  `env:"ARCHIVE_COLD_AFTER_DAYS" name:"archive-cold-after-days" default:"400" help:"After how many whole days raw bytes are moved to ARCHIVE_COLD_URL, counted from when they were written."`
