@@ -36,6 +36,8 @@ type RecordStore interface {
 	// LoggedSeals calls add for each leaf about seals, for its leaves from a number on.
 	LoggedSeals(ctx context.Context, from int64, add func(index int64, leaf []byte)) (next int64, err error)
 	LogHeads(ctx context.Context) ([]postgres.LogHead, error)
+	// LogLeaves returns the leaves of a log with numbers at or after from and before to, in order.
+	LogLeaves(ctx context.Context, log string, from, to int64) ([][]byte, error)
 	// NewestLogCheckpoint returns postgres.ErrNotFound if none exists.
 	NewestLogCheckpoint(ctx context.Context, log string, witnessed bool) (postgres.LogCheckpoint, error)
 	// Listen runs until ctx ends and reconnects automatically. It calls the listener's functions one at a time.
@@ -74,9 +76,10 @@ type Record struct {
 	logged   map[int64]int64
 	loggedTo int64
 	// sealed follows the first sealedTo leaves of the log.
-	sealed     tlog.SealedDays
-	sealedTo   int64
-	pickLeaves []loggedPick
+	sealed   tlog.SealedDays
+	sealedTo int64
+	// leaves are the leaves of the log that were read for the verdict.
+	leaves readLeaves
 }
 
 // NewRecord returns an empty view. Run loads it.
@@ -173,7 +176,7 @@ func (r *Record) load(ctx context.Context, full bool) error {
 	if err = r.readSeals(ctx, st, full); err != nil {
 		return err
 	}
-	if st.held, err = r.readHeldLog(ctx); err != nil {
+	if st.held, err = r.readHeldLog(ctx, full); err != nil {
 		return err
 	}
 	same, err := r.readChain(ctx, st, before, full)

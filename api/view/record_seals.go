@@ -2,7 +2,6 @@ package view
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"tidemark/chain"
@@ -171,22 +170,19 @@ func verdictWithSeal(v chain.Verdict, s *PickSeal) chain.Verdict {
 // readSeals reads the leaves of the log about seals, from the first one or those that are new.
 func (r *Record) readSeals(ctx context.Context, st *RecordState, full bool) error {
 	if full {
-		r.sealed, r.sealedTo, r.pickLeaves = tlog.SealedDays{}, 0, nil
+		r.sealed, r.sealedTo = tlog.SealedDays{}, 0
 	}
 	next, err := r.o.Store.LoggedSeals(ctx, r.sealedTo, func(index int64, text []byte) {
 		if l, err := tlog.ParseLeaf(text); err == nil {
 			r.sealed.Add(index, l)
-			if l.Kind == tlog.KindPick {
-				r.pickLeaves = append(r.pickLeaves, loggedPick{index, text})
-			}
 		}
 	})
 	if err != nil {
 		r.sealedTo = 0 // some leaves may be counted: the next read begins anew
-		r.sealed, r.pickLeaves = tlog.SealedDays{}, nil
+		r.sealed = tlog.SealedDays{}
 		return err
 	}
 	r.sealedTo = next
-	st.sealed, st.pickLeaves = r.sealed.Days(st.verifiedAt), slices.Clip(r.pickLeaves)
+	st.sealed = r.sealed.Days(st.verifiedAt)
 	return nil
 }

@@ -32,9 +32,8 @@ type RecordState struct {
 	// sealed are the days whose pick was sealed, by date.
 	sealed []tlog.SealedDay
 
-	// held is what the operator's witnesses hold of the log, and pickLeaves are the picks in the log.
-	held       heldLog
-	pickLeaves []loggedPick
+	// held is what the operator's witnesses hold of the log.
+	held heldLog
 	// judgement is on the chain alone, verdict on the whole record with its seals, and judged says who was counted.
 	judgement chain.Judgement
 	verdict   chain.Verdict

@@ -1,14 +1,11 @@
 package view
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"tidemark/chain"
-	"tidemark/chain/tlog"
 	"tidemark/internal/postgres"
 )
 
@@ -47,75 +44,13 @@ const (
 	judgedLedger      = "ledger"
 )
 
-// heldLog is what the operator's witnesses hold of the record's log. The zero value is of a server without a log, or without witnesses.
-type heldLog struct {
-	policy *tlog.Policy
-	// opened is nil if no checkpoint could be read by the log's key.
-	opened *tlog.Opened
-}
-
-// readHeldLog reads the newest checkpoint that the operator's quorum cosigned, or else the newest one.
-func (r *Record) readHeldLog(ctx context.Context) (h heldLog, err error) {
-	heads, err := r.o.Store.LogHeads(ctx)
-	if err != nil {
-		return h, err
-	}
-	for _, head := range heads {
-		if head.Log != postgres.LogRecord || head.Policy == "" {
-			continue
-		}
-		if h.policy, err = tlog.ParsePolicy([]byte(head.Policy)); err != nil {
-			return h, fmt.Errorf("the policy of the log that is stored: %w", err)
-		}
-		key, err := tlog.NewVerifier(head.VKey)
-		if err != nil {
-			return h, fmt.Errorf("the key of the log that is stored: %w", err)
-		}
-		for _, witnessed := range []bool{true, false} {
-			c, err := r.o.Store.NewestLogCheckpoint(ctx, postgres.LogRecord, witnessed)
-			if errors.Is(err, postgres.ErrNotFound) {
-				continue
-			}
-			if err != nil {
-				return h, err
-			}
-			// While a key changes, the newest witnessed size may be signed by the old one alone: then nothing counts.
-			if h.opened, err = tlog.Open(c.Note, key, h.policy.Cosigners()...); err == nil {
-				break
-			}
-			h.opened = nil
-		}
-	}
-	return h, nil
-}
-
-// log is what the rules of the verdict take of it: nil without a log or without a policy.
-func (h heldLog) log(picks []loggedPick) *chain.Log {
-	if h.policy == nil {
-		return nil
-	}
-	var held tlog.LoggedPicks
-	for _, p := range picks {
-		if h.opened != nil && p.index < h.opened.Size {
-			held.Add(p.leaf)
-		}
-	}
-	return tlog.LogOf(h.policy, h.opened, held, h.policy.AsksWitnesses())
-}
-
-// loggedPick is a pick's leaf in the log.
-type loggedPick struct {
-	index int64
-	leaf  []byte
-}
-
 // judge reaches this server's verdict on the whole record.
 func (st *RecordState) judge() {
 	holdings := st.holdings()
-	log := st.held.log(st.pickLeaves)
+	log := st.held.log()
 	clock := st.o.Clock().UTC()
 	j := chain.Judge(chain.Recomputed{
-		Length: int64(len(st.links)), Faulty: !st.Valid() || st.ledgerContradicts(),
+		Length: int64(len(st.links)), Faulty: !st.Valid() || st.checks.BusinessDays == CheckFailed || st.ledgerContradicts(),
 		At: func(length int64) (chain.Checkpoint, bool) {
 			if length < 1 || length > int64(len(st.links)) {
 				return chain.Checkpoint{}, false
@@ -235,7 +170,9 @@ func (st *RecordState) judgedText(j chain.Judgement) string {
 	const here = " This is the server's own word; ask the witnesses yourself."
 	switch {
 	case st.verdict == chain.Contradicted:
-		return "The chain contradicts itself, its seals, or what a party holds." + here
+		return "The chain contradicts itself, the calendar, its seals, or what a party holds." + here
+	case st.held.misfit != "":
+		return "Nothing is witnessed: " + st.held.misfit + "." + here
 	case j.Parties == 0:
 		return "Only this server speaks for itself: no witness is configured." + here
 	case st.verdict == chain.Witnessed:

@@ -21,6 +21,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"tidemark/api"
+	"tidemark/api/mcp"
 	"tidemark/api/view"
 	"tidemark/chain/audit"
 	"tidemark/chain/base"
@@ -30,10 +31,14 @@ import (
 	"tidemark/internal/pgtest"
 	"tidemark/internal/postgres"
 	"tidemark/internal/task"
+	"tidemark/test/program"
 	"tidemark/workers"
 )
 
-func TestMain(m *testing.M) { pgtest.Main(m) }
+func TestMain(m *testing.M) {
+	defer program.Build()()
+	pgtest.Main(m)
+}
 
 // A record consists of trading days, the tenth of them without a pick, and one of its picks was corrected. days is the length of a long
 // record: 300 picks.
@@ -73,8 +78,14 @@ type server struct {
 	now time.Time
 }
 
-// start serves a fresh record of so many days. The whole chain is read again as often as fullPass says.
+// start serves a fresh record of so many days from the first one. The whole chain is read again as often as fullPass says.
 func start(t *testing.T, days int, fullPass time.Duration) (*server, *pgx.Conn) {
+	t.Helper()
+	return startAt(t, first, days, fullPass)
+}
+
+// startAt is start from another day on.
+func startAt(t *testing.T, first time.Time, days int, fullPass time.Duration) (*server, *pgx.Conn) {
 	t.Helper()
 	dsn := pgtest.New(t)
 	var dates []string
@@ -108,11 +119,15 @@ func start(t *testing.T, days int, fullPass time.Duration) (*server, *pgx.Conn) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.record, err = view.NewRecord(view.RecordOptions{Store: db, PublicURL: s.url, World: view.WorldReplay, Now: clock, FullPass: fullPass, Log: log})
+	s.record, err = view.NewRecord(view.RecordOptions{Store: db, PublicURL: s.url, World: view.WorldReplay, Now: clock, Clock: time.Now, FullPass: fullPass, Log: log})
 	if err != nil {
 		t.Fatal(err)
 	}
-	door := api.New(api.Options{View: v, Record: s.record, Log: log})
+	agents, err := mcp.New(mcp.Options{View: v, Record: s.record, PublicURL: s.url, Version: "1", Log: log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	door := api.New(api.Options{View: v, Record: s.record, TransparencyLog: db, Agents: &api.AgentOptions{Handler: agents}, Log: log})
 	for _, run := range []func(context.Context) error{v.Run, s.record.Run, func(ctx context.Context) error { return door.Serve(ctx, ln) }} {
 		ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 		done := make(chan error, 1)

@@ -1,0 +1,107 @@
+package view
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"tidemark/chain"
+	"tidemark/chain/tlog"
+	"tidemark/internal/postgres"
+)
+
+// heldLog is what the operator's witnesses hold of the record's log. The zero value is of a server without a log, or without witnesses.
+type heldLog struct {
+	policy *tlog.Policy
+	// opened is nil if no checkpoint could be read by the log's key, or if the leaves are not those that were signed. picks are those below it.
+	opened *tlog.Opened
+	picks  tlog.LoggedPicks
+	// misfit says that the stored leaves are not those that were signed; empty if they are.
+	misfit string
+}
+
+// log is what the rules of the verdict take of it: nil without a log or without a policy.
+func (h heldLog) log() *chain.Log {
+	if h.policy == nil {
+		return nil
+	}
+	return tlog.LogOf(h.policy, h.opened, h.picks, h.policy.AsksWitnesses())
+}
+
+// readHeldLog reads the newest checkpoint that the operator's quorum cosigned, or else the newest one, with the leaves below it. If full is
+// set, it reads them all, otherwise those that were not read before.
+func (r *Record) readHeldLog(ctx context.Context, full bool) (h heldLog, err error) {
+	heads, err := r.o.Store.LogHeads(ctx)
+	if err != nil {
+		return h, err
+	}
+	i := slices.IndexFunc(heads, func(head postgres.LogHead) bool { return head.Log == postgres.LogRecord && head.Policy != "" })
+	if i < 0 {
+		return h, nil
+	}
+	if h.policy, err = tlog.ParsePolicy([]byte(heads[i].Policy)); err != nil {
+		return h, fmt.Errorf("the policy of the log that is stored: %w", err)
+	}
+	key, err := tlog.NewVerifier(heads[i].VKey)
+	if err != nil {
+		return h, fmt.Errorf("the key of the log that is stored: %w", err)
+	}
+	for _, witnessed := range []bool{true, false} {
+		c, err := r.o.Store.NewestLogCheckpoint(ctx, postgres.LogRecord, witnessed)
+		if errors.Is(err, postgres.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return h, err
+		}
+		// While a key changes, the newest witnessed size may be signed by the old one alone: then nothing counts.
+		if h.opened, err = tlog.Open(c.Note, key, h.policy.Cosigners()...); err == nil {
+			break
+		}
+		h.opened = nil
+	}
+	if h.opened == nil {
+		return h, nil
+	}
+	if full || h.opened.Size < r.leaves.tree.Size {
+		r.leaves = readLeaves{}
+	}
+	if err := r.leaves.upTo(ctx, r.o.Store, h.opened.Size); err != nil {
+		r.leaves = readLeaves{}
+		return h, err
+	}
+	if r.leaves.tree.Size != h.opened.Size || r.leaves.tree.Root() != h.opened.Root {
+		h.misfit = fmt.Sprintf("the %d stored leaves of the log are not those that were signed", h.opened.Size)
+		r.o.Log.ErrorContext(ctx, "the stored log does not hold", "why", h.misfit)
+		h.opened, r.leaves = nil, readLeaves{}
+		return h, nil
+	}
+	h.picks = tlog.LoggedPicks{Hashes: slices.Clip(r.leaves.picks.Hashes), Fault: r.leaves.picks.Fault}
+	return h, nil
+}
+
+// readLeaves are the first leaves of the log: their tree, and the picks among them. What a cosignature covers is the tree's root, so leaves
+// that a superuser changed are found.
+type readLeaves struct {
+	tree  tlog.Edge
+	picks tlog.LoggedPicks
+}
+
+// leavesAtOnce is how many leaves are read at once.
+const leavesAtOnce = 4096
+
+// upTo reads on to a size, or to the end of the stored leaves.
+func (l *readLeaves) upTo(ctx context.Context, store RecordStore, size int64) error {
+	for l.tree.Size < size {
+		list, err := store.LogLeaves(ctx, postgres.LogRecord, l.tree.Size, min(l.tree.Size+leavesAtOnce, size))
+		if err != nil || len(list) == 0 {
+			return err
+		}
+		for _, text := range list {
+			l.tree.Add(tlog.LeafHash(text))
+			l.picks.Add(text)
+		}
+	}
+	return nil
+}

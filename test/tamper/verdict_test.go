@@ -1,0 +1,214 @@
+package tamper_test
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"tidemark/chain/tlog"
+	"tidemark/internal/calendar"
+	"tidemark/internal/postgres"
+	"tidemark/test/program"
+)
+
+// keeper keeps the signer's mark in memory.
+type keeper struct {
+	*tlog.Signer
+
+	size int64
+	root tlog.Hash
+}
+
+func (k *keeper) Mark() (int64, tlog.Hash, error) { return k.size, k.root, nil }
+
+func (k *keeper) SetMark(size int64, root tlog.Hash) error {
+	k.size, k.root = size, root
+	return nil
+}
+
+// witnessed is a served record of the last trading days, in a log that two of three witnesses cosigned a moment ago.
+type witnessed struct {
+	*server
+
+	root *pgx.Conn
+	// policy is a reader's file. It names the log and its witnesses.
+	policy string
+}
+
+// serveWitnessed serves a record of the last trading days with its log, whose leaves were there before it began.
+func serveWitnessed(t *testing.T) *witnessed {
+	t.Helper()
+	const days = 20
+	last := calendar.LastClosed(time.Now())
+	if calendar.DayOf(time.Now()).Equal(last) { // its announcement may be to come
+		last = calendar.Previous(last)
+	}
+	s, root := startAt(t, calendar.Add(last, 1-days), days, 20*time.Millisecond)
+	w := &witnessed{s, root, filepath.Join(t.TempDir(), "my.policy")}
+	db, err := postgres.Open(t.Context(), s.dsn, postgres.RoleWorker)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(db.Close)
+	keys, err := tlog.NewLogKey(rand.Reader, "test.example/log")
+	if err != nil {
+		t.Fatal(err)
+	}
+	signer, err := tlog.NewSigner(keys.Private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	policy := "log " + keys.Public + "\n"
+	cosigners := map[string]*tlog.Cosigner{}
+	for _, name := range []string{"anna", "bert", "carl"} {
+		k, err := tlog.NewWitnessKey(rand.Reader, name+".example/w")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if cosigners[name], err = tlog.NewCosigner(k.Private); err != nil {
+			t.Fatal(err)
+		}
+		policy += fmt.Sprintf("witness %s %s\n", name, k.Public)
+	}
+	policy += "group two 2 anna bert carl\nquorum two\n"
+	if err := os.WriteFile(w.policy, []byte(policy), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	mark := &keeper{Signer: signer}
+	err = db.BeginLog(t.Context(), postgres.LogStart{Log: postgres.LogRecord, Origin: signer.Origin(), VKey: signer.VKey(), Environment: "demo", Policy: policy})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.NumberLeaves(t.Context(), postgres.LogRecord); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := db.IntegrateLeaves(t.Context(), postgres.LogRecord, mark); err != nil {
+		t.Fatal(err)
+	}
+	c, err := db.NewestLogCheckpoint(t.Context(), postgres.LogRecord, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []postgres.LogCosignature
+	for _, name := range []string{"anna", "carl"} {
+		line, err := cosigners[name].Cosign(tlog.SignedBody(c.Note), time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines = append(lines, postgres.LogCosignature{Witness: cosigners[name].VKey(), Line: line, At: time.Now()})
+	}
+	if err := db.AddLogCosignatures(t.Context(), postgres.LogRecord, c.Size, lines, true); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// verdicts are what each way of asking says of the record, by its name.
+func (w *witnessed) verdicts(t *testing.T) map[string]string {
+	t.Helper()
+	said := map[string]string{}
+	verdict := func(way string, body []byte) {
+		t.Helper()
+		var a struct{ Verdict string }
+		if err := json.Unmarshal(body, &a); err != nil {
+			t.Fatalf("%s: %v: %.300s", way, err, body)
+		}
+		said[way] = a.Verdict
+	}
+	verdict("/api/v1/verify/picks", w.get(t, "/api/v1/verify/picks"))
+	// The ticker of the second pick is among the last ones, too.
+	verdict("/api/v1/verify/pick", w.get(t, "/api/v1/verify/pick/MSFT"))
+	call, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.url+"/api/mcp", strings.NewReader(
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"verify_pick","arguments":{"ticker":"MSFT"}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	call.Header.Set("Content-Type", "application/json")
+	call.Header.Set("Accept", "application/json, text/event-stream")
+	var answer struct {
+		Result struct {
+			Content           []struct{ Text string }
+			StructuredContent json.RawMessage
+		}
+	}
+	if err := program.Do(call, http.StatusOK, &answer); err != nil {
+		t.Fatal(err)
+	}
+	verdict("verify_pick", answer.Result.StructuredContent)
+	if word := strings.ReplaceAll(said["verify_pick"], "_", "-"); !strings.Contains(answer.Result.Content[0].Text, "Verdict of this server: "+word+".") {
+		t.Errorf("verify_pick says %q in its text, and %s", answer.Result.Content[0].Text, word)
+	}
+	status, out := program.Run(t, program.Options{Dir: t.TempDir()}, "verify", "--json", "--no-remember", "--url", w.url, "--policy", w.policy)
+	report, _, _ := bytes.Cut([]byte(out), []byte("\n}\n"))
+	verdict("tidemark verify", append(report, '}'))
+	if contradicted := said["tidemark verify"] == "contradicted"; contradicted != (status != 0) {
+		t.Errorf("tidemark verify says %s and exits with %d", said["tidemark verify"], status)
+	}
+	return said
+}
+
+// agree reports whether all say the word.
+func agree(said map[string]string, word string) bool {
+	for _, w := range said {
+		if w != word {
+			return false
+		}
+	}
+	return true
+}
+
+// A superuser changes the stored record. The server's own word, what agents are told, and the command with a reader's policy are one verdict,
+// and it is not "witnessed".
+func TestALieInTheDatabaseHasOneVerdictByEveryWayOfAsking(t *testing.T) {
+	t.Parallel()
+	const rehash = `
+		do $$
+		declare
+			r record;
+			previous text := repeat('0', 64);
+		begin
+			update picks set price = '999.99' where seq = 7;
+			for r in select * from picks order by seq loop
+				update picks set previous_hash = previous, hash = pick_hash(ticker, price, date, previous) where seq = r.seq returning hash into previous;
+			end loop;
+		end
+		$$;`
+	for name, lie := range map[string]struct{ sql, want string }{
+		"a pick is edited":                    {`update picks set price = '999.99' where seq = 7`, "contradicted"},
+		"two picks are exchanged":             {`update picks p set (ticker, price) = (select o.ticker, o.price from picks o where o.seq = 15 - p.seq) where seq in (7, 8)`, "contradicted"},
+		"the newest picks are cut off":        {`delete from announcements where seq > 16; delete from picks where seq > 16`, "contradicted"},
+		"the chain is rewritten":              {rehash, "contradicted"},
+		"a missed day is hidden":              {`delete from gaps`, "contradicted"},
+		"the chain and the log are rewritten": {rehash + `update log_entries e set leaf = convert_to(pick_leaf(p, a.announced_at), 'UTF8') from picks p join announcements a using (seq) where e.key = 'pick:' || p.seq`, "self_consistent"},
+		"a leaf of the log is edited":         {`update log_entries set leaf = convert_to(replace(convert_from(leaf, 'UTF8'), 'no price', 'no luck'), 'UTF8') where key ^@ 'gap:'`, "self_consistent"},
+		"the witnesses' lines are taken away": {`delete from log_cosignatures; update log_checkpoints set witnessed_at = null`, "self_consistent"},
+		"a line of a witness is edited":       {`update log_cosignatures set line = overlay(line placing 'AAAA' from length(line) - 20)`, "self_consistent"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := serveWitnessed(t)
+			eventually(t, "the quorum", func() bool {
+				return bytes.Contains(w.get(t, "/api/v1/verify/picks?limit=1"), []byte(`"verdict":"witnessed"`))
+			})
+			if said := w.verdicts(t); !agree(said, "witnessed") {
+				t.Fatalf("before the lie: %v", said)
+			}
+			offline(t, w.root, lie.sql)
+			eventually(t, "the full pass", func() bool {
+				return !bytes.Contains(w.get(t, "/api/v1/verify/picks?limit=1"), []byte(`"verdict":"witnessed"`))
+			})
+			if said := w.verdicts(t); !agree(said, lie.want) {
+				t.Errorf("%v, want %s of all", said, lie.want)
+			}
+		})
+	}
+}
