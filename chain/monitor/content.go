@@ -87,6 +87,21 @@ func (r *rules) mark(day string, pick bool) {
 	}
 }
 
+// bodySoon is how soon after its fetch a body must be in a signed size.
+const bodySoon = time.Minute
+
+// body counts a body that the log did not have in time. The monitor's own clock says so, so it proves nothing to others. Bodies of before the
+// log are left out, and those of a demonstration, whose clock is another one.
+func (r *rules) body(index int64, leaf tlog.Leaf) {
+	fetched := leaf.At()
+	if r.Environment != "live" || !fetched.After(r.GenesisAt) || !fetched.Before(r.Seen.Add(-bodySoon)) {
+		return
+	}
+	r.Late++
+	r.LateLeaf = fmt.Sprintf("leaf %d, a body of %s that was fetched at %s, was not there at %s",
+		index, leaf.Get("source"), fetched.Format(time.RFC3339), r.Seen.Format(time.RFC3339))
+}
+
 func (r *rules) gap(leaf tlog.Leaf) string {
 	day := leaf.Get("date")
 	pick, known := r.Days[day]
@@ -204,6 +219,10 @@ func (r *round) content() {
 		r.find(KindUnknown, "figures", true,
 			"The log %s has %d forecasts of figures that this program does not know, the last one since %s. It cannot tell when those were due; a later version may.",
 			r.state.Origin, rules.UnknownFigures, r.state.FiguresUnknownAt.Format(time.RFC3339))
+	}
+	if rules.Late > 0 && r.now.Sub(r.state.LateAt) < youngFor {
+		r.find(KindLate, "", true, "The log %s had %d bodies later than %s after their fetch, the last one found at %s: %s.",
+			r.state.Origin, rules.Late, bodySoon, r.state.LateAt.Format(time.RFC3339), rules.LateLeaf)
 	}
 	if live && r.o.TradingDays != nil && len(rules.Days) > 0 && rules.Picks.Length > 0 {
 		r.emptyDays()

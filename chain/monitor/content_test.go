@@ -131,6 +131,50 @@ func TestAForecastWithAFalseReleaseIsNamed(t *testing.T) {
 	}
 }
 
+// A body was fetched before the log began, or two minutes before a look that did not show it, or just before.
+func TestABodyThatWasNotThereInTimeIsNamed(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		environment string
+		fetched     time.Duration // before the look that came before
+		late        bool
+	}{
+		"two minutes late":              {"live", 2 * time.Minute, true},
+		"in time":                       {"live", time.Minute, false},
+		"fetched between the looks":     {"live", -time.Second, false},
+		"of before the log":             {"live", 30 * 24 * time.Hour, false},
+		"of a demonstration's own time": {"demo", 2 * time.Minute, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := newTestLogOf(t, c.environment, "none")
+			m := l.monitor(t.TempDir(), "two")
+			found(t, m)
+			l.pass(time.Minute)
+			found(t, m)
+			body := leafOf(t, tlog.KindBody, "eia", strings.Repeat("ab", 32), tlog.FormatTime(noon.Add(time.Minute-c.fetched)), strings.Repeat("cd", 32), "9", "false")
+			l.pass(time.Minute)
+			l.grow(body)
+			_, all := found(t, m)
+			if !c.late {
+				if len(all) > 0 {
+					t.Errorf("it finds %+v", all)
+				}
+				return
+			}
+			const says = "a body of eia that was fetched at 2026-03-04T11:59:00Z, was not there at 2026-03-04T12:01:00Z"
+			if len(all) != 1 || all[0].Kind != KindLate || !all[0].Warning || !strings.Contains(all[0].Text, says) {
+				t.Errorf("it finds %+v", all)
+			}
+			l.pass(25 * time.Hour)
+			l.publish()
+			if _, all := found(t, l.monitor(m.o.Dir, "two")); len(all) > 0 {
+				t.Errorf("a day later it finds %+v", all)
+			}
+		})
+	}
+}
+
 func TestWhatFollowsTheRulesIsNoFinding(t *testing.T) {
 	t.Parallel()
 	l := newTestLog(t)

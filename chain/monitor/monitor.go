@@ -38,6 +38,8 @@ const (
 	KindRecord = "record"
 	// KindStale: an older checkpoint is served than was seen before.
 	KindStale = "stale"
+	// KindLate: a fetched body was not in the log for more than a minute.
+	KindLate = "late"
 	// KindUnavailable: a server is unavailable.
 	KindUnavailable = "away"
 	// KindUnknown: the log has leaves of kinds, or forecasts of figures, that this program does not know.
@@ -48,7 +50,7 @@ const (
 
 // Kinds are all kinds of findings.
 var Kinds = []string{
-	KindInconsistent, KindSplit, KindRule, KindTampered, KindStopped, KindMissing, KindRecord, KindStale, KindUnavailable, KindUnknown, KindState,
+	KindInconsistent, KindSplit, KindRule, KindTampered, KindStopped, KindMissing, KindRecord, KindStale, KindLate, KindUnavailable, KindUnknown, KindState,
 }
 
 // Finding is an observation that the operator must check.
@@ -262,6 +264,7 @@ func (r *round) look() error {
 		if err := r.compare(f, opened, held); err != nil {
 			return err
 		}
+		r.state.Rules.Seen = r.now
 		r.reread(f)
 		if f.unavailable != nil {
 			r.find(KindUnavailable, "files", true, "Not all files of the log %s that were due in this round could be read: %v.", r.state.Origin, f.unavailable)
@@ -360,6 +363,9 @@ func (r *round) follow(f *files, o *tlog.Opened) (whole bool, err error) {
 	}
 	if a.rules.UnknownFigures > s.Rules.UnknownFigures {
 		s.FiguresUnknownAt = r.now
+	}
+	if a.rules.Late > s.Rules.Late {
+		s.LateAt = r.now
 	}
 	s.Note, s.Size, s.Root, s.Edge, s.GrownAt, s.Rules = o.Note, o.Size, o.Root, a.edge, r.now, a.rules
 	return true, nil

@@ -61,6 +61,8 @@ func (r *rules) hold(index int64, leaf tlog.Leaf, seen time.Time) string {
 		return r.openPick(index, leaf, seen)
 	case tlog.KindReveal:
 		return r.reveal(index, leaf)
+	case tlog.KindBody:
+		r.body(index, leaf)
 	case tlog.KindDataset:
 		return r.dataset(leaf)
 	}

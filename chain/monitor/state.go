@@ -41,6 +41,8 @@ type state struct {
 	UnknownAt time.Time `json:"unknown_at"`
 	// FiguresUnknownAt is when a forecast of an unknown figure came last.
 	FiguresUnknownAt time.Time `json:"figures_unknown_at"`
+	// LateAt is when a body came last that the log did not have in time.
+	LateAt time.Time `json:"late_at"`
 	// Absent are the facts that the log lacks, each with the time when that was seen first.
 	Absent map[string]time.Time `json:"absent"`
 }
@@ -75,6 +77,11 @@ type rules struct {
 	Opened map[string]openedSeal `json:"opened,omitempty"`
 	// Dataset is the day of the last data set.
 	Dataset string `json:"dataset,omitempty"`
+	// Seen is when the log's newest checkpoint had no more leaves than were read. Late counts the bodies that were fetched more than a minute
+	// before that and came later; LateLeaf names the last of them.
+	Seen     time.Time `json:"seen"`
+	Late     int64     `json:"late,omitempty"`
+	LateLeaf string    `json:"late_leaf,omitempty"`
 	// Newest is the latest time of a leaf.
 	Newest           time.Time `json:"newest"`
 	PicksBroken      bool      `json:"picks_broken"`

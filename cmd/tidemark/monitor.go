@@ -285,6 +285,7 @@ var (
 		monitor.KindMissing:      {Name: "tidemark_monitor_missing", Help: "Open findings of the monitor: the server shows something that the log lacks.", Labels: []string{"log"}},
 		monitor.KindRecord:       {Name: "tidemark_monitor_record", Help: "Open findings of the monitor: the server's record, its git ledger or its attestations contradict the log's picks.", Labels: []string{"log"}},
 		monitor.KindStale:        {Name: "tidemark_monitor_stale", Help: "Open findings of the monitor: an older checkpoint is served than was seen before.", Labels: []string{"log"}},
+		monitor.KindLate:         {Name: "tidemark_monitor_late", Help: "Open findings of the monitor: a fetched body was not in the log for more than a minute.", Labels: []string{"log"}},
 		monitor.KindUnavailable:  {Name: "tidemark_monitor_away", Help: "Open findings of the monitor: the log, a witness or the server cannot be asked.", Labels: []string{"log"}},
 		monitor.KindUnknown:      {Name: "tidemark_monitor_unknown", Help: "Open findings of the monitor: the log has new leaves of kinds that this program does not know.", Labels: []string{"log"}},
 		monitor.KindState:        {Name: "tidemark_monitor_state", Help: "Open findings of the monitor: the monitor's memory is young or was lost.", Labels: []string{"log"}},

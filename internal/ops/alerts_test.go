@@ -208,7 +208,9 @@ func TestConditions(t *testing.T) {
 		"a log that nobody numbers": {
 			ops.State{Now: at, Logs: []postgres.LogHealth{{Log: "sources", Pending: 9, OldestPending: new(at.Add(-4 * time.Minute))}}}, []string{"error log sources"},
 		},
-		"a leaf that was set aside": {ops.State{Logs: []postgres.LogHealth{{Log: "record", Aside: 1, AsideKey: "pick:3"}}}, []string{"error log-aside record"}},
+		"a body that was signed in time": {ops.State{Logs: []postgres.LogHealth{{Log: "sources", BodySigned: new(time.Minute)}}}, nil},
+		"a body that was signed late":    {ops.State{Logs: []postgres.LogHealth{{Log: "sources", BodySigned: new(61 * time.Second)}}}, []string{"warning log-late sources"}},
+		"a leaf that was set aside":      {ops.State{Logs: []postgres.LogHealth{{Log: "record", Aside: 1, AsideKey: "pick:3"}}}, []string{"error log-aside record"}},
 		"a seal that was not opened": {
 			ops.State{SealFaults: []tlog.SealedDay{{Date: "2026-03-04", Fault: tlog.SealMissing}}}, []string{"error seal 2026-03-04"},
 		},

@@ -135,7 +135,7 @@ func StateChecks(s State, l Limits, unasked []Unasked) []Check {
 		if len(s.Logs) == 0 {
 			return Result(Skipped, "", "no transparency log is kept: LOG_ORIGIN was never set")
 		}
-		return conditionFindings(wrong, []string{"log", "log-aside", "log-early", "seal"}, fmt.Sprintf("%d logs grow, and every recent seal was opened in time", len(s.Logs)))
+		return conditionFindings(wrong, []string{"log", "log-aside", "log-early", "log-late", "seal"}, fmt.Sprintf("%d logs grow, and every recent seal was opened in time", len(s.Logs)))
 	}}, {"attester", func(context.Context) []Finding {
 		switch a := s.Attester; {
 		case a == nil:

@@ -49,7 +49,7 @@ func (o *Observer) Watch(m *telemetry.Metrics) {
 		return s.readings(), nil
 	}, freshnessAge, freshnessState, lastSuccess, jobFailed, openRuns, oldestRun, chainLength, chainValid, chainHead, pickMissing,
 		attestPending, attestLag, attesterWei, attesterDays, attesterAlarm, ledgerOpen, ledgerDiverged, backfillSlots, hostShutFor,
-		logOldest, logAside, sealFaults)
+		logOldest, bodySigned, bodyHeld, logAside, sealFaults)
 }
 
 func (s State) readings() (list []telemetry.Reading) {
@@ -107,6 +107,12 @@ func (s State) readings() (list []telemetry.Reading) {
 	for _, l := range s.Logs {
 		add(logOldest, since(l.OldestPending, s.Now), l.Log)
 		add(logAside, float64(l.Aside), l.Log)
+		if l.BodySigned != nil {
+			add(bodySigned, l.BodySigned.Seconds(), l.Log)
+		}
+		if l.BodyWitnessed != nil {
+			add(bodyHeld, l.BodyWitnessed.Seconds(), l.Log)
+		}
 	}
 	add(sealFaults, float64(len(s.SealFaults)))
 	for _, h := range s.Hosts {

@@ -11,6 +11,8 @@ import (
 const (
 	// logWaiting is how long leaves may wait for their numbers, and rounds of the sequencer may fail, before it is told.
 	logWaiting = 3 * time.Minute
+	// bodySoon is how long after its fetch a body must be in a signed size.
+	bodySoon = time.Minute
 	// sealTold is for how long a fault of a sealed pick is told to the operator. The public answers have it for ever.
 	sealTold = 30 * 24 * time.Hour
 	// sealChunk is how many leaves are read at once.
@@ -20,6 +22,8 @@ const (
 // The metrics of the transparency logs that every process with an Observer reports.
 var (
 	logOldest  = family("tidemark_log_oldest_pending_seconds", "For how long the oldest leaf of a transparency log has waited for its number.", "log")
+	bodySigned = family("tidemark_log_body_signed_seconds", "The longest time from a fetch to a signed size of the transparency log with its body, in the last hour.", "log")
+	bodyHeld   = family("tidemark_log_body_witnessed_seconds", "The longest time from a fetch to a size with its body that a quorum of the witnesses cosigned, in the last hour.", "log")
 	logAside   = family("tidemark_log_aside", "Leaves of a transparency log that could not be numbered, and that nobody has seen to.", "log")
 	sealFaults = family("tidemark_seal_faults", "Sealed picks of the last 30 days that were not revealed in time and as sealed.")
 )
@@ -70,6 +74,10 @@ func logConditions(s State, add func(severity, kind, subject, format string, arg
 			add(postgres.AlertError, "log", l.Log,
 				"%d leaves wait for a number in the log %s, the oldest since %s. Does a worker run, with LOG_ORIGIN and LOG_KEY_FILE? See `tidemark log`.",
 				l.Pending, l.Log, instant(l.OldestPending))
+		}
+		if d := l.BodySigned; d != nil && *d > bodySoon {
+			add(postgres.AlertWarning, "log-late", l.Log, "A body was in a signed size of the log %s only %s after its fetch, in the last hour; the goal is %s.",
+				l.Log, d.Round(time.Second), bodySoon)
 		}
 		if l.NeverEarly {
 			add(postgres.AlertWarning, "log-early", l.Log, "PICKS_EARLY=yes shows no pick early: no witness cosigns its seal. Set LOG_WITNESSES, or PICKS_EARLY=no.")

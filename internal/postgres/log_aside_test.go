@@ -7,11 +7,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"tidemark/chain/tlog"
 	"tidemark/internal/postgres"
+	"tidemark/internal/series"
 )
 
 // logFixture is a log of sources in a database of its own.
@@ -105,6 +107,77 @@ func TestALeafThatCannotBeNumberedStopsNoOther(t *testing.T) {
 	}
 	if list, err = db.LogAsides(t.Context()); err != nil || len(list) > 0 {
 		t.Errorf("after they were settled: %+v, %v", list, err)
+	}
+}
+
+// In the live world a fetch has the time of the wall clock. Elsewhere only the record of the fetch has.
+func TestTheOperatorHearsHowLongABodyWaitedForTheLog(t *testing.T) {
+	t.Parallel()
+	for world, fetched := range map[string]time.Time{"live": time.Now().Add(-90 * time.Second), "sandbox": time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)} {
+		t.Run(world, func(t *testing.T) {
+			t.Parallel()
+			db, _ := open(t, postgres.RoleWorker)
+			record := func(n int, at time.Time) {
+				t.Helper()
+				_, err := db.RecordFetch(t.Context(), series.Fetch{
+					Source: "s", URL: fmt.Sprintf("https://upstream.example/%d", n), Status: 200, FetchedAt: at,
+					SHA256: fmt.Sprintf("%064x", n), Bytes: int64(n),
+				}, 0)
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			var clock *time.Time
+			if world != "live" {
+				clock = new(fetched.Add(-time.Hour))
+			}
+			if _, err := db.EnsureWorld(t.Context(), world, clock); err != nil {
+				t.Fatal(err)
+			}
+			if world == "live" {
+				record(1, fetched.AddDate(0, 0, -3)) // before the log
+			}
+			s := newTestSigner(t, "test.example/log")
+			start := postgres.LogStart{
+				Log: postgres.LogSources, Origin: s.Origin(), VKey: s.VKey(), Environment: "live", Witnesses: []postgres.LogWitness{{Name: "anna", VKey: "anna+1+x"}},
+			}
+			if err := db.BeginLog(t.Context(), start); err != nil {
+				t.Fatal(err)
+			}
+			if err := sequence(t.Context(), db, postgres.LogSources, s); err != nil {
+				t.Fatal(err)
+			}
+			health := func() postgres.LogHealth {
+				t.Helper()
+				list, err := db.LogHealths(t.Context())
+				if err != nil || len(list) != 1 {
+					t.Fatalf("%+v, %v", list, err)
+				}
+				return list[0]
+			}
+			if h := health(); h.BodySigned != nil || h.BodyWitnessed != nil {
+				t.Errorf("a log without a body of its time: %+v", h)
+			}
+			record(2, fetched)
+			if err := sequence(t.Context(), db, postgres.LogSources, s); err != nil {
+				t.Fatal(err)
+			}
+			h := health()
+			if h.BodySigned == nil || h.BodyWitnessed == nil || *h.BodyWitnessed < *h.BodySigned || *h.BodySigned > 12*time.Hour || world == "live" && *h.BodySigned < 90*time.Second {
+				t.Errorf("a body that no witness has seen: %v, %v", h.BodySigned, h.BodyWitnessed)
+			}
+			c, err := db.NewestLogCheckpoint(t.Context(), postgres.LogSources, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := db.AddLogCosignatures(t.Context(), postgres.LogSources, c.Size, nil, true); err != nil {
+				t.Fatal(err)
+			}
+			before := *health().BodyWitnessed
+			if h := health(); *h.BodyWitnessed != before || before < *h.BodySigned {
+				t.Errorf("a body that the quorum holds: %v, %v and then %v", h.BodySigned, before, h.BodyWitnessed)
+			}
+		})
 	}
 }
 

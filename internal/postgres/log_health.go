@@ -22,16 +22,38 @@ type LogHealth struct {
 	AsideKey string
 	// NeverEarly reports that picks may be seen early (PICKS_EARLY) and that no witness is asked, so that none ever is.
 	NeverEarly bool
+	// BodySigned is the longest time from a fetch to the signed size that holds its body, among the sizes of the last hour; BodyWitnessed is the
+	// same to a size that the quorum cosigned, and grows while a body waits for it. Both are nil if there was none, and for the log of the record.
+	BodySigned, BodyWitnessed *time.Duration
 }
+
+// bodyDelaysSQL is how long the bodies of a log h waited. Another world than the live one has another clock: there the time from the record of
+// the fetch counts. What was fetched before the log began is left out. Sizes are read from the newest one down, because their times have no index.
+const bodyDelaysSQL = `
+	select max(c.signed_at - b.at) as signed,
+		max(coalesce(w.at, clock_timestamp()) - b.at) filter (where h.witnesses <> '[]') as witnessed
+	from (select size, signed_at from log_checkpoints where log = h.log order by size desc limit 400) c
+	cross join lateral (select coalesce(max(size), 0) as size from log_checkpoints where log = h.log and size < c.size) before
+	cross join lateral (
+		select case when world.name = 'live' then f.fetched_at else f.recorded_at end as at
+		from log_entries e
+		join fetches f on f.id = case when e.key ^@ 'body:' then substr(e.key, 6)::bigint end
+		cross join world
+		where e.log = h.log and e.idx >= before.size and e.idx < c.size and f.recorded_at >= h.began_at) b
+	left join lateral (
+		select witnessed_at as at from log_checkpoints where log = h.log and size >= c.size and witnessed_at is not null order by size limit 1) w on true
+	where h.log = 'sources' and c.signed_at > clock_timestamp() - interval '1 hour'` // primary keys, log_checkpoints_witnessed
 
 // LogHealths returns how each log that was started stands, by name.
 func (db LogStore) LogHealths(ctx context.Context) ([]LogHealth, error) {
 	rows, err := db.reads.Query(ctx, `
 		select h.log, coalesce(h.stopped, '') as stopped, coalesce(h.waits, '') as waits, h.waits_since, p.n as pending, p.at as oldest_pending,
-			a.n as aside, coalesce(a.key, '') as aside_key, h.log = 'record' and h.picks_early and h.witnesses = '[]' as never_early
+			a.n as aside, coalesce(a.key, '') as aside_key, h.log = 'record' and h.picks_early and h.witnesses = '[]' as never_early,
+			d.signed as body_signed, d.witnessed as body_witnessed
 		from log_heads h,
 			lateral (select count(*) as n, min(at) as at from log_pending where log = h.log) p,
-			lateral (select count(*) as n, (array_agg(key order by id))[1] as key from log_aside where log = h.log and settled_at is null) a
+			lateral (select count(*) as n, (array_agg(key order by id))[1] as key from log_aside where log = h.log and settled_at is null) a,
+			lateral (`+bodyDelaysSQL+`) d
 		order by h.log`)
 	list, err := collect[LogHealth](rows, err)
 	if err != nil {
