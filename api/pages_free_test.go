@@ -119,6 +119,7 @@ func publishMany(t *testing.T, model accounts.Model, f paidFacts) *published {
 		switch i {
 		case 7:
 			q.WeightPct, q.Sector, q.Region = f.weight, picks.Energy, picks.Europe
+			portfolio.Doubts = append(portfolio.Doubts, picks.Doubt{Seq: q.Seq, Close: equity.Price(lastClose(f.gainOf(i))), Other: "1.00", Source: "other"})
 		case 8:
 			q.WeightPct = 20 - f.weight
 			if f.sold {

@@ -55,7 +55,10 @@ func TestPagesAboutPicks(t *testing.T) {
 		"/picks/2026-03-05?lang=es": {`lang="es"`, "Tal como se anunció", "103,00"},
 
 		"/method":                     {"Universe", "gross profitability", "ticker|price|date|previous_hash", "/signals/crack-spread-321/brief"},
-		"/portfolio":                  {"Model portfolio", "SPY", `id="plot-return"`, `id="plot-drawdown"`, "Sectors", "Regions"},
+		"/portfolio":                  {"Model portfolio", "SPY", `id="plot-return"`, `id="plot-drawdown"`, "Sectors", "Regions", "Returns count dividends.", "(110.00 here, 111.25 by alphavantage)", "With no such loss the return would be +0.99%, with a total loss −1.02%."},
+		"/portfolio?lang=es":          {"Las rentabilidades incluyen dividendos.", "(110.00 aquí, 111.25 según alphavantage)"},
+		"/portfolio?lang=pt":          {"Os retornos incluem dividendos."},
+		"/portfolio?lang=hi":          {"रिटर्न में लाभांश शामिल हैं।"},
 		"/events":                     {"Events", "ACME"},
 		"/events?min_severity=5":      {`aria-current="true">critical`},
 		"/economic-events?lang=pt":    {"Economia", "Esperado"},

@@ -222,7 +222,7 @@ func portfolioOf(t testing.TB) picks.Portfolio {
 		Inception: date(t, "2026-03-03"), CashPct: 94.87,
 		Snapshots: []picks.Snapshot{
 			{Date: date(t, "2026-03-03"), BenchmarkReturnPct: 0, DailyReturnPct: 0, BenchmarkDailyReturnPct: nan, Positions: 1, CashPct: 95},
-			{Date: date(t, "2026-03-05"), ReturnPct: -0.126, BenchmarkReturnPct: 0.4, DailyReturnPct: -0.126, BenchmarkDailyReturnPct: 0.4, DrawdownPct: -0.126, Positions: 2, CashPct: 90},
+			{Date: date(t, "2026-03-05"), ReturnPct: -0.126, BenchmarkReturnPct: 0.4, DailyReturnPct: -0.126, BenchmarkDailyReturnPct: 0.4, DrawdownPct: -0.126, Positions: 2, CashPct: 90, StakedPct: 2, LostPct: 0.6},
 			{Date: date(t, "2026-03-06"), ReturnPct: 0.3915, BenchmarkReturnPct: 0.99009, DailyReturnPct: 0.5182, BenchmarkDailyReturnPct: 0.5917, Positions: 1, CashPct: 94.871},
 		},
 		Positions: []picks.Position{
@@ -236,6 +236,7 @@ func portfolioOf(t testing.TB) picks.Portfolio {
 				PricedOn: date(t, "2026-03-05"),
 			},
 		},
+		Doubts: []picks.Doubt{{Seq: 1, Close: "110.00", Other: "111.25", Source: "alphavantage"}},
 	}
 }
 

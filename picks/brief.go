@@ -35,6 +35,8 @@ type Brief struct {
 	// bookAndEarnings reports whether its price is compared with book value and earnings only, not also with cash flow and operating
 	// income.
 	bookAndEarnings bool
+	// priceOnly reports whether the source of its prices states no dividends.
+	priceOnly bool
 	// picked reports whether the company is the pick of the day, chosen whether an editor chose it.
 	picked, chosen bool
 	// variant chooses between phrases that say the same.
@@ -50,7 +52,7 @@ const clear = 0.35
 // NewBrief gathers what there is to say about one of the companies of a ranking. The filings, in any order, give the facts their
 // addresses; a fact whose filing is not among them is cited without one.
 func NewBrief(r Ranking, s Score, filings []equity.Filing) Brief {
-	b := Brief{Ticker: s.Ticker, Name: s.Name, Day: r.Day, financial: financial(s.SIC), trust: propertyTrust(s.SIC), bookAndEarnings: !applies(OperatingYield, s.SIC) || !applies(CashYield, s.SIC), picked: r.Pick != nil && r.Pick.CIK == s.CIK}
+	b := Brief{Ticker: s.Ticker, Name: s.Name, Day: r.Day, financial: financial(s.SIC), trust: propertyTrust(s.SIC), bookAndEarnings: !applies(OperatingYield, s.SIC) || !applies(CashYield, s.SIC), priceOnly: s.PriceOnly, picked: r.Pick != nil && r.Pick.CIK == s.CIK}
 	b.chosen = b.picked && r.Chosen
 	b.variant = int(s.CIK) + r.Day.YearDay()
 	w := briefWriter{brief: &b, score: s, filings: filings, day: r.Day}

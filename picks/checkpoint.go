@@ -11,7 +11,7 @@ import (
 )
 
 // checkpointVersion counts how often the reckoning has changed. A checkpoint of another version is not gone on from.
-const checkpointVersion = 2
+const checkpointVersion = 3
 
 // NewestCheckpoints is the number of checkpoints of the newest sessions that Simulate and Resume return. For earlier months they return
 // only the checkpoint of the last session.
@@ -199,6 +199,10 @@ type Tally struct {
 	// TradedPct is the sum of what was traded in each session. Net is the worth of one dollar of the inception under each of Costs.
 	TradedPct float64
 	Net       [len(Costs)]float64
+	// Delisted are the sessions in which shares stopped trading without a known worth. AtLastClose and AtTotalLoss are the worth of one dollar of
+	// the inception if they lose nothing then, and all.
+	Delisted                 int
+	AtLastClose, AtTotalLoss float64
 }
 
 // Costs are the costs of trading that returns are shown net of, in basis points of each amount bought or sold.
@@ -216,6 +220,7 @@ func (t *Tally) add(s Snapshot) {
 		for i := range t.Net {
 			t.Net[i] = 1
 		}
+		t.AtLastClose, t.AtTotalLoss = 1, 1
 	} else {
 		if s.Date.Year() != t.Year {
 			t.Year, t.YearBase = s.Date.Year(), t.Newest[n-1]
@@ -234,6 +239,11 @@ func (t *Tally) add(s Snapshot) {
 		cost := float64(s.TradedPct / 100 * float64(points) / 1e4) // rounded, see above
 		t.Net[i] *= (1 + s.DailyReturnPct/100) * (1 - cost)
 	}
+	if s.StakedPct > 0 {
+		t.Delisted++
+	}
+	t.AtLastClose *= 1 + (s.DailyReturnPct+s.LostPct)/100
+	t.AtTotalLoss *= 1 + (s.DailyReturnPct+s.LostPct-s.StakedPct)/100
 }
 
 // since returns the return in percent of the last n sessions; NaN if fewer sessions exist.

@@ -10,7 +10,7 @@ import (
 )
 
 // A position whose company leaves the exchange is closed at its last close, soon after it has said so, and is never lost. A form for
-// another class of its securities changes nothing.
+// another class of its securities changes nothing. After a merger it counts at its last close; otherwise with the published loss.
 func TestAPositionOfACompanyThatLeavesTheExchange(t *testing.T) {
 	t.Parallel()
 	const cik = equity.CIK(1)
@@ -38,15 +38,17 @@ func TestAPositionOfACompanyThatLeavesTheExchange(t *testing.T) {
 		bars         []equity.Bar
 		filings      []equity.Filing
 		exit, reason string
+		pct          float64 // 10 up to the last close; 10 and then 30 percent less, on the NYSE, where nothing says what a share was worth
 	}{
-		{"taken off by the exchange", quiet, []equity.Filing{form("25-NSE", "2026-02-23")}, "2026-02-25", ClosedDelisted},
-		{"by itself, before its last day", quiet, []equity.Filing{form("25", "2026-02-10")}, "2026-02-25", ClosedDelisted},
-		{"it no longer reports", quiet, []equity.Filing{form("15-12G", "2026-03-04")}, "2026-03-04", ClosedDelisted},
-		{"bought by another", quiet, []equity.Filing{form("8-K", "2026-02-23", "2.01", "3.01", "5.01"), form("25-NSE", "2026-02-23")}, "2026-02-25", ClosedMerger},
-		{"it bought another, and fell silent", quiet, []equity.Filing{form("8-K", "2026-02-23", "2.01", "9.01")}, "2026-03-20", ClosedSilent},
-		{"a form of long ago, about bonds", quiet, []equity.Filing{form("25-NSE", "2026-01-20")}, "2026-03-20", ClosedSilent},
-		{"not a word", quiet, nil, "2026-03-20", ClosedSilent},
-		{"about bonds, while the shares trade", trading, []equity.Filing{form("25-NSE", "2026-02-23")}, "", ""},
+		{"taken off by the exchange", quiet, []equity.Filing{form("25-NSE", "2026-02-23")}, "2026-02-25", ClosedDelisted, -23},
+		{"by itself, before its last day", quiet, []equity.Filing{form("25", "2026-02-10")}, "2026-02-25", ClosedDelisted, -23},
+		{"it no longer reports", quiet, []equity.Filing{form("15-12G", "2026-03-04")}, "2026-03-04", ClosedDelisted, -23},
+		{"bought by another", quiet, []equity.Filing{form("8-K", "2026-02-23", "2.01", "3.01", "5.01"), form("25-NSE", "2026-02-23")}, "2026-02-25", ClosedMerger, 10},
+		{"bought by another, without a word of the exchange", quiet, []equity.Filing{form("8-K", "2026-02-23", "2.01", "3.01", "5.01")}, "2026-03-20", ClosedSilent, 10},
+		{"it bought another, and fell silent", quiet, []equity.Filing{form("8-K", "2026-02-23", "2.01", "9.01")}, "2026-03-20", ClosedSilent, -23},
+		{"a form of long ago, about bonds", quiet, []equity.Filing{form("25-NSE", "2026-01-20")}, "2026-03-20", ClosedSilent, -23},
+		{"not a word", quiet, nil, "2026-03-20", ClosedSilent, -23},
+		{"about bonds, while the shares trade", trading, []equity.Filing{form("25-NSE", "2026-02-23")}, "", "", 10},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -62,8 +64,8 @@ func TestAPositionOfACompanyThatLeavesTheExchange(t *testing.T) {
 			if !q.Open() {
 				exit = q.ExitDate.Format("2006-01-02")
 			}
-			if exit != c.exit || q.Reason != c.reason || math.Abs(q.ReturnPct-10) > 1e-9 {
-				t.Errorf("closed on %q, %q, with %v %%; want %q, %q and the last close, 10 %%", exit, q.Reason, q.ReturnPct, c.exit, c.reason)
+			if exit != c.exit || q.Reason != c.reason || math.Abs(q.ReturnPct-c.pct) > 1e-9 {
+				t.Errorf("closed on %q, %q, with %v %%; want %q, %q and %v %%", exit, q.Reason, q.ReturnPct, c.exit, c.reason, c.pct)
 			}
 		})
 	}

@@ -220,7 +220,9 @@ func MoveEvent(c equity.Company, h History, day time.Time) (Event, bool) {
 	e.Facts.percent("change", change, day, -1)
 	e.Facts.add("size", size, 1, locale.Times, day, -1)
 	e.Facts = append(e.Facts, Datum{ID: "price", Value: string(today.Close), Unit: locale.Dollars, AsOf: day, Source: -1})
-	e.body = "event.price_move.body"
+	if e.body = "event.price_move.body"; !h.CountsDividends() {
+		e.body += ".price"
+	}
 	if e.phrase = "event.price_move.up"; change < 0 {
 		e.phrase = "event.price_move.down"
 	}

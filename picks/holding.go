@@ -59,6 +59,8 @@ func (s *simulation) settle(h *holding, end equity.Action, day time.Time) {
 	if end.Kind == equity.Delisting {
 		if end.Cash != "" {
 			h.move(cashFactor)
+		} else {
+			s.lose(h, day)
 		}
 		s.sell(h, day, ClosedDelisted)
 		return
@@ -166,10 +168,13 @@ func (s *simulation) result() Portfolio {
 }
 
 // ticker is a company's ticker on a date, or the last it had before.
-func (s *simulation) ticker(cik equity.CIK, day time.Time) string {
+func (s *simulation) ticker(cik equity.CIK, day time.Time) string { return s.listing(cik, day).Ticker }
+
+// listing is a company's listing on a date, or the last it had before.
+func (s *simulation) listing(cik equity.CIK, day time.Time) equity.Listing {
 	c := s.in.Companies[cik]
-	if t := c.Ticker(day); t != "" {
-		return t
+	if l, ok := c.Listing(day); ok {
+		return l
 	}
 	var latest equity.Listing
 	for _, l := range c.Listings {
@@ -177,5 +182,5 @@ func (s *simulation) ticker(cik equity.CIK, day time.Time) string {
 			latest = l
 		}
 	}
-	return latest.Ticker
+	return latest
 }

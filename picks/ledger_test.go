@@ -25,7 +25,7 @@ func stormyMarket(seed uint64, n int) PortfolioInput {
 		cik := equity.CIK(i + 1)
 		in.Companies[cik] = equity.Company{
 			CIK: cik, Name: fmt.Sprintf("Company %c", 'A'+rune(i%26)), SIC: synthSICs[i%len(synthSICs)], Location: []string{"CA", "NY", "L2", "M0", "A6"}[i%5],
-			Listings: []equity.Listing{{Ticker: fmt.Sprintf("T%02d", i), Exchange: "XNYS"}},
+			Listings: []equity.Listing{{Ticker: fmt.Sprintf("T%02d", i), Exchange: []string{"XNYS", "XNAS"}[i/2%2]}},
 		}
 		h := History{Bars: walkBars(rng, cik, from, to, 20+100*rng.Float64(), 0.0008*rng.NormFloat64(), 0.01+0.02*rng.Float64())}
 		ratio := 1.0
@@ -117,6 +117,11 @@ type priceFixture struct {
 	open, trades  bool
 }
 
+// kept is what is left of a share that stopped trading without a known worth: 70 cents of the dollar from the NYSE, 45 from Nasdaq.
+func (*ledger) kept(in PortfolioInput, cik equity.CIK) float64 {
+	return map[string]float64{"XNYS": 0.70, "XNAS": 0.45}[in.Companies[cik].Listings[0].Exchange]
+}
+
 func keepLedger(in PortfolioInput, rules PortfolioRules) *ledger {
 	l := &ledger{cash: 1}
 	queue := slices.Clone(in.Picks)
@@ -178,6 +183,8 @@ func keepLedger(in PortfolioInput, rules PortfolioRules) *ledger {
 			case end != nil:
 				if end.Cash != "" {
 					x.price = end.Cash.Float()
+				} else if end.Kind == equity.Delisting {
+					x.price *= l.kept(in, x.cik)
 				}
 				sell(x, x.shares)
 				x.open = false
@@ -209,6 +216,8 @@ func keepLedger(in PortfolioInput, rules PortfolioRules) *ledger {
 			if x.open && (said || x.silent >= rules.SilentDays || x.trades && x.age >= rules.HoldingDays) {
 				if !said && x.silent < rules.SilentDays {
 					order(x.shares * x.price)
+				} else {
+					x.price *= l.kept(in, x.cik)
 				}
 				sell(x, x.shares)
 				x.open, x.trades = false, false

@@ -26,6 +26,11 @@ type Performance struct {
 	TurnoverPct float64
 	// NetPct is the return since inception net of each of Costs.
 	NetPct [len(Costs)]float64
+	// AtLastClosePct and AtTotalLossPct are the return since inception if shares that stopped trading for reasons of performance, without a known
+	// worth, lose nothing after the last close, and if they lose all. ReturnPct has the published losses. Delisted counts the sessions with such
+	// shares.
+	AtLastClosePct, AtTotalLossPct float64
+	Delisted                       int
 	// Best and Worst are up to three open positions each by their own return, no position in both.
 	Best, Worst []Position
 }
@@ -64,6 +69,7 @@ func (p Portfolio) Performance() Performance {
 	for i, worth := range t.Net {
 		sum.NetPct[i] = 100 * (worth - 1)
 	}
+	sum.Delisted, sum.AtLastClosePct, sum.AtTotalLossPct = t.Delisted, 100*(t.AtLastClose-1), 100*(t.AtTotalLoss-1)
 	sum.Best, sum.Worst = p.extremes()
 	return sum
 }

@@ -71,6 +71,8 @@ type Portfolio struct {
 	// Checkpoints are the sessions that Resume can continue from: the newest ones, and the last one of each month. They are ascending, and
 	// the last is the last snapshot's.
 	Checkpoints []Checkpoint
+	// Doubts are the open positions whose close of the last session is in doubt. The caller sets it, by Doubted.
+	Doubts []Doubt
 	// ResumedAt is the session of the checkpoint that Resume went on from; zero after Simulate.
 	ResumedAt time.Time
 
@@ -90,6 +92,9 @@ type Snapshot struct {
 	CashPct     float64
 	// TradedPct is what was bought and sold at the close, in percent of the portfolio. What ended by itself is not traded.
 	TradedPct float64
+	// StakedPct is what was held of shares that stopped trading for reasons of performance without a known worth, at their last close, in percent
+	// of the portfolio at the close before. LostPct is the part of it that is assumed to be lost.
+	StakedPct, LostPct float64
 }
 
 // Why a position was closed.
@@ -122,6 +127,8 @@ type Position struct {
 	// ContributionPct is the position's contribution to the portfolio's return since inception, in percentage points. The contributions
 	// of all positions, including closed ones, add up to that return. It is not rounded.
 	ContributionPct float64
+	// AssumedPct is the return that is assumed after the last close of shares that stopped trading without a known worth; zero for none.
+	AssumedPct float64
 	// PricedOn is the date of the last price that was read.
 	PricedOn time.Time
 	// contributed is ContributionPct at the close of each session from the entry on.

@@ -227,5 +227,8 @@ func (b Brief) metricPhrase(id, side string) string {
 	if d, ok := b.Facts.Find(fact); ok && d.Number() < 0 {
 		side = "loss"
 	}
+	if id == PriceMomentum && side == "good" && b.priceOnly {
+		side += ".price" // the other phrase says "with dividends"
+	}
 	return id + "." + side
 }

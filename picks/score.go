@@ -106,7 +106,9 @@ type Score struct {
 	Funds, Provisions, CombinedRatio Figure
 	Volatility                       float64
 	SectorMomentum                   float64
-	company                          equity.Company
+	// PriceOnly reports whether the source of its prices states no dividends.
+	PriceOnly bool
+	company   equity.Company
 }
 
 // Exclusion is a company that was not scored or not picked, and why.
@@ -162,6 +164,7 @@ func Rank(m Market, rules Rules) Ranking {
 	se := sessionsBefore(m.Day)
 	for i, c := range candidates {
 		s := newScore(c.Company, m.Day)
+		s.PriceOnly = !c.History.CountsDividends()
 		err := s.admit()
 		if i > 0 && candidates[i-1].Company.CIK == c.Company.CIK {
 			err = errTwice

@@ -24,6 +24,8 @@ type simulation struct {
 	marked  equity.Bar // the benchmark's last bar
 	out     []Snapshot
 	traded  float64 // bought and sold at the close of the session
+	// staked is what was held of shares that stopped trading in the session without a known worth; lost is the assumed part of it.
+	staked, lost float64
 
 	inception   time.Time
 	tally       Tally
@@ -33,7 +35,7 @@ type simulation struct {
 
 // step is one session.
 func (s *simulation) step(day time.Time) {
-	s.traded = 0
+	s.traded, s.staked, s.lost = 0, 0, 0
 	for _, h := range s.open() {
 		s.mark(h, day)
 	}
@@ -41,6 +43,9 @@ func (s *simulation) step(day time.Time) {
 		switch {
 		case s.departs(h, day):
 		case h.silent >= s.rules.SilentDays:
+			if end, ended := s.in.Prices[h.Holding].end(h.priced, day); !ended || end.Kind != equity.Merger {
+				s.lose(h, day)
+			}
 			s.sell(h, day, ClosedSilent)
 		case h.tradable && h.sessions >= s.rules.HoldingDays:
 			s.sell(h, day, ClosedHeld)
@@ -67,6 +72,9 @@ func (s *simulation) departs(h *holding, day time.Time) bool {
 	}
 	reason, ok := departed(s.in.Departures[h.Holding], h.priced, day)
 	if ok {
+		if reason == ClosedDelisted {
+			s.lose(h, day)
+		}
 		s.sell(h, day, reason)
 	}
 	return ok
@@ -212,6 +220,7 @@ func (s *simulation) record(day time.Time) {
 		before = 1 + s.out[n-1].ReturnPct/100
 	}
 	snap.DailyReturnPct = 100 * (worth/before - 1)
+	snap.StakedPct, snap.LostPct = 100*s.staked/before, 100*s.lost/before
 	snap.BenchmarkReturnPct, snap.BenchmarkDailyReturnPct = s.benchmark(day)
 	for _, h := range s.held {
 		h.contributed = append(h.contributed, 100*h.gained)

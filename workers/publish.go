@@ -67,6 +67,9 @@ func (p Publications) portfolio(ctx context.Context, t task.Task, now time.Time)
 	if !to.Equal(today) && now.Before(calendar.At(today, p.Picks.Cutoff)) {
 		return WaitFor(errors.New(late), lookAgain)
 	}
+	if book.second, err = p.Picks.DB.SecondCloses(ctx, to, asOf); err != nil {
+		return err
+	}
 	added, err := p.Picks.DB.SavePortfolio(ctx, t.Fence, book.simulate(to), asOf)
 	if err != nil {
 		return err
@@ -89,6 +92,8 @@ type portfolioInput struct {
 	// departures are filings that show that a company left, or may have left, the exchange.
 	departures map[equity.CIK][]equity.Filing
 	benchmark  picks.History
+	// second are the closes by a second publisher of the session up to which the portfolio is computed.
+	second map[equity.CIK]picks.SecondClose
 }
 
 // goneOn reads the input that continues the portfolio from its newest checkpoint up to a session, and prices from a day on if that is
@@ -236,8 +241,12 @@ func (b portfolioInput) simulate(to time.Time) picks.Portfolio {
 	in := picks.PortfolioInput{
 		Picks: b.picks, Companies: b.companies, Prices: b.prices, Departures: b.departures, Benchmark: b.benchmark, To: to,
 	}
+	var p picks.Portfolio
 	if b.base != nil {
-		return picks.Resume(b.base.Checkpoint, b.base.Past, in, picks.DefaultPortfolioRules())
+		p = picks.Resume(b.base.Checkpoint, b.base.Past, in, picks.DefaultPortfolioRules())
+	} else {
+		p = picks.Simulate(in, picks.DefaultPortfolioRules())
 	}
-	return picks.Simulate(in, picks.DefaultPortfolioRules())
+	p.Doubts = p.Doubted(b.prices, b.second, picks.DefaultRules().CloseTolerance)
+	return p
 }

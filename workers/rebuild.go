@@ -75,6 +75,9 @@ func (p Publications) rebuildState(ctx context.Context, r *Rebuilt) error {
 	if err != nil {
 		return err
 	}
+	if book.second, err = p.Picks.DB.SecondCloses(ctx, state.Date, state.AsOf); err != nil {
+		return err
+	}
 	again := postgres.StateOf(book.simulate(state.Date), state.AsOf)
 	for _, part := range []struct {
 		name        string

@@ -89,6 +89,16 @@ func portfolioText(a view.PortfolioSummary) string {
 			signed(c.Benchmark.ReturnPct), strings.TrimPrefix(signed(c.Benchmark.VolatilityPct), "+"), signed(c.Benchmark.MaxDrawdownPct),
 			signed(c.ExcessReturnPct))
 	}
+	if d := a.Delistings; d != nil && d.Sessions > 0 {
+		l.add("Positions that stopped trading at no known price are assumed to lose 30 %% (NYSE) or 55 %% (Nasdaq), in %d sessions. With no such loss the return is %s, with a total loss %s.",
+			d.Sessions, signed(d.ReturnAtLastClose), signed(d.ReturnAtTotalLoss))
+	}
+	if a.ReturnKind == view.PriceReturn {
+		l.add("Price returns: the source of prices states no dividends, of the positions or of the benchmark.")
+	}
+	for _, d := range a.PricesInDoubt {
+		l.add("In doubt: %s closed at %s; %s says %s.", d.Ticker, d.Close, d.Source, d.OtherClose)
+	}
 	for _, s := range a.Skill {
 		if s.TStatistic != nil {
 			l.add("Picks by %s: excess from entry %s a year, t %.2f, probability of skill %s.", s.Origin, signed(s.ExcessPctPerYear), *s.TStatistic,

@@ -21,8 +21,10 @@ type portfolioBody struct {
 	Drawdown     template.HTML
 	Days         []view.HistorySnapshot
 	Open, Closed []view.Position
-	Sectors      []view.Sector
-	Regions      []view.Region
+	// Doubts are the closes in doubt, for a visitor who sees the positions.
+	Doubts  []view.PriceInDoubt
+	Sectors []view.Sector
+	Regions []view.Region
 	// Points are the points of the plots as JSON, for the script.
 	Points template.JS
 	// Height is the height of the plot of the return, 280 if zero.
@@ -77,6 +79,7 @@ func (b *portfolioBody) fill(r request) error {
 		b.Days = append(b.Days, history[i])
 	}
 	if r.whole(pricedPositions) {
+		b.Doubts = b.Portfolio.PricesInDoubt
 		if b.Open, _, err = list[view.Position](st.Positions(view.ListQuery{Status: view.StatusOpen})); err != nil {
 			return err
 		}

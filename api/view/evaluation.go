@@ -3,6 +3,7 @@ package view
 import (
 	"math"
 
+	"tidemark/internal/calendar"
 	"tidemark/picks"
 	"tidemark/picks/evaluation"
 )
@@ -79,7 +80,10 @@ func (st *PublicationsState) evaluate() evaluated {
 	byOrigin := map[string][]evaluation.Entry{}
 	for _, p := range st.priced {
 		if p.bought.Close != "" {
-			e := evaluation.Entry{CIK: p.CIK, Bar: p.bought}
+			e := evaluation.Entry{CIK: p.CIK, Bar: p.bought, Assumed: p.assumed}
+			if p.closed != nil {
+				e.Exit = calendar.DayOf(*p.closed)
+			}
 			byOrigin["all"] = append(byOrigin["all"], e)
 			byOrigin[p.Origin] = append(byOrigin[p.Origin], e)
 		}

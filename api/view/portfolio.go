@@ -7,7 +7,9 @@ import (
 	"strings"
 	"time"
 
+	"tidemark/internal/equity"
 	"tidemark/internal/postgres"
+	"tidemark/picks"
 )
 
 // Portfolio sums the model portfolio up at the close of its last session. Percentages only, rounded to two decimals; null where the
@@ -32,10 +34,40 @@ type Portfolio struct {
 	// TurnoverPct is half of what is bought and sold a year, in percent of the portfolio; null for fewer than 20 sessions.
 	TurnoverPct *float64     `json:"turnover_pct"`
 	NetOfCosts  []NetOfCosts `json:"net_of_costs"`
+	// ReturnKind is "total_return" if all returns here count dividends, of the benchmark too. It is "price_return" if the source of prices states
+	// none.
+	ReturnKind string `json:"return_kind"`
+	// Delistings are the returns under other assumptions about shares that stopped trading; null before they are computed.
+	Delistings *Delistings `json:"delistings"`
+	// PricesInDoubt are the open positions whose close of AsOf two publishers state differently by more than 0.5 %.
+	PricesInDoubt []PriceInDoubt `json:"prices_in_doubt"`
 	// LikeWithLike is null in the first session. Skill has a row for all picks, one for the method's and one for the editor's.
 	LikeWithLike *LikeWithLike `json:"like_with_like"`
 	Skill        []Skill       `json:"skill"`
 }
+
+// Delistings says how the return since inception depends on what is assumed of shares that stopped trading for reasons of performance, without a
+// price afterwards. ReturnPct of the portfolio has the published losses: 30 % after the last close on the NYSE, 55 % on Nasdaq, nothing after
+// a merger. Sessions counts the sessions in which such shares were given up.
+type Delistings struct {
+	Sessions          int      `json:"sessions"`
+	ReturnAtLastClose *float64 `json:"return_at_last_close_pct"`
+	ReturnAtTotalLoss *float64 `json:"return_at_total_loss_pct"`
+}
+
+// PriceInDoubt is a close that is in doubt. Source is the publisher of OtherClose.
+type PriceInDoubt struct {
+	Ticker     string `json:"ticker"`
+	Close      string `json:"close"`
+	OtherClose string `json:"other_close"`
+	Source     string `json:"source"`
+}
+
+// The kinds of return.
+const (
+	TotalReturn = "total_return"
+	PriceReturn = "price_return"
+)
 
 // PortfolioBenchmark is the benchmark of the portfolio.
 type PortfolioBenchmark struct {
@@ -69,7 +101,8 @@ func (st *PublicationsState) Portfolio() (*Document, error) {
 // summary returns the summary. The portfolio must exist.
 func (st *PublicationsState) summary() Portfolio {
 	sum := st.portfolio.Performance
-	return Portfolio{
+	out := Portfolio{
+		ReturnKind: st.returnKind(), PricesInDoubt: st.pricesInDoubt(),
 		AsOf: st.portfolio.Date.Format(time.DateOnly), InceptionDate: sum.Inception, ReturnPct: shown(sum.ReturnPct),
 		Benchmark:       PortfolioBenchmark{benchmarkSymbol, benchmarkName, shown(sum.BenchmarkReturnPct)},
 		ExcessReturnPct: shown(sum.ExcessReturnPct), Return1DPct: shown(sum.Return1DPct), Return1WPct: shown(sum.Return1WPct),
@@ -78,6 +111,28 @@ func (st *PublicationsState) summary() Portfolio {
 		Best: st.named(sum.Best), Worst: st.named(sum.Worst), Method: portfolioMethod,
 		TurnoverPct: shown(sum.TurnoverPct), NetOfCosts: st.netOfCosts(), LikeWithLike: st.evaluated().comparison, Skill: st.evaluated().skill,
 	}
+	if d := sum.Delistings; d != nil {
+		out.Delistings = &Delistings{d.Sessions, shown(&d.AtLastClosePct), shown(&d.AtTotalLossPct)}
+	}
+	return out
+}
+
+// returnKind says whether the returns count dividends.
+func (st *PublicationsState) returnKind() string {
+	if picks.TotalReturn(st.prices[equity.Benchmark], st.prices) {
+		return TotalReturn
+	}
+	return PriceReturn
+}
+
+func (st *PublicationsState) pricesInDoubt() []PriceInDoubt {
+	list := []PriceInDoubt{}
+	for _, d := range st.portfolio.Performance.Doubts {
+		if i := slices.IndexFunc(st.portfolio.Positions, func(p postgres.Position) bool { return p.Seq == d.Seq }); i >= 0 {
+			list = append(list, PriceInDoubt{st.portfolio.Positions[i].Ticker, string(d.Close), string(d.Other), d.Source})
+		}
+	}
+	return list
 }
 
 func (st *PublicationsState) named(seqs []int) []PositionReturn {

@@ -47,6 +47,8 @@ type pricedPick struct {
 	entry  *string
 	// fromEntry, benchmarkFromEntry and excessFromEntry are the results since that close.
 	fromEntry, benchmarkFromEntry, excessFromEntry *float64
+	// assumed is the return that is assumed after the last close of shares that stopped trading without a known worth, zero for none.
+	assumed float64
 	// closed is when the portfolio sold the pick. It is nil while the portfolio holds it or has not bought it yet.
 	closed   *time.Time
 	attested string
@@ -61,16 +63,16 @@ func newPublicationsState(o PublicationsOptions, d published) *PublicationsState
 	if d.portfolio != nil {
 		st.portfolioAt, _ = calendar.Close(d.portfolio.Date)
 	}
-	exits := map[int64]time.Time{}
+	exits, assumed := map[int64]time.Time{}, map[int64]float64{}
 	if d.portfolio != nil {
 		for _, p := range d.portfolio.Positions {
 			if p.ExitDate != nil {
-				exits[int64(p.Seq)] = closeOf(*p.ExitDate)
+				exits[int64(p.Seq)], assumed[int64(p.Seq)] = closeOf(*p.ExitDate), p.AssumedPct
 			}
 		}
 	}
 	for _, p := range slices.Backward(d.picks) {
-		one := st.price(p)
+		one := st.price(p, assumed[p.Seq])
 		one.attested = postgres.AttestationPending
 		if a, covered := postgres.Covering(d.attested, p.Seq); covered {
 			one.attested = a.Status()
@@ -118,16 +120,16 @@ func closeOf(date string) time.Time {
 
 // price computes the results of a pick up to the newest known close, including splits and dividends. One result starts at the close of its
 // day, a price that no reader could pay. The other starts at the first close after its announcement. The benchmark's returns are between
-// the same closes.
-func (st *PublicationsState) price(p postgres.Pick) pricedPick {
-	out := pricedPick{Pick: p}
+// the same closes. assumedPct is the return that the portfolio assumes after the last close of shares that stopped trading, zero for none.
+func (st *PublicationsState) price(p postgres.Pick, assumedPct float64) pricedPick {
+	out := pricedPick{Pick: p, assumed: assumedPct / 100}
 	day, err := time.Parse(time.DateOnly, p.Date)
 	price, perr := equity.ParsePrice(p.Price)
 	if err != nil || perr != nil { // the database contains no such price
 		return out
 	}
 	out.day = day
-	r := st.prices.ReturnSince(p.CIK, price, day, farFuture)
+	r := st.returnSince(out, price, day)
 	out.lastPrice, out.lastAt = string(r.LastPrice), closeOf(r.LastDate.Format(time.DateOnly))
 	out.returnPct = shown(&r.Pct)
 	out.benchmark, out.excess = st.against(&r, day)
@@ -136,11 +138,18 @@ func (st *PublicationsState) price(p postgres.Pick) pricedPick {
 	}
 	if bar, ok := st.prices.Entry(p.CIK, day, picks.DefaultPortfolioRules()); ok {
 		out.bought, out.entry = bar, new(bar.Date.Format(time.DateOnly))
-		r := st.prices.ReturnSince(p.CIK, bar.Close, bar.Date, farFuture)
+		r := st.returnSince(out, bar.Close, bar.Date)
 		out.fromEntry = shown(&r.Pct)
 		out.benchmarkFromEntry, out.excessFromEntry = st.against(&r, bar.Date)
 	}
 	return out
+}
+
+// returnSince returns the return of a pick's shares up to their newest close, with what is assumed after it if they stopped trading.
+func (st *PublicationsState) returnSince(p pricedPick, price equity.Price, day time.Time) picks.Return {
+	r := st.prices.ReturnSince(p.CIK, price, day, farFuture)
+	r.Pct = 100 * ((1+r.Pct/100)*(1+p.assumed) - 1)
+	return r
 }
 
 // against returns the benchmark's return from the close of a day to the end of a return, and how far the return is above it. Both are nil if

@@ -76,6 +76,10 @@ type Performance struct {
 	// TurnoverPct is half of what is bought and sold a year. NetOfCosts is empty in a state that was stored before it was computed.
 	TurnoverPct *float64    `json:"turnover_pct"`
 	NetOfCosts  []NetReturn `json:"net_of_costs"`
+	// Delistings is nil in a state that was stored before it was computed.
+	Delistings *Delistings `json:"delistings,omitempty"`
+	// Doubts are the open positions whose close of the last session two publishers state differently.
+	Doubts []Doubt `json:"doubts,omitempty"`
 	// Best and Worst are the numbers of up to three open positions each.
 	Best  []int `json:"best"`
 	Worst []int `json:"worst"`
@@ -85,6 +89,22 @@ type Performance struct {
 type NetReturn struct {
 	BasisPoints int     `json:"basis_points"`
 	ReturnPct   float64 `json:"return_pct"`
+}
+
+// Doubt is an open position whose close of the last session is in doubt. Source is the publisher of Other.
+type Doubt struct {
+	Seq    int          `json:"seq"`
+	Close  equity.Price `json:"close"`
+	Other  equity.Price `json:"other"`
+	Source string       `json:"source"`
+}
+
+// Delistings is the return since inception under other assumptions about shares that stopped trading for reasons of performance, without a
+// known worth. Sessions counts the sessions with such shares.
+type Delistings struct {
+	Sessions       int     `json:"sessions"`
+	AtLastClosePct float64 `json:"at_last_close_pct"`
+	AtTotalLossPct float64 `json:"at_total_loss_pct"`
 }
 
 // Position is one pick in the portfolio.
@@ -107,6 +127,8 @@ type Position struct {
 	ReturnPct       *float64 `json:"return_pct"`
 	ContributionPct *float64 `json:"contribution_pct"`
 	PricedOn        string   `json:"priced_on"`
+	// AssumedPct is the return that is assumed after the last close of shares that stopped trading without a known worth; zero for none.
+	AssumedPct float64 `json:"assumed_pct,omitempty"`
 }
 
 // SectorWeight is the part of one sector in the portfolio, or of the cash.
@@ -142,18 +164,21 @@ func StateOf(p picks.Portfolio, asOf time.Time) PortfolioState {
 			ExcessReturnPct: Known(sum.ExcessReturnPct), Return1DPct: Known(sum.Return1DPct), Return1WPct: Known(sum.Return1WPct),
 			Return1MPct: Known(sum.Return1MPct), ReturnYTDPct: Known(sum.ReturnYTDPct), VolatilityPct: Known(sum.VolatilityPct),
 			MaxDrawdownPct: Known(sum.MaxDrawdownPct), Positions: sum.Positions, CashPct: p.CashPct, Best: seqs(sum.Best), Worst: seqs(sum.Worst),
-			TurnoverPct: Known(sum.TurnoverPct),
+			TurnoverPct: Known(sum.TurnoverPct), Delistings: &Delistings{sum.Delisted, sum.AtLastClosePct, sum.AtTotalLossPct},
 		},
 		Positions: []Position{},
 	}
 	for i, points := range picks.Costs {
 		state.Performance.NetOfCosts = append(state.Performance.NetOfCosts, NetReturn{points, sum.NetPct[i]})
 	}
+	for _, d := range p.Doubts {
+		state.Performance.Doubts = append(state.Performance.Doubts, Doubt(d))
+	}
 	for _, q := range p.Positions {
 		one := Position{
 			Seq: q.Seq, CIK: q.CIK, Holding: q.Holding, Ticker: q.Ticker, Name: q.Name, Sector: string(q.Sector), Region: string(q.Region),
 			Country: q.Country, EntryDate: q.EntryDate.Format(time.DateOnly), Reason: q.Reason, WeightPct: q.WeightPct,
-			ReturnPct: Known(q.ReturnPct), ContributionPct: Known(q.ContributionPct), PricedOn: q.PricedOn.Format(time.DateOnly),
+			ReturnPct: Known(q.ReturnPct), ContributionPct: Known(q.ContributionPct), PricedOn: q.PricedOn.Format(time.DateOnly), AssumedPct: q.AssumedPct,
 		}
 		if !q.Open() {
 			one.ExitDate = new(q.ExitDate.Format(time.DateOnly))

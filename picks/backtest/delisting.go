@@ -2,7 +2,6 @@ package backtest
 
 import (
 	"math"
-	"strings"
 	"time"
 
 	"tidemark/internal/calendar"
@@ -10,18 +9,11 @@ import (
 	"tidemark/picks"
 )
 
-// The returns of shares that left an exchange for reasons of performance, from the last close to the first price elsewhere, where none is known:
-// Shumway (Journal of Finance 52, 1997) for the NYSE, Shumway and Warther (Journal of Finance 54, 1999) for Nasdaq.
-const (
-	delistedNYSE   = -0.30
-	delistedNasdaq = -0.55
-)
-
 // loss is what is assumed of shares that stopped trading for reasons of performance, without a price.
 type loss int
 
 const (
-	lossPublished loss = iota // the returns above
+	lossPublished loss = iota // picks.DelistingReturn
 	lossNone                  // the last close
 	lossAll
 )
@@ -46,10 +38,8 @@ func (l loss) change(exchange string) float64 {
 		return math.NaN() // sold at the last close
 	case l == lossAll:
 		return -1
-	case exchange == "XNAS":
-		return delistedNasdaq
 	}
-	return delistedNYSE
+	return picks.DelistingReturn(exchange)
 }
 
 // ending is how a company stopped trading: after is its last close.
@@ -77,7 +67,7 @@ func (in Input) endings(days []ranked) map[equity.CIK]ending {
 				}
 			}
 			for _, f := range in.Departures[s.cik] {
-				if strings.HasPrefix(f.Form, "8-K") && picks.Departs(f) && f.Filed.Sub(last.Date).Abs() <= controlDays*24*time.Hour {
+				if picks.ShowsMerger(f, last.Date) {
 					e.merger = true
 				}
 			}
@@ -86,9 +76,6 @@ func (in Input) endings(days []ranked) map[equity.CIK]ending {
 	}
 	return all
 }
-
-// controlDays is how far from the last close a change of control may be reported.
-const controlDays = 30
 
 // lose adds the loss of shares that stopped trading to their daily returns: in the session after the last close.
 func (m *market) lose(cik equity.CIK, list []float64, l loss) {

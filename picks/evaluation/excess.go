@@ -12,6 +12,23 @@ import (
 type Entry struct {
 	CIK equity.CIK
 	Bar equity.Bar
+	// Assumed is the return that is assumed after the last close of shares that stopped trading without a known worth, zero for none. It counts on
+	// Exit, the day on which the portfolio closed the position.
+	Assumed float64
+	Exit    time.Time
+}
+
+// path returns the worth of one dollar of the investment at each close up to a day.
+func (e Entry) path(prices picks.Prices, to time.Time) []picks.Level {
+	path := prices.Path(e.CIK, e.Bar.Close, e.Bar.Date, to)
+	if e.Assumed != 0 && !e.Exit.After(to) {
+		last := 1.0
+		if n := len(path); n > 0 {
+			last = path[n-1].Level
+		}
+		path = append(path, picks.Level{Date: e.Exit, Level: last * (1 + e.Assumed)})
+	}
+	return path
 }
 
 // Excess returns the daily excess return of a portfolio that holds every pick at equal weight, from its entry for a number of sessions, as
@@ -32,7 +49,7 @@ func Excess(entries []Entry, prices picks.Prices, sessions int, to time.Time) []
 	days := map[time.Time]day{}
 	for _, e := range entries {
 		before := picks.Level{Date: e.Bar.Date, Level: 1}
-		for i, l := range prices.Path(e.CIK, e.Bar.Close, e.Bar.Date, to) {
+		for i, l := range e.path(prices, to) {
 			if i >= sessions {
 				break
 			}
