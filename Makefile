@@ -124,6 +124,15 @@ lighthouse: ## Score the pages of a running server with Lighthouse (LIGHTHOUSE_U
 phrasebook: ## Print every sentence in four languages with extreme values, and whole texts, for reading: build/phrasebook.md
 	go test -count=1 -v ./picks -run 'TestPhrasesHoldExtremeValues|TestWholeTexts' -phrasebook '$(CURDIR)/build/phrasebook.md'
 
+.PHONY: filings
+filings: ## Count what the method knows of the recorded filings: debt, shares, revenue, market value, F-scores
+	go test -count=1 -v ./picks -run 'TestCoverageOfRealFilings|TestRevenueOfTwelveMonths|TestFScoreOfApple|TestMarketValueAgrees'
+
+.PHONY: book
+book: ## Write 100 cards of real companies into build/book, for reading, and compare their figures with the filings by other code
+	go test -count=1 ./picks -run TestTheBookOfRealCards -book '$(CURDIR)/build/book'
+	python3 tools/book.py build/book ../shared/upstream/sec-edgar/facts-trimmed ../shared/upstream/prices-yahoo/ohlcv-2010-2022
+
 .PHONY: simulate
 simulate: ## Live through two years of faults under 20 seeds, on a virtual clock, three at a time (takes hours)
 	@go run ./cmd/tidemark simulate --from 2020-01-06 --to 2022-01-06 --seed $(SIMULATE_SEED) --seeds 20 --parallel 3

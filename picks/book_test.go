@@ -28,7 +28,7 @@ var splitsOf = map[string][]equity.Action{
 
 var bookDays = []string{"2014-11-14", "2016-05-16", "2018-11-15", "2020-05-15", "2021-11-15", "2022-10-14"}
 
-// bookMarket is recordedMarket with the prices as they were.
+// bookMarket is recordedMarket with the prices as they were, in cents.
 func bookMarket(t *testing.T, pick time.Time) Market {
 	t.Helper()
 	m := recordedMarket(t, pick)
@@ -37,15 +37,19 @@ func bookMarket(t *testing.T, pick time.Time) Market {
 		for _, s := range splitsOf[c.Company.Name] {
 			s.CIK, s.Kind = c.Company.CIK, equity.Split
 			c.History.Actions = append(c.History.Actions, s)
-			for n, b := range c.History.Bars {
+		}
+		for n, b := range c.History.Bars {
+			ratio := 1.0
+			for _, s := range c.History.Actions {
 				if b.Date.Before(s.Date) {
-					price, err := equity.PriceOf(b.Close.Float()*s.Ratio(), 2)
-					if err != nil {
-						t.Fatal(err)
-					}
-					c.History.Bars[n].Close = price
+					ratio *= s.Ratio()
 				}
 			}
+			price, err := equity.PriceOf(b.Close.Float()*ratio, 2)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.History.Bars[n].Close = price
 		}
 	}
 	return m
@@ -79,6 +83,11 @@ func TestTheBookOfRealCardsShowsWhatTheFilingsShow(t *testing.T) {
 				t.Errorf("%s on %s: %v", s.Ticker, d, err)
 			}
 			cards++
+			for _, wrong := range []string{"only -", "low at -"} { // a loss is not a small gain
+				if strings.Contains(x.FullResearch, wrong) {
+					t.Errorf("%s on %s: the text says %q", s.Ticker, d, wrong)
+				}
+			}
 			wantConclusions(t, b, s)
 			for _, figure := range s.figures() {
 				for _, f := range figure.From {
@@ -134,6 +143,7 @@ func wantConclusions(t *testing.T, b Brief, s Score) {
 		"high expectations, of a price of less than 20 times profit":  b.risk == "price" && number("pe") < 20,
 		"little room for debt, of less than a quarter of the assets":  b.risk == "debt" && number("debt_ratio") < 25,
 		"large losses within weeks, of a volatility below 30 percent": b.risk == "volatility" && number("volatility") < 30,
+		"a shrinking business, of revenue that grew since the year":   b.risk == "shrinking" && (number("quarter_growth") > 0 || s.Revenue.Value > s.Book.over(revenue, s.Book.years[0]).Value),
 		"a main strength in which most others are better":             b.lead != "" && number(string(b.lead)+"_ahead") < 50,
 	} {
 		if wrong {

@@ -98,6 +98,16 @@ func (s Score) revenueGrowth() Figure {
 	return now.minus(before).over(before)
 }
 
+// recovers reports whether revenue rose after the fiscal year: in the newest quarter, or in the twelve months to the newest report.
+func (s Score) recovers(facts Data) bool {
+	quarter, _ := facts.Find("quarter_growth")
+	if len(s.Book.years) == 0 {
+		return quarter.Number() > 0
+	}
+	year := s.Book.over(revenue, s.Book.years[0])
+	return quarter.Number() > 0 || s.Revenue.Known() && year.Known() && s.Revenue.Value > year.Value
+}
+
 // choose decides what is worth saying.
 func (b *Brief) choose(s Score) {
 	weights := DefaultRules().weights()
@@ -110,7 +120,7 @@ func (b *Brief) choose(s Score) {
 		if s.Groups[groups[0]] > 0 && ahead.Number() >= 50 { // what most others beat is no strength
 			b.lead = groups[0]
 		}
-		if s.Groups[groups[1]] > clear {
+		if b.lead != "" && s.Groups[groups[1]] > clear {
 			b.next = groups[1]
 		}
 		if last := groups[3]; s.Groups[last] < -clear {
@@ -166,7 +176,7 @@ func mainRisk(s Score, facts Data) string {
 		{"debt", max(value("debt_ratio")/40-1, -z(LowDebt)-1.5), value("debt_ratio") >= 25},
 		{"volatility", max(value("volatility")/45-1, -z(LowVolatility)-1.5), value("volatility") >= 30},
 		{"falling", max(-value("momentum")/20-1, -z(PriceMomentum)-1.5), value("momentum") < 0},
-		{"shrinking", -value("revenue_growth")/5 - 1, true},
+		{"shrinking", -value("revenue_growth")/5 - 1, !s.recovers(facts)},
 		{"weak", 0.5 - value("fscore")/value("fscore_known"), true},
 		{"accruals", -z(CashBacking) - 1, s.metric(CashBacking).Value < 0},
 		{"signal", -s.Tilt.Total/maxTilt*2 - 1, true},

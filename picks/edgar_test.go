@@ -98,6 +98,7 @@ func TestFScoreOfAppleIsThePublishedOne(t *testing.T) {
 			continue
 		}
 		got := book.FScoreOf(n)
+		t.Logf("Apple, the year to %s: F-score %d of %d known", end, got.Score, got.Known)
 		if got.Score != s || got.Known != 9 {
 			t.Errorf("the year to %s scores %d of %d known, want %d of 9", end, got.Score, got.Known, s)
 			for _, g := range got.Signals {

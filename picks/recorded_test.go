@@ -48,6 +48,9 @@ func recordedMarket(t *testing.T, pick time.Time) Market {
 	return m
 }
 
+// withoutDividends is a publisher whose closes come without dividends, like those of the recorded files.
+const withoutDividends = "nasdaq"
+
 func recordedBars(t *testing.T, file string, cik equity.CIK) []equity.Bar {
 	t.Helper()
 	f, err := os.Open(file)
@@ -68,11 +71,11 @@ func recordedBars(t *testing.T, file string, cik equity.CIK) []equity.Bar {
 		if err := errors.Join(err1, err2); err != nil {
 			t.Fatal(err)
 		}
-		price, err := equity.PriceOf(closing, 2)
+		price, err := equity.PriceOf(closing, 6)
 		if err != nil {
 			t.Fatal(err)
 		}
-		bars = append(bars, equity.Bar{CIK: cik, Date: day(row[0][:10]), Close: price, Volume: int64(volume)})
+		bars = append(bars, equity.Bar{CIK: cik, Date: day(row[0][:10]), Close: price, Volume: int64(volume), Source: withoutDividends})
 	}
 	return bars
 }

@@ -223,7 +223,7 @@ func (b Brief) objections() []string {
 
 // metricPhrase returns the phrase for a metric; a loss has its own phrase.
 func (b Brief) metricPhrase(id, side string) string {
-	fact := map[string]string{EarningsYield: "net_income", CashYield: "free_cash_flow", FundsYield: "funds", TangibleYield: "tangible_equity"}[id]
+	fact := map[string]string{EarningsYield: "net_income", CashYield: "free_cash_flow", FundsYield: "funds", TangibleYield: "tangible_equity", OperatingYield: OperatingYield, BookYield: BookYield}[id]
 	if d, ok := b.Facts.Find(fact); ok && d.Number() < 0 {
 		side = "loss"
 	}

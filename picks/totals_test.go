@@ -32,6 +32,7 @@ func TestRevenueOfTwelveMonthsIsTheTotalOfTheIncomeStatement(t *testing.T) {
 			if got.Value != c.want*1e6 || !got.Over.End.Equal(day(c.end)) {
 				t.Errorf("the twelve months to %s brought %v, want %v million to %s", got.Over.End.Format("2006-01-02"), got.Value, c.want, c.end)
 			}
+			t.Logf("%s: revenue of the twelve months to %s: %.2f billion", c.ticker, c.end, got.Value/1e9)
 			if got.Why != c.why || len(got.From) != 3 || got.From[1].Tag != c.tag {
 				t.Errorf("taken because %q from %+v, want %q and %s", got.Why, got.From, c.why, c.tag)
 			}
