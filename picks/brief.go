@@ -61,6 +61,8 @@ func NewBrief(r Ranking, s Score, filings []equity.Filing) Brief {
 	w.growth()
 	w.ratios()
 	w.market(r)
+	w.peers(r.Scores)
+	w.next()
 	b.choose(s)
 	return b
 }

@@ -160,7 +160,7 @@ func unitOf(id string) locale.Unit {
 	for unit, ids := range map[locale.Unit][]string{
 		locale.Millions: {"revenue", "net_income", "market_value", "free_cash_flow", "cash_flow", "funds", "tangible_equity", "provisions"},
 		locale.Dollars:  {"price", "amount", "amount_before"},
-		locale.Times:    {"pe", "price_to_tangible", "size"},
+		locale.Times:    {"pe", "peers_pe", "price_to_tangible", "size"},
 		locale.Percent: {
 			"quality_ahead", "value_ahead", "momentum_ahead", "risk_ahead", "net_margin", "gross_margin", "revenue_growth", "quarter_growth", "earnings_yield",
 			"cash_yield", "book_yield", "operating_yield", "gross_profitability", "return_on_equity", "return_on_assets", "equity_to_assets", "debt_ratio",
@@ -189,7 +189,7 @@ func everyFact() Data {
 			}
 			x := Datum{ID: id, Value: "7", Unit: unitOf(id)}
 			switch {
-			case slices.Contains([]string{"pick_date", "income_to", "year_end", "quarter_to", "momentum_from", "momentum_to", "annual_filed", "latest_filed", "date", "week", "from", "to"}, id):
+			case slices.Contains([]string{"pick_date", "income_to", "year_end", "quarter_to", "momentum_from", "momentum_to", "annual_filed", "latest_filed", "next_report", "next_report_before", "date", "week", "from", "to"}, id):
 				x.Value, x.Unit = "2026-11-20", locale.Date
 			case id == "period":
 				x.Value, x.Unit = "2026-10", locale.Month
@@ -199,7 +199,7 @@ func everyFact() Data {
 					"industry": "industry.gold", "country": "country.IE", "quarter": "quarter.3", "sectors": "sector.Trade+sector.Services+sector.Industry",
 					"revenue_basis": "basis.largest", "debt_basis": "basis.sum", "shares_basis": "basis.only",
 				}[id], locale.Term
-			case slices.Contains([]string{"name", "ticker", "exchange", "annual_form", "latest_form", "form", "items", "top", "bottom", "tickers", "removed_tickers", "revenue_tag", "debt_tag", "shares_tag"}, id):
+			case slices.Contains([]string{"name", "ticker", "exchange", "annual_form", "latest_form", "form", "items", "top", "bottom", "tickers", "removed_tickers", "revenue_tag", "debt_tag", "shares_tag", "peers"}, id):
 				x.Value, x.Unit = strings.ToUpper(id), locale.Name
 			case options == "plus" || options == "abs":
 				x.Value = "-7.5"
