@@ -26,6 +26,7 @@ const retention = 24 * time.Hour
 type AsynqQueue struct {
 	client    *asynq.Client
 	inspector *asynq.Inspector
+	now       func() time.Time
 	// Silence is how long an active task may be in no worker's list. Zero means 10 seconds.
 	Silence time.Duration
 
@@ -34,13 +35,13 @@ type AsynqQueue struct {
 }
 
 // NewAsynqQueue returns the queue on the Redis of a URL, in one of the forms of package redisurl. It connects lazily: an unavailable
-// Redis is not an error here.
-func NewAsynqQueue(url string) (*AsynqQueue, error) {
+// Redis is not an error here. now is the wall clock.
+func NewAsynqQueue(url string, now func() time.Time) (*AsynqQueue, error) {
 	redis, err := redisurl.Parse(url)
 	if err != nil {
 		return nil, err
 	}
-	return &AsynqQueue{client: asynq.NewClient(redis), inspector: asynq.NewInspector(redis), unlisted: map[string]time.Time{}}, nil
+	return &AsynqQueue{client: asynq.NewClient(redis), inspector: asynq.NewInspector(redis), now: now, unlisted: map[string]time.Time{}}, nil
 }
 
 // Close ends the connections.
@@ -106,7 +107,7 @@ func (q *AsynqQueue) active(t task.Task) (State, error) {
 			return StateWaiting, nil
 		}
 	}
-	now := time.Now()
+	now := q.now()
 	maps.DeleteFunc(q.unlisted, func(_ string, since time.Time) bool { return now.Sub(since) > time.Minute+q.silence() })
 	since, seen := q.unlisted[t.ID()]
 	if !seen {

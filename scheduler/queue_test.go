@@ -16,7 +16,7 @@ import (
 func TestATaskThatALivingWorkerHasWaits(t *testing.T) {
 	t.Parallel()
 	redis := pgtest.Redis(t)
-	q, err := scheduler.NewAsynqQueue(redis)
+	q, err := scheduler.NewAsynqQueue(redis, time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -44,7 +44,7 @@ func TestATaskOfTheSameProcessBeginsWithoutALook(t *testing.T) {
 	over := make(chan error, 1)
 	running, end := context.WithCancel(ctx)
 	go func() { over <- w.Run(running) }()
-	queue, err := scheduler.NewAsynqQueue(redis)
+	queue, err := scheduler.NewAsynqQueue(redis, time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -149,7 +149,7 @@ func newTracedRig(t *testing.T, tracer *telemetry.Tracer, schedules ...task.Sche
 	if err != nil {
 		t.Fatal(err)
 	}
-	queue, err := scheduler.NewAsynqQueue(redis)
+	queue, err := scheduler.NewAsynqQueue(redis, time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}

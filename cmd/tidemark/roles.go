@@ -198,7 +198,7 @@ func (apiCommand) Run(ctx context.Context, p *program) error {
 }
 
 func (p *program) newScheduler(db *postgres.DB, now func() time.Time) (*scheduler.Scheduler, *scheduler.AsynqQueue, error) {
-	queue, err := scheduler.NewAsynqQueue(p.settings.RedisURL)
+	queue, err := scheduler.NewAsynqQueue(p.settings.RedisURL, p.now)
 	if err != nil {
 		return nil, nil, usageError{err}
 	}

@@ -22,6 +22,49 @@ type Terminal struct {
 	w        io.Writer
 	columns  func() int
 	progress string
+	alike    map[string]*likeness
+}
+
+// likeness counts the warnings with one message.
+type likeness struct{ shown, hidden int }
+
+const (
+	// mostAlike is how many warnings with one message are shown within alikeFor. Of the others it says how many there were. A server that
+	// dies makes everything that uses it say so.
+	mostAlike = 3
+	alikeFor  = 30 * time.Second
+)
+
+// shows reports whether one more warning with this message, of an instant, is shown.
+func (t *Terminal) shows(message string, at time.Time) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	l := t.alike[message]
+	if l == nil {
+		if t.alike == nil {
+			t.alike = map[string]*likeness{}
+		}
+		l = &likeness{}
+		t.alike[message] = l
+		time.AfterFunc(alikeFor, func() { t.sum(message, at.Add(alikeFor)) })
+	}
+	if l.shown == mostAlike {
+		l.hidden++
+		return false
+	}
+	l.shown++
+	return true
+}
+
+// sum says how many warnings with a message were not shown, and begins to count anew.
+func (t *Terminal) sum(message string, at time.Time) {
+	t.mu.Lock()
+	hidden := t.alike[message].hidden
+	delete(t.alike, message)
+	t.mu.Unlock()
+	if hidden > 0 {
+		_, _ = fmt.Fprintf(t, "%s  %d more: %s\n", at.Format(time.TimeOnly), hidden, message)
+	}
 }
 
 // usualColumns is the assumed width if the terminal does not report one.
@@ -83,6 +126,7 @@ func (t *Terminal) Logger(level string) *slog.Logger {
 }
 
 // lines writes a line for each record: the time, the message, and the attributes. Lines below the level warning are truncated to the width.
+// Many warnings with one message become a few and their number.
 type lines struct {
 	terminal *Terminal
 	min      slog.Level
@@ -95,6 +139,9 @@ func (h lines) Enabled(_ context.Context, l slog.Level) bool {
 }
 
 func (h lines) Handle(_ context.Context, r slog.Record) error {
+	if r.Level >= slog.LevelWarn && !h.terminal.shows(r.Message, r.Time) {
+		return nil
+	}
 	var b strings.Builder
 	b.WriteString(r.Time.Format(time.TimeOnly) + "  ")
 	switch {

@@ -145,7 +145,7 @@ func TestAWorkerThatDiesWhileItAttestsLeavesOneAttestation(t *testing.T) {
 	s := newFixtureAt(t, &begin, "BASE_RPC_URL="+n.url, "BASE_CHAIN_ID=84532", "ATTESTER_KEY_FILE="+key, "ATTESTER_DAILY_GWEI=1000000000")
 
 	// The scheduler maintains the queue without any schedule, so this job is the only work.
-	queue, err := scheduler.NewAsynqQueue(s.redis.URL())
+	queue, err := scheduler.NewAsynqQueue(s.redis.URL(), time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}

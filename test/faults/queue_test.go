@@ -174,7 +174,7 @@ func TestQueueHoldsADeadTask(t *testing.T) {
 // enqueue puts a task into the queue as the scheduler does.
 func (s *fixture) enqueue(tk task.Task) {
 	s.t.Helper()
-	q, err := scheduler.NewAsynqQueue(s.redis.URL())
+	q, err := scheduler.NewAsynqQueue(s.redis.URL(), time.Now)
 	if err != nil {
 		s.t.Fatal(err)
 	}
