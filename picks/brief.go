@@ -37,6 +37,8 @@ type Brief struct {
 	bookAndEarnings bool
 	// priceOnly reports whether the source of its prices states no dividends.
 	priceOnly bool
+	// changes are the lines that the last report changed.
+	changes []string
 	// picked reports whether the company is the pick of the day, chosen whether an editor chose it.
 	picked, chosen bool
 	// variant chooses between phrases that say the same.
@@ -61,6 +63,7 @@ func NewBrief(r Ranking, s Score, filings []equity.Filing) Brief {
 	w.growth()
 	w.ratios()
 	w.market(r)
+	w.changed()
 	w.peers(r.Scores)
 	w.next()
 	b.choose(s)

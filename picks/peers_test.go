@@ -1,6 +1,7 @@
 package picks
 
 import (
+	"math"
 	"slices"
 	"testing"
 	"time"
@@ -50,5 +51,28 @@ func TestTheNextReportIsExpectedAYearAfterTheOneOfItsQuarter(t *testing.T) {
 	}
 	if _, _, ok := NewBook(facts, day("2025-11-15")).nextReport(want); ok {
 		t.Error("a day that has come is still expected")
+	}
+}
+
+// Apple's reports on the fiscal years that ended with June and with September 2025, in billions: revenue of the twelve months 408.6 and 416.2, net
+// income 99.3 and 112.0, which their statements give as 391.035 + 313.695 - 296.105 and so on.
+func TestWhatTheLastReportChanged(t *testing.T) {
+	t.Parallel()
+	s := newScore(equity.Company{CIK: 320193, Name: "Apple", SIC: 3571}, day("2025-11-15"))
+	if err := s.readBook(Candidate{Facts: recorded(t, apple)}, day("2025-11-15"), DefaultRules()); err != nil {
+		t.Fatal(err)
+	}
+	before, ok := s.beforeLastReport()
+	if !ok || !before.Income.Over.End.Equal(day("2025-06-28")) || !s.Income.Over.End.Equal(day("2025-09-27")) {
+		t.Fatalf("from %v to %v, %v", before.Income.Over.End, s.Income.Over.End, ok)
+	}
+	for i, want := range []struct {
+		id          string
+		before, now float64
+	}{{"revenue", 408.625e9, 416.161e9}, {"gross_margin", 0.4667, 0.4691}, {"net_income", 99.280e9, 112.010e9}, {"net_margin", 0.2430, 0.2692}} {
+		a, b := before.lines()[i], s.lines()[i]
+		if a.id != want.id || b.id != want.id || math.Abs(a.figure.Value/want.before-1) > 3e-4 || math.Abs(b.figure.Value/want.now-1) > 3e-4 {
+			t.Errorf("%s: %v and %v, want %s %v and %v", a.id, a.figure.Value, b.figure.Value, want.id, want.before, want.now)
+		}
 	}
 }

@@ -24,6 +24,9 @@ func (b Brief) full(w *textWriter, t Texts) string {
 	section("head.summary", t.SummaryWhy)
 	section("head.business", t.WhatItDoes)
 	section("head.figures", b.table(w))
+	if len(b.changes) > 0 {
+		section("head.changed", b.changesTable(w))
+	}
 	if b.picked {
 		section("head.why", t.WhyChosen)
 	} else {

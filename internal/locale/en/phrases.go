@@ -101,6 +101,7 @@ var phrases = map[string]string{
 	"risk.market":     "No single weakness stands out. What remains is the risk of any share: the market as a whole, and news that no filing foretells. Volatility is {volatility} a year.",
 
 	"head.summary": "In short", "head.business": "What it does", "head.figures": "Figures", "head.why": "Why it was chosen",
+	"head.changed": "What the last report changed",
 	"head.for":     "In its favor",
 	"head.against": "Against it", "head.risk": "Main risk", "head.sources": "Sources and method",
 	"table.measure": "Measure", "table.value": "Value", "table.date": "As of",

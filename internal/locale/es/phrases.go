@@ -101,6 +101,7 @@ var phrases = map[string]string{
 	"risk.market":     "Ninguna debilidad destaca por sí sola. Queda el riesgo de toda acción: el mercado en su conjunto y las noticias que ningún informe anticipa. La volatilidad anual es del {volatility}.",
 
 	"head.summary": "En resumen", "head.business": "A qué se dedica", "head.figures": "Cifras", "head.why": "Por qué se eligió",
+	"head.changed": "Qué cambió con el último informe",
 	"head.for":     "A su favor",
 	"head.against": "En su contra", "head.risk": "Riesgo principal", "head.sources": "Fuentes y método",
 	"table.measure": "Medida", "table.value": "Valor", "table.date": "Fecha",

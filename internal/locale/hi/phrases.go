@@ -101,6 +101,7 @@ var phrases = map[string]string{
 	"risk.market":     "कोई एक कमज़ोरी अलग नहीं दिखती। जो बचता है वह हर शेयर का जोखिम है: पूरा बाज़ार, और ऐसी ख़बरें जो किसी रिपोर्ट में पहले से नहीं होतीं। सालाना उतार-चढ़ाव {volatility} है।",
 
 	"head.summary": "संक्षेप में", "head.business": "कंपनी क्या करती है", "head.figures": "आँकड़े", "head.why": "इसे क्यों चुना गया",
+	"head.changed": "पिछली रिपोर्ट से क्या बदला",
 	"head.for":     "इसके पक्ष में",
 	"head.against": "इसके ख़िलाफ़", "head.risk": "मुख्य जोखिम", "head.sources": "स्रोत और पद्धति",
 	"table.measure": "पैमाना", "table.value": "मान", "table.date": "तारीख़",

@@ -101,6 +101,7 @@ var phrases = map[string]string{
 	"risk.market":     "Nenhuma fraqueza se destaca. Resta o risco de toda ação: o mercado como um todo e as notícias que nenhum relatório antecipa. A volatilidade é de {volatility} ao ano.",
 
 	"head.summary": "Em resumo", "head.business": "O que faz", "head.figures": "Números", "head.why": "Por que foi selecionada",
+	"head.changed": "O que mudou com o último relatório",
 	"head.for":     "A seu favor",
 	"head.against": "Contra ela", "head.risk": "Principal risco", "head.sources": "Fontes e método",
 	"table.measure": "Medida", "table.value": "Valor", "table.date": "Data",
