@@ -62,8 +62,9 @@ func TestTheBookOfRealCardsShowsWhatTheFilingsShow(t *testing.T) {
 	cards := 0
 	for _, d := range bookDays {
 		m := bookMarket(t, day(d))
-		facts := map[equity.CIK][]equity.Fact{}
+		facts, histories := map[equity.CIK][]equity.Fact{}, Prices{}
 		for _, c := range m.Candidates {
+			histories[c.Company.CIK] = c.History
 			facts[c.Company.CIK] = c.Facts
 		}
 		r := Rank(m, DefaultRules())
@@ -74,7 +75,7 @@ func TestTheBookOfRealCardsShowsWhatTheFilingsShow(t *testing.T) {
 		for _, s := range r.Scores {
 			of := r
 			of.Pick = &s
-			b := NewBrief(of, s, nil)
+			b := NewBrief(of, s, Background{History: histories[s.CIK]})
 			x, err := WriteResearch(b, English)
 			if err != nil {
 				t.Fatal(err)
@@ -160,7 +161,7 @@ func TestNoTextDrawsAConclusionThatItsFiguresContradict(t *testing.T) {
 		for i, s := range r.Scores {
 			of := r
 			of.Pick = &r.Scores[i]
-			wantConclusions(t, NewBrief(of, s, nil), s)
+			wantConclusions(t, NewBrief(of, s, Background{}), s)
 		}
 	}
 }

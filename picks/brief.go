@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"tidemark/internal/equity"
 )
 
 // Brief is the source of a text about one company: the facts, the documents that contain them, and the points that the numbers support.
@@ -51,19 +49,20 @@ var exchangeNames = map[string]string{"XNYS": "NYSE", "XNAS": "Nasdaq", "XASE": 
 // clear is how many standard deviations from the mean a metric must be to be worth a sentence.
 const clear = 0.35
 
-// NewBrief gathers what there is to say about one of the companies of a ranking. The filings, in any order, give the facts their
-// addresses; a fact whose filing is not among them is cited without one.
-func NewBrief(r Ranking, s Score, filings []equity.Filing) Brief {
+// NewBrief gathers what there is to say about one of the companies of a ranking. A fact whose filing is not in the background is cited
+// without an address.
+func NewBrief(r Ranking, s Score, background Background) Brief {
 	b := Brief{Ticker: s.Ticker, Name: s.Name, Day: r.Day, financial: financial(s.SIC), trust: propertyTrust(s.SIC), bookAndEarnings: !applies(OperatingYield, s.SIC) || !applies(CashYield, s.SIC), priceOnly: s.PriceOnly, picked: r.Pick != nil && r.Pick.CIK == s.CIK}
 	b.chosen = b.picked && r.Chosen
 	b.variant = int(s.CIK) + r.Day.YearDay()
-	w := briefWriter{brief: &b, score: s, filings: filings, day: r.Day}
+	w := briefWriter{brief: &b, score: s, filings: background.Filings, day: r.Day}
 	w.names(r)
 	w.figures()
 	w.growth()
 	w.ratios()
 	w.market(r)
 	w.changed()
+	w.valuation(background.History)
 	w.peers(r.Scores)
 	w.next()
 	b.choose(s)

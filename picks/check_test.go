@@ -138,7 +138,7 @@ func (a author) Write(context.Context, Brief, Lang) (Texts, error) { return a.te
 func TestAnotherWriterMayChooseWordsNotNumbers(t *testing.T) {
 	t.Parallel()
 	r := Rank(synthMarket(1, 30, pickDay), DefaultRules())
-	b := NewBrief(r, *r.Pick, nil)
+	b := NewBrief(r, *r.Pick, Background{})
 	own, err := WriteResearch(b, English)
 	if err != nil {
 		t.Fatal(err)

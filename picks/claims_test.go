@@ -71,7 +71,7 @@ func TestNoCompanyIsDescribedByWhatMeansNothingInItsSector(t *testing.T) {
 		for i := range r.Scores {
 			picked := r
 			picked.Pick = &r.Scores[i]
-			b := NewBrief(picked, r.Scores[i], nil)
+			b := NewBrief(picked, r.Scores[i], Background{})
 			for _, g := range []Group{Quality, Value, Momentum, Risk} {
 				b.lead = g
 				used := slices.Concat(b.summary(), b.business(), b.reasons(), b.objections(), b.origin(), []string{"risk." + b.risk})

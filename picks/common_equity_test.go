@@ -55,7 +55,7 @@ func TestAReturnOnAlmostNoEquityIsNotStated(t *testing.T) {
 			if got := s.metric(ReturnOnEquity).Known(); got != c.known {
 				t.Errorf("%s: stated is %v", c.name, got)
 			}
-			if got := NewBrief(r, s, nil).Facts.Has("return_on_equity"); got != c.known {
+			if got := NewBrief(r, s, Background{}).Facts.Has("return_on_equity"); got != c.known {
 				t.Errorf("%s: a text has it: %v", c.name, got)
 			}
 			if !s.metric(BookYield).Known() {

@@ -76,3 +76,29 @@ func TestWhatTheLastReportChanged(t *testing.T) {
 		}
 	}
 }
+
+// Apple's price to earnings at the ends of the quarters of 2017 to 2022, by its closes and the net income and diluted shares that it had reported by
+// then. At the end of 2018 it had reported 59.531 billion and 5.000 billion shares, and closed at 157.74: 13.25 times, the lowest. At the end of
+// 2020 it had reported 57.411 billion and 17.528 billion shares, and closed at 132.69: 40.51 times, the highest.
+func TestTheRangeOfACompanysOwnValuations(t *testing.T) {
+	t.Parallel()
+	pick := day("2022-10-14")
+	for _, c := range bookMarket(t, pick).Candidates {
+		if c.Company.Name != "AAPL" {
+			continue
+		}
+		s := newScore(c.Company, pick)
+		if err := s.readBook(c, pick, DefaultRules()); err != nil {
+			t.Fatal(err)
+		}
+		r, ok := s.valuations(c.History, pick)
+		if !ok || !r.from.Equal(day("2017-12-31")) || math.Abs(r.low-13.25) > 0.01 || math.Abs(r.high-40.51) > 0.01 || r.median <= r.low || r.median >= r.high {
+			t.Errorf("%+v, %v", r, ok)
+		}
+		young := c.History
+		young.Bars = young.Bars[len(young.Bars)-500:]
+		if r, ok := s.valuations(young, pick); ok {
+			t.Errorf("two years of prices give a range of five: %+v", r)
+		}
+	}
+}

@@ -154,7 +154,7 @@ func (b Brief) business() []string {
 		phrases = append(phrases, growth...)
 		phrases = append(phrases, b.change("quarter", "quarter_growth")...) // says "it" of revenue
 	}
-	return append(phrases, b.listed("what.market", "what.peers", "what.peers_pe")...)
+	return append(phrases, b.listed("what.market", "what.range", "what.peers", "what.peers_pe")...)
 }
 
 // change is the phrase for a rise or a fall; none for no change, which no phrase could put well.

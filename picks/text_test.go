@@ -160,7 +160,7 @@ func unitOf(id string) locale.Unit {
 	for unit, ids := range map[locale.Unit][]string{
 		locale.Millions: {"revenue", "net_income", "market_value", "free_cash_flow", "cash_flow", "funds", "tangible_equity", "provisions"},
 		locale.Dollars:  {"price", "amount", "amount_before"},
-		locale.Times:    {"pe", "peers_pe", "price_to_tangible", "size"},
+		locale.Times:    {"pe", "peers_pe", "range_low", "range_median", "range_high", "price_to_tangible", "size"},
 		locale.Percent: {
 			"quality_ahead", "value_ahead", "momentum_ahead", "risk_ahead", "net_margin", "gross_margin", "revenue_growth", "quarter_growth", "earnings_yield",
 			"cash_yield", "book_yield", "operating_yield", "gross_profitability", "return_on_equity", "return_on_assets", "equity_to_assets", "debt_ratio",
@@ -189,7 +189,7 @@ func everyFact() Data {
 			}
 			x := Datum{ID: id, Value: "7", Unit: unitOf(id)}
 			switch {
-			case slices.Contains([]string{"pick_date", "income_to", "year_end", "quarter_to", "momentum_from", "momentum_to", "annual_filed", "latest_filed", "next_report", "next_report_before", "date", "week", "from", "to"}, id):
+			case slices.Contains([]string{"pick_date", "income_to", "year_end", "quarter_to", "momentum_from", "momentum_to", "annual_filed", "latest_filed", "next_report", "next_report_before", "range_from", "date", "week", "from", "to"}, id):
 				x.Value, x.Unit = "2026-11-20", locale.Date
 			case id == "period":
 				x.Value, x.Unit = "2026-10", locale.Month
@@ -314,7 +314,7 @@ func TestResearchNamesOnlyFactsAndTheSameInAllLanguages(t *testing.T) {
 			if i%8 > 0 { // each as if it were the pick, but for some
 				of.Pick = &s
 			}
-			b := NewBrief(of, s, nil)
+			b := NewBrief(of, s, Background{})
 			risks[b.risk]++
 			leads[b.lead]++
 			if i%4 > 0 && s.Ticker != "3M" {
@@ -353,7 +353,7 @@ func TestACardOfACompanyThatWasNotPickedTellsNothingOfItsRank(t *testing.T) {
 	r := Rank(synthMarket(1, 30, pickDay), DefaultRules())
 	r.Pick = nil
 	for _, s := range r.Scores {
-		b := NewBrief(r, s, nil)
+		b := NewBrief(r, s, Background{})
 		for _, d := range b.Facts {
 			if d.ID == "rank" || strings.HasSuffix(d.ID, "_ahead") {
 				t.Errorf("%s: the fact %s, %s", s.Ticker, d.ID, d.Value)
@@ -364,7 +364,7 @@ func TestACardOfACompanyThatWasNotPickedTellsNothingOfItsRank(t *testing.T) {
 		elsewhere.Groups = map[Group]float64{Quality: -s.Groups[Quality], Value: -s.Groups[Value], Momentum: -s.Groups[Momentum], Risk: -s.Groups[Risk]}
 		for _, lang := range Langs() {
 			x, err1 := WriteResearch(b, lang)
-			y, err2 := WriteResearch(NewBrief(r, elsewhere, nil), lang)
+			y, err2 := WriteResearch(NewBrief(r, elsewhere, Background{}), lang)
 			if err1 != nil || err2 != nil || x != y {
 				t.Fatalf("%s in %s: %v, %v, at another rank:\n%s", s.Ticker, lang, err1, err2, cmp.Diff(x, y))
 			}
@@ -372,7 +372,7 @@ func TestACardOfACompanyThatWasNotPickedTellsNothingOfItsRank(t *testing.T) {
 	}
 	// The pick's own card tells it.
 	r = Rank(synthMarket(1, 30, pickDay), DefaultRules())
-	if b := NewBrief(r, *r.Pick, nil); !b.Facts.Has("rank", "quality_ahead", "value_ahead", "momentum_ahead", "risk_ahead") {
+	if b := NewBrief(r, *r.Pick, Background{}); !b.Facts.Has("rank", "quality_ahead", "value_ahead", "momentum_ahead", "risk_ahead") {
 		t.Error("the pick's card does not tell its rank")
 	}
 }
@@ -382,7 +382,7 @@ func TestFactsPointToTheirFilings(t *testing.T) {
 	r := Rank(synthMarket(1, 30, pickDay), DefaultRules())
 	s := *r.Pick
 	accession := s.Income.From[0].Accession
-	b := NewBrief(r, s, []equity.Filing{{Accession: accession, URL: "https://www.sec.gov/filing", AcceptedAt: day("2026-02-20")}})
+	b := NewBrief(r, s, Background{Filings: []equity.Filing{{Accession: accession, URL: "https://www.sec.gov/filing", AcceptedAt: day("2026-02-20")}}})
 	seen := map[string]bool{}
 	for _, d := range b.Facts {
 		if seen[d.ID] {
@@ -411,7 +411,7 @@ func TestTextFollowsTheData(t *testing.T) {
 		s.Metrics = slices.Clone(base.Metrics)
 		s.Groups = maps.Clone(base.Groups)
 		alter(&s)
-		x, err := WriteResearch(NewBrief(r, s, nil), English)
+		x, err := WriteResearch(NewBrief(r, s, Background{}), English)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -28,7 +28,7 @@ func wholeTexts() []wholeText {
 		}
 		of := market
 		of.Pick = &s
-		b := NewBrief(of, s, nil)
+		b := NewBrief(of, s, Background{})
 		all = append(all, wholeText{"research " + s.Ticker, b.Facts, func(lang Lang) (string, error) {
 			x, err := WriteResearch(b, lang)
 			return x.FullResearch, err

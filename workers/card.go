@@ -30,30 +30,42 @@ const byRule = "rules"
 // citedBack is how far back the filings go that a card may cite.
 const citedBack = 6
 
+// rangeBack is how many years of prices the range of a company's valuations looks at, with a month to spare.
+const rangeBack = 5
+
 // Write writes a card about a company of a ranking, from the data known at an instant.
 func (c Cards) Write(ctx context.Context, r picks.Ranking, s picks.Score, asOf time.Time) (postgres.Research, error) {
-	filings, err := c.filings(ctx, r, []equity.CIK{s.CIK}, asOf)
+	background, err := c.backgrounds(ctx, r, []equity.CIK{s.CIK}, asOf)
 	if err != nil {
 		return postgres.Research{}, err
 	}
-	return c.write(ctx, r, s, filings[s.CIK], asOf)
+	return c.write(ctx, r, s, background[s.CIK], asOf)
 }
 
-// filings are those before the day of a ranking that cards may cite, by company.
-func (c Cards) filings(ctx context.Context, r picks.Ranking, ciks []equity.CIK, asOf time.Time) (map[equity.CIK][]equity.Filing, error) {
+// backgrounds are, by company, the filings before the day of a ranking that cards may cite, and the prices of five years.
+func (c Cards) backgrounds(ctx context.Context, r picks.Ranking, ciks []equity.CIK, asOf time.Time) (map[equity.CIK]picks.Background, error) {
 	list, err := c.DB.FilingsOf(ctx, ciks, r.Day.AddDate(-citedBack, 0, 0), r.Day.AddDate(0, 0, -1), asOf)
 	if err != nil {
 		return nil, err
 	}
-	of := map[equity.CIK][]equity.Filing{}
+	prices, err := c.DB.HistoriesFrom(ctx, ciks, r.Day.AddDate(-rangeBack, -1, 0), r.Day.AddDate(0, 0, -1), asOf)
+	if err != nil {
+		return nil, err
+	}
+	of := map[equity.CIK]picks.Background{}
+	for _, cik := range ciks {
+		of[cik] = picks.Background{History: prices[cik]}
+	}
 	for _, f := range list {
-		of[f.CIK] = append(of[f.CIK], f)
+		b := of[f.CIK]
+		b.Filings = append(b.Filings, f)
+		of[f.CIK] = b
 	}
 	return of, nil
 }
 
-func (c Cards) write(ctx context.Context, r picks.Ranking, s picks.Score, filings []equity.Filing, asOf time.Time) (postgres.Research, error) {
-	brief := picks.NewBrief(r, s, filings)
+func (c Cards) write(ctx context.Context, r picks.Ranking, s picks.Score, background picks.Background, asOf time.Time) (postgres.Research, error) {
+	brief := picks.NewBrief(r, s, background)
 	card := postgres.Research{
 		CIK: s.CIK, Day: r.Day, Ticker: s.Ticker, Name: s.Name, Exchange: s.Exchange, Sector: string(s.Sector), Region: string(s.Region),
 		Country: s.Country, AsOf: asOf, Fundamentals: postgres.FundamentalsOf(s.Fundamentals()), Facts: postgres.DataOf(brief.Facts),

@@ -107,13 +107,13 @@ func (p Publications) research(ctx context.Context, t task.Task, now time.Time) 
 	if len(scores) == 0 {
 		return Skip("no company could be scored")
 	}
-	filings, err := p.Picks.Cards.filings(ctx, ranking, ciks, asOf)
+	backgrounds, err := p.Picks.Cards.backgrounds(ctx, ranking, ciks, asOf)
 	if err != nil {
 		return err
 	}
 	cards := make([]postgres.Research, len(scores))
 	for i, s := range scores {
-		if cards[i], err = p.Picks.Cards.write(ctx, ranking, s, filings[s.CIK], asOf); err != nil {
+		if cards[i], err = p.Picks.Cards.write(ctx, ranking, s, backgrounds[s.CIK], asOf); err != nil {
 			return err
 		}
 	}

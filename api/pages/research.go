@@ -122,12 +122,12 @@ func (r request) justBought(pick *view.ResearchPick, l localizer) bool {
 	return false
 }
 
-// SourceOf returns the name of the document that a fact comes from.
-func (b researchBody) SourceOf(f view.Fact) string {
+// SourceOf returns the document that a fact comes from, nil for a calculated one.
+func (b researchBody) SourceOf(f view.Fact) *view.SourceDocument {
 	if f.Source == nil || *f.Source < 0 || *f.Source >= len(b.Research.Sources) {
-		return b.T("computed")
+		return nil
 	}
-	return b.Research.Sources[*f.Source].Title
+	return &b.Research.Sources[*f.Source]
 }
 
 // pickPage shows a pick as it was announced: the text, the price and the position in the record. The later result is on the pages of the

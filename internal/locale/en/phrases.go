@@ -30,6 +30,7 @@ var phrases = map[string]string{
 	"what.profit_only": "In the twelve months to {income_to}, net income was {net_income}.",
 	"what.loss_only":   "In the twelve months to {income_to}, the net loss was {net_income|abs}.",
 	"what.market":      "At the close of {pick_date}, {price} a share, its market value was {market_value}.",
+	"what.range":       "At the ends of the quarters since {range_from} the share traded at {range_low} to {range_high} its earnings of twelve months, with a median of {range_median}.",
 	"what.peers":       "Nearest to it by industry code and size: {peers}.",
 	"what.peers_pe":    "The median of these trades at {peers_pe} its earnings.",
 	"growth.up":        "Revenue grew {revenue_growth} in the fiscal year to {year_end}.",

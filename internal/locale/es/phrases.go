@@ -30,6 +30,7 @@ var phrases = map[string]string{
 	"what.profit_only": "En los doce meses hasta el {income_to} ganó {net_income}.",
 	"what.loss_only":   "En los doce meses hasta el {income_to} perdió {net_income|abs}.",
 	"what.market":      "Al cierre del {pick_date}, a {price} por acción, su valor de mercado era de {market_value}.",
+	"what.range":       "Al cierre de los trimestres desde el {range_from}, la acción cotizó entre {range_low} y {range_high} el beneficio de doce meses, con una mediana de {range_median}.",
 	"what.peers":       "Las más cercanas por código de sector y tamaño: {peers}.",
 	"what.peers_pe":    "La mediana de estas cotiza a {peers_pe} el beneficio.",
 	"growth.up":        "Los ingresos crecieron un {revenue_growth} en el ejercicio cerrado el {year_end}.",

@@ -30,6 +30,7 @@ var phrases = map[string]string{
 	"what.profit_only": "{income_to} तक के बारह महीनों में इसका शुद्ध लाभ {net_income} रहा।",
 	"what.loss_only":   "{income_to} तक के बारह महीनों में इसका शुद्ध घाटा {net_income|abs} रहा।",
 	"what.market":      "{pick_date} के बंद भाव {price} प्रति शेयर पर इसका बाज़ार मूल्य {market_value} था।",
+	"what.range":       "{range_from} से तिमाहियों के अंत में शेयर का भाव बारह महीनों के मुनाफ़े के {range_low} से {range_high} के बीच रहा, माध्यिका {range_median}।",
 	"what.peers":       "उद्योग कोड और आकार में सबसे नज़दीकी: {peers}।",
 	"what.peers_pe":    "इनका माध्यिका भाव मुनाफ़े का {peers_pe} है।",
 	"growth.up":        "{year_end} को समाप्त वित्त वर्ष में राजस्व {revenue_growth} बढ़ा।",

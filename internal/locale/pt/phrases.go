@@ -30,6 +30,7 @@ var phrases = map[string]string{
 	"what.profit_only": "Nos doze meses até {income_to}, o lucro líquido foi de {net_income}.",
 	"what.loss_only":   "Nos doze meses até {income_to}, o prejuízo líquido foi de {net_income|abs}.",
 	"what.market":      "No fechamento de {pick_date}, a {price} por ação, seu valor de mercado era de {market_value}.",
+	"what.range":       "No fim dos trimestres desde {range_from}, a ação foi negociada entre {range_low} e {range_high} o lucro de doze meses, com mediana de {range_median}.",
 	"what.peers":       "As mais próximas por código de setor e tamanho: {peers}.",
 	"what.peers_pe":    "A mediana delas é negociada a {peers_pe} o lucro.",
 	"growth.up":        "A receita cresceu {revenue_growth} no exercício encerrado em {year_end}.",
