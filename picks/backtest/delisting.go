@@ -33,13 +33,14 @@ type Delisted struct {
 
 // change is the return after the last close of shares that stopped trading on an exchange.
 func (l loss) change(exchange string) float64 {
-	switch {
-	case l == lossNone:
+	switch l {
+	case lossNone:
 		return math.NaN() // sold at the last close
-	case l == lossAll:
+	case lossAll:
 		return -1
+	default:
+		return picks.DelistingReturn(exchange)
 	}
-	return picks.DelistingReturn(exchange)
 }
 
 // ending is how a company stopped trading: after is its last close.
