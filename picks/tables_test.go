@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"golang.org/x/text/language"
+
+	"tidemark/signals"
 )
 
 func TestSectorsOfWellKnownCompanies(t *testing.T) {
@@ -149,7 +151,10 @@ func TestASignalTiltsAScoreOnlyWhereATestShowsItAndLittle(t *testing.T) {
 
 func TestExposuresNameOurSignals(t *testing.T) {
 	t.Parallel()
-	ours := []string{"iowa-corn-yield", "tropomi-no2-economic", "crack-spread-321", "eia-weekly-petroleum", "lng-arbitrage", "hormuz-transit"}
+	var ours []string
+	for _, d := range signals.All() {
+		ours = append(ours, d.ID)
+	}
 	for _, e := range Exposures() {
 		if !slices.Contains(ours, e.Signal) || e.Sign*e.Sign != 1 || e.Reason == "" || e.First > e.Last {
 			t.Errorf("a row that cannot be: %+v", e)

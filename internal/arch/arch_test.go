@@ -94,10 +94,10 @@ func watch(t *testing.T) {
 	}
 }
 
-// maxPackages is the maximum number of packages in the linked program, including the standard library. `make size` prints the present
-// number. A change that needs more raises it, and gives the reason: the last reason was that the rules of an ingest left the
-// workers for two packages of their own, where they are tested without a database.
-const maxPackages = 1011
+// maxPackages is the maximum number of packages of others in the linked program, including the standard library. `make size` prints the
+// present numbers. A change that needs more raises it, and gives the reason. The module's own packages do not count: a publisher and a
+// language are a folder each, and need no other place.
+const maxPackages = 932
 
 // carried are packages that the program must never include: an EVM node, the network protocols of nodes, and their databases.
 var carried = regexp.MustCompile(`^github\.com/(ethereum/go-ethereum/(p2p|eth|node|rpc|core/txpool|ethdb/(leveldb|pebble))|syndtr/goleveldb|cockroachdb/pebble)(/|$)`)
@@ -111,9 +111,9 @@ func TestTheProgramCarriesNoNode(t *testing.T) {
 	if err != nil {
 		t.Fatalf("go list: %v", err)
 	}
-	all := strings.Fields(string(out))
+	all := slices.DeleteFunc(strings.Fields(string(out)), func(path string) bool { return strings.HasPrefix(path, "tidemark/") })
 	if len(all) > maxPackages {
-		t.Errorf("cmd/tidemark is linked of %d packages, want at most %d", len(all), maxPackages)
+		t.Errorf("cmd/tidemark is linked of %d packages of others, want at most %d", len(all), maxPackages)
 	}
 	for _, path := range all {
 		if carried.MatchString(path) {

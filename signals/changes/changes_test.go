@@ -76,16 +76,8 @@ func calendar(id string, input series.ID, n int) (days []time.Time, level, step 
 }
 
 // maxObservations is how many observations of an input a case may have. Half of the cases have few: they are quick, and have no baseline.
-func maxObservations(id string) int {
-	switch id {
-	case "crack-spread-321":
-		return 1800
-	case "hormuz-transit":
-		return 1700
-	case "eia-weekly-petroleum":
-		return 420
-	}
-	return 130
+func maxObservations(d signals.Definition) int {
+	return map[string]int{"daily": 1800, "weekly": 420, "monthly": 130}[d.Frequency]
 }
 
 // world holds the publishers' data of a signal's inputs up to a second instant, some of it from after a first one.
@@ -100,7 +92,7 @@ type world struct {
 func makeWorld(rng *rand.Rand, d signals.Definition) world {
 	n := 4 + rng.IntN(20)
 	if rng.IntN(2) == 0 {
-		n = 20 + rng.IntN(maxObservations(d.ID))
+		n = 20 + rng.IntN(maxObservations(d))
 	}
 	w := world{known: series.Set{}, all: series.Set{}}
 	fresh := rng.IntN(8)
