@@ -287,21 +287,6 @@ func TestAnUnannouncedPickStaysUnseen(t *testing.T) {
 	}
 }
 
-// earlyAddress matches the one address where a reader who pays sees a sealed pick. What it is for everybody else, earlyTerms and the seal in the
-// public log say: that a pick waits, and not which.
-var (
-	earlyAddress = regexp.MustCompile(`^/api/v1/picks/early(\?\S*)?(,| )`)
-	earlyTerms   = regexp.MustCompile(`^/api/v1/x402/picks/early(\?\S*)?(,| )`)
-)
-
-// beforePayment reports whether an answer may differ because a pick waits: the early address of a reader who pays, and the terms of payment.
-func beforePayment(address string, after trace) bool {
-	if earlyTerms.MatchString(address) {
-		return after.status == http.StatusPaymentRequired || after.status == http.StatusNotAcceptable
-	}
-	return earlyAddress.MatchString(address) && (strings.HasSuffix(address, " a key") || strings.HasSuffix(address, " a table"))
-}
-
 func unseen(t *testing.T, free, logged, early bool) {
 	t.Helper()
 	p := publish(t, accounts.ModelBalance)
@@ -330,13 +315,7 @@ func unseen(t *testing.T, free, logged, early bool) {
 	p.show(log)
 	found, after := p.walk(list, secrets)
 	if early {
-		readers := slices.DeleteFunc(slices.Clone(found), func(f string) bool {
-			return !earlyAddress.MatchString(f) || !strings.Contains(f, "asked by a key") && !strings.Contains(f, "asked by a table")
-		})
-		if len(readers) < 4 {
-			t.Errorf("readers who pay see the pick at %v only", readers)
-		}
-		found = slices.DeleteFunc(found, func(f string) bool { return slices.Contains(readers, f) })
+		found = unpaid(t, found)
 	}
 	if sealed != nil {
 		more, _ := p.walk(sealed.addresses(), secrets)
