@@ -1,142 +1,59 @@
-// Package extend makes a newcomer's additions to a copy of the module, each in its one place: a seventh signal, a fifth language, a
-// publisher and a tenth paid endpoint. It starts the program that is built from the copy and asks every surface whether it knows them. It
-// names each surface that does not.
+// Package extend does the tasks of CONTRIBUTING.md in a copy of the module: a seventh signal, a publisher, a column of picks, another z-score, a
+// paid endpoint and a fifth language. The files must be those that the page names (contributing_test.go). It starts the program that is
+// built from the copy and asks every surface whether it knows the additions (census_test.go). It names each surface that does not.
 package extend
 
 import (
 	"context"
 	"fmt"
 	"io"
-	"io/fs"
+	"net"
 	"net/http"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"tidemark/signals"
 	"tidemark/test/program"
 )
 
 const (
 	signal = "ulsd-margin"
 	sold   = "/watchlist"
-	// lang is French, with English words and numbers: the test checks that they are found, not that they are right.
-	lang = "fr"
-	// source is the newcomer's, whose publisher is the European Central Bank under another name.
-	source = "newcomer-rates"
+	lang   = "fr"
+	// source is the newcomer's, and setting the name of its key.
+	source  = "newcomer-rates"
+	setting = "NEWCOMER_API_KEY"
+	// column is a member of a pick, and score the rule of a z-score.
+	column = "rank"
+	score  = "the season of ten days"
 )
 
 // left are the folders of the module that no program is built of.
 var left = regexp.MustCompile(`^(\.git|\.cache|\.tidemark|build|node_modules)$`)
 
-// module copies the module and adds to it.
+// module copies the module, adds to it, and runs what CONTRIBUTING.md says. The commands must write the documents that the page names.
 func module(t *testing.T) string {
 	t.Helper()
 	dir := program.Folder(t)
-	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		to := filepath.Join(dir, strings.TrimPrefix(path, "../.."))
-		switch {
-		case path == "../..":
-			return nil
-		case left.MatchString(d.Name()) && d.IsDir():
-			return fs.SkipDir
-		case d.IsDir():
-			return os.MkdirAll(to, 0o755)
-		case !d.Type().IsRegular():
-			return nil
-		}
-		b, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		return os.WriteFile(to, b, 0o644)
-	})
-	if err != nil {
-		t.Fatal(err)
+	copied(t, dir)
+	for _, a := range additions(t) {
+		a.write(t, dir)
 	}
-	put := func(from, to string) {
-		b, err := os.ReadFile(filepath.Join("testdata", from))
-		if err == nil {
-			err = os.WriteFile(filepath.Join(dir, to), b, 0o644)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	insert := func(file, before, text string) {
-		file = filepath.Join(dir, file)
-		b, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if strings.Count(string(b), before) != 1 {
-			t.Fatalf("%s has not one place %q", file, before)
-		}
-		if err := os.WriteFile(file, []byte(strings.Replace(string(b), before, text+before, 1)), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	put("ulsd_margin.go.txt", "signals/ulsd_margin.go")
-	insert("signals/catalog.go", "\t\thormuzTransit(),\n", "\t\tulsdMargin(),\n")
-	put("watchlist.go.txt", "api/view/watchlist.go")
-	entry, err := os.ReadFile("testdata/endpoint.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	insert("api/endpoint/list.go", "\t\t{\n\t\t\tEndpoint: open(\"/events\")", string(entry))
-	// Its recorded answers, which a newcomer takes from a sandbox.
-	for _, kind := range []string{".json", ".csv", ".ndjson", "-402.json"} {
-		b, err := os.ReadFile(filepath.Join(dir, "api/openapi/generate/examples/listSectors"+kind))
-		if err == nil {
-			err = os.WriteFile(filepath.Join(dir, "api/openapi/generate/examples/listWatched"+kind), b, 0o644)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	folder := func(from, to string, words ...string) {
-		files, err := filepath.Glob(filepath.Join(dir, from, "*.go"))
-		if err != nil || len(files) == 0 {
-			t.Fatal(from, " has no files: ", err)
-		}
-		if err := os.MkdirAll(filepath.Join(dir, to), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		for _, file := range files {
-			if strings.HasSuffix(file, "_test.go") {
-				continue
-			}
-			b, err := os.ReadFile(file)
-			if err == nil {
-				err = os.WriteFile(filepath.Join(dir, to, filepath.Base(file)), []byte(strings.NewReplacer(words...).Replace(string(b))), 0o644)
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	var named strings.Builder
-	for _, d := range append(signals.All(), signals.Definition{ID: signal}) {
-		_, _ = fmt.Fprintf(&named, "%q: %q, ", d.ID, "the newcomer's name of "+d.ID)
-	}
-	folder("internal/locale/en", "internal/locale/fr", "package en", "package fr", `Code: "en"`, `Code: "fr"`, `Name: "English"`,
-		`Name: "Français"`, `EnglishName: "English"`, `EnglishName: "French"`, "Terms: terms,", "Signals: map[string]string{"+named.String()+"}, Terms: terms,")
-	insert("internal/locale/languages/languages.go", "\t\"tidemark/internal/locale/hi\"\n", "\t\"tidemark/internal/locale/fr\"\n")
-	insert("internal/locale/languages/languages.go", "}\n\n// All returns", "\t&fr.Language,\n")
-	folder("ingest/ecb", "ingest/newcomer", "package ecb", "package newcomer", "ecb-rates", source, "ecb.", "newcomer.", "European Central Bank", "Newcomers' Bank",
-		"ecb.europa.eu", "newcomer.example")
-	insert("ingest/sources/sources.go", "\t\"tidemark/ingest/portwatch\"\n", "\t\"tidemark/ingest/newcomer\"\n")
-	insert("ingest/sources/sources.go", "\t{only(bls.Source), bls.Sandbox},\n", "\t{only(newcomer.Source), newcomer.Sandbox},\n")
 	run(t, dir, "go", "test", "./api/openapi/generate", "-run", "TestTheDocumentsOfTheProgram", "-update")
-	run(t, dir, "go", "vet", "./signals", "./ingest/sources", "./picks", "./api/...")
-	run(t, dir, "go", "test", "./picks", "./api/pages", "-run", "Language|Word|Phrase")
+	for _, file := range []string{"api/openapi/service.json", "api/openapi/signals.json"} {
+		if text(t, filepath.Join(dir, file)) == text(t, filepath.Join(root, file)) {
+			t.Errorf("%s is written by no task, and CONTRIBUTING.md names it", file)
+		}
+	}
+	run(t, dir, "go", "vet", "./signals", "./ingest/...", "./picks", "./api/...", "./workers", "./internal/postgres", "./internal/config", "./cmd/tidemark")
+	run(t, dir, "go", "test", "./picks", "./api/pages", "-run", "Language|Word|Phrase|Exposures")
+	run(t, dir, "go", "test", "./signals", "-run", "Catalog|Sample|Crack|Formulas")
+	run(t, dir, "go", "test", "./ingest/sources", "./test/compose", "-run", "Whole|Place|OperatorsFile")
+	run(t, dir, "go", "test", "./api/openapi/generate", "./internal/arch", "-run", "Valid|Table|Node|Folders")
 	return dir
 }
 
@@ -151,179 +68,106 @@ func run(t *testing.T, dir, name string, args ...string) string {
 	return string(out)
 }
 
-// surface is a place that should know what was added.
-type surface struct {
-	// name is how a newcomer would call it. path is asked for with the method GET where body is empty.
-	name, path, body string
-	status           int
-	// want must be part of the response.
-	want string
-}
-
-func surfaces() []surface {
-	of := "/api/signals/" + signal
-	list := []surface{
-		{"catalog of the API", "/api/signals", "", 200, signal},
-		{"signal of the API", of, "", 200, `"value"`},
-		{"history", of + "/history?limit=3", "", 200, `"observed_at"`},
-		{"vintages", of + "/vintages?limit=3", "", 200, signal},
-		{"brief", of + "/brief", "", 200, "Margin of a newcomer"},
-		{"description of the signals", "/api/signals/openapi.json", "", 200, signal},
-		{"description of the service", "/openapi.json", "", 200, signal},
-		{"llms.txt", "/llms.txt", "", 200, signal},
-		{"sitemap", "/sitemap.xml", "", 200, "/signals/" + signal},
-		{"first page", "/", "", 200, "/signals/" + signal},
-		{"page", "/signals/" + signal, "", 200, "Newcomer"},
-		{"picture", "/signals/" + signal + "/card.png", "", 200, "PNG"},
-		{"state", "/status", "", 200, "Margin of a newcomer"},
-		{"stream", "/api/stream?topics=signal:" + signal + "&after=0&seconds=1", "", 200, "retry:"},
-		{"feed of the stream", "/api/stream/atom?topics=signal:" + signal, "", 200, "<feed"},
-		{"tools for agents", "/api/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"list_signals","arguments":{}}}`, 200, signal},
-		{"resources for agents", "/api/mcp", `{"jsonrpc":"2.0","id":1,"method":"resources/list","params":{}}`, 200, "/api/signals/" + signal},
-
-		{"endpoint with a key", "/api/v1" + sold, "", 200, `"pagination"`},
-		{"endpoint as a file", "/api/v1" + sold + "?format=csv", "", 200, "weight_pct"},
-		{"endpoint paid by request", "/api/v1/x402" + sold, "", 402, `"maxAmountRequired":"4000"`},
-		{"list of what is sold", "/api/v1/x402/info", "", 200, "/api/v1/x402" + sold},
-		{"prices", "/api/v1/info", "", 200, `"` + sold + `":"0.004"`},
-		{"description of the endpoint", "/openapi.json", "", 200, `"/api/v1` + sold + `"`},
-		{"description of its twin", "/openapi.json", "", 200, `"/api/v1/x402` + sold + `"`},
-		{"llms.txt of the endpoint", "/llms.txt", "", 200, "/api/v1" + sold},
-		{"catalog of paid resources", "/.well-known/x402", "", 200, "/api/v1/x402" + sold},
-		{"page of the documentation", "/docs", "", 200, "<code>" + sold + "</code>"},
-		{"usage", "/api/v1/account/usage", "", 200, sold},
-
-		{"languages", "/api/v1/info", "", 200, `"hi","` + lang + `"`},
-		{"language of the description", "/openapi.json", "", 200, `"hi","` + lang + `"`},
-		{"language in llms.txt", "/llms.txt", "", 200, "hi and " + lang},
-		{"language of the documentation", "/docs", "", 200, "Hindi and French"},
-		{"language of the tools", "/api/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}`, 200, `"hi","` + lang + `"`},
-		{"language of the prompts", "/api/mcp", `{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"name":"explain_signal","arguments":{"signal":"` + signal + `","language":"` + lang + `"}}}`, 200, "Answer in French."},
-		{"what can be said in the prompts", "/api/mcp", `{"jsonrpc":"2.0","id":1,"method":"prompts/list","params":{}}`, 200, "hi or " + lang},
-		{"language of a page", "/picks?lang=" + lang, "", 200, `<html lang="` + lang + `"`},
-		{"language beside a page", "/picks", "", 200, "Français"},
-		{"error of a language", "/api/v1/digest/latest?lang=xx", "", 400, "hi, " + lang},
-		{"events", "/api/v1/economic-events?limit=1&lang=" + lang, "", 200, `"lang":"` + lang + `"`},
-	}
-	for _, lang := range []string{"en", "es", "pt", "hi", lang} {
-		list = append(list, surface{"digest in " + lang, "/api/v1/digest/latest?lang=" + lang, "", 200, `"lang":"` + lang + `"`})
-	}
-	return list
-}
-
 func TestWhatANewcomerAddsIsKnownEverywhere(t *testing.T) {
 	t.Parallel()
 	dir := module(t)
 	remove := program.BuildIn(dir)
 	t.Cleanup(remove)
-	state := program.Folder(t)
-	o := program.Options{Dir: state, Env: []string{"OPS_ADDR=127.0.0.1:0", "WORLD=sandbox", "SANDBOX_DAYS=12", "LOG_FORMAT=json"}}
-	_, base := program.Up(t, o)
+	p := up(t, 12)
 
 	var key registered
 	program.Until(t, program.Timeout, "a digest is there", func() (bool, string) {
 		if key.Data.APIKey == "" {
-			if err := register(t.Context(), base, &key); err != nil {
+			if err := register(t.Context(), p.base, &key); err != nil {
 				return false, err.Error()
 			}
 		}
-		status, _, err := ask(t.Context(), base, key.Data.APIKey, surface{path: "/api/v1/digest/latest"})
+		status, _, err := ask(t.Context(), p.base, key.Data.APIKey, surface{path: "/api/v1/digest/latest"})
 		return status == http.StatusOK, fmt.Sprint(status, err)
 	})
 	program.Until(t, program.Timeout, "the new signal has a value", func() (bool, string) {
-		_, text, err := ask(t.Context(), base, "", surface{path: "/api/signals/" + signal})
+		_, text, err := ask(t.Context(), p.base, "", surface{path: "/api/signals/" + signal})
 		return err == nil && strings.Contains(text, `"observed_at":"`), text
 	})
-	for _, s := range surfaces() {
-		if fault := s.fault(t.Context(), base, key.Data.APIKey); fault != "" {
-			t.Error(fault)
-		}
+	for _, fault := range census(surfaces(), p.answer(t, key.Data.APIKey)) {
+		t.Error(fault)
 	}
-	for _, c := range commands() {
-		fault := c.fault(t, o, state)
-		for range 10 { // the sandbox still lives through its days, so new data may come while a command reads
-			if !strings.Contains(fault, "while they were read") {
-				break
-			}
-			fault = c.fault(t, o, state)
-		}
-		if fault != "" {
-			t.Error(fault)
-		}
-	}
-}
-
-// command is a command of the program that should know what was added.
-type command struct {
-	name, want string
-	args       []string
-}
-
-func commands() []command {
-	return []command{
-		{"schedule", signal, []string{"schedule", "list"}},
-		{"backfill", signal, []string{"backfill", "plan", "--signal=" + signal, "--from=2026-11-02", "--to=2026-11-06"}},
-		{"doctor", "7 signals", []string{"doctor"}},
-		{"schedule of the publisher", source, []string{"schedule", "list"}},
-		{"run log of the publisher", source, []string{"runs", "list", "--subject=" + source}},
-		{"archive of the publisher", source, []string{"reparse", "--source=" + source}},
-		{"digest on the command line", "The week of", []string{"portfolio", "digest", "--lang=" + lang}},
-	}
-}
-
-// fault says what is wrong with the command's output, with the command's name. It is empty if nothing is.
-func (c command) fault(t *testing.T, o program.Options, state string) string {
-	t.Helper()
-	status, out := program.Run(t, o, append(c.args, "--state-dir="+filepath.Join(state, "state"))...)
-	if status == 0 && strings.Contains(out, c.want) {
-		return ""
-	}
-	return fmt.Sprintf("%s: tidemark %s ends with %d without %q:\n%.500s", c.name, strings.Join(c.args, " "), status, c.want, out)
-}
-
-// fault says what is wrong with the surface's response, with the surface's name. It is empty if nothing is.
-func (s surface) fault(ctx context.Context, base, key string) string {
-	status, text, err := ask(ctx, base, key, s)
-	for range 60 { // waiting for the first digest may have used up the requests of a minute
-		if err != nil || status != http.StatusTooManyRequests {
-			break
-		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(time.Second):
-		}
-		status, text, err = ask(ctx, base, key, s)
-	}
-	if err == nil && status == s.status && strings.Contains(strings.ReplaceAll(text, `": "`, `":"`), s.want) {
-		return ""
-	}
-	return fmt.Sprintf("%s: %s answers %d %v without %q:\n%.300s", s.name, s.path, status, err, s.want, text)
 }
 
 // The program as it is has none of the additions. A surface that finds them there would never miss them. It ends before the parallel test
 // builds another program in its place.
 func TestEachSurfaceMissesWhatWasNotAdded(t *testing.T) { //nolint:paralleltest // see above
 	t.Cleanup(program.Build())
-	state := program.Folder(t)
-	o := program.Options{Dir: state, Env: []string{"OPS_ADDR=127.0.0.1:0", "WORLD=sandbox", "SANDBOX_DAYS=2", "LOG_FORMAT=json"}}
-	_, base := program.Up(t, o)
+	p := up(t, 2)
 	var key registered
 	program.Until(t, program.Timeout, "a key is registered", func() (bool, string) {
-		err := register(t.Context(), base, &key)
+		err := register(t.Context(), p.base, &key)
 		return err == nil, fmt.Sprint(err)
 	})
 	for _, s := range surfaces() {
-		if strings.HasPrefix(s.name, "digest in ") && s.name != "digest in "+lang {
+		if strings.HasPrefix(s.name, "digest in ") && s.thing != lang {
 			continue // it asks for a language that the program has
 		}
-		if fault := s.fault(t.Context(), base, key.Data.APIKey); !strings.HasPrefix(fault, s.name+": ") {
-			t.Errorf("%s: %s knows what was not added (%q)", s.name, s.path, fault)
+		if faults := census([]surface{s}, p.answer(t, key.Data.APIKey)); len(faults) != 1 {
+			t.Errorf("%s: %s %v knows what was not added (%q)", s.name, s.path, s.args, faults)
 		}
 	}
-	for _, c := range commands() {
-		if fault := c.fault(t, o, state); !strings.HasPrefix(fault, c.name+": ") {
-			t.Errorf("%s: %s knows what was not added (%q)", c.name, c.args, fault)
+}
+
+// sandbox is a running program.
+type sandbox struct {
+	options program.Options
+	// base is the address of the public API, ops the address of the operators' listener.
+	base, ops string
+}
+
+// up starts a sandbox of some days.
+func up(t *testing.T, days int) sandbox {
+	t.Helper()
+	free, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := free.Addr().String()
+	_ = free.Close()
+	p := sandbox{ops: "http://" + address, options: program.Options{Dir: program.Folder(t), Env: []string{
+		"OPS_ADDR=" + address, "WORLD=sandbox", fmt.Sprintf("SANDBOX_DAYS=%d", days), "LOG_FORMAT=json",
+	}}}
+	_, p.base = program.Up(t, p.options)
+	return p
+}
+
+// answer asks the program with a key. It repeats a request that was over the rate limit, and a command whose data changed while it read.
+func (p sandbox) answer(t *testing.T, key string) func(surface) answer {
+	t.Helper()
+	return func(s surface) (a answer) {
+		for range 60 {
+			if len(s.args) > 0 {
+				args := s.args
+				if args[0] != "help" {
+					args = append(slices.Clone(args), "--state-dir="+filepath.Join(p.options.Dir, "state"))
+				}
+				a.status, a.text = program.Run(t, p.options, args...)
+				// The sandbox still simulates its days, so new data may come while a command reads.
+				if !strings.Contains(a.text, "while they were read") {
+					return a
+				}
+				continue
+			}
+			base := p.base
+			if s.ops {
+				base = p.ops
+			}
+			a.status, a.text, a.err = ask(t.Context(), base, key, s)
+			if a.err != nil || a.status != http.StatusTooManyRequests { // waiting for the first digest may have used up the requests of a minute
+				return a
+			}
+			select {
+			case <-t.Context().Done():
+			case <-time.After(time.Second):
+			}
 		}
+		return a
 	}
 }
 
