@@ -40,6 +40,8 @@ type fixture struct {
 	def signals.Definition
 	// track is the history as it was stored last.
 	track signals.Track
+	// definitions are what the API serves.
+	definitions []signals.Definition
 	// dir is for files, server the database's address.
 	dir, server string
 	client      *http.Client
@@ -79,7 +81,7 @@ func withFixture(ctx context.Context, points int, f func(context.Context, *fixtu
 	if !ok {
 		return errors.New("the catalog has no crack spread")
 	}
-	s := &fixture{def: def, dir: dir, server: server.URL(), client: &http.Client{Transport: &http.Transport{DisableCompression: true}}}
+	s := &fixture{def: def, definitions: []signals.Definition{def}, dir: dir, server: server.URL(), client: &http.Client{Transport: &http.Transport{DisableCompression: true}}}
 	if s.track, err = fill(ctx, worker, s.def, points); err != nil {
 		return err
 	}
@@ -103,7 +105,7 @@ func (s *fixture) serve(ctx context.Context, f func(context.Context, *fixture) e
 	s.url = "http://" + ln.Addr().String()
 	log := slog.New(slog.DiscardHandler)
 	v, err := view.New(view.Options{
-		Store: s.db, Definitions: []signals.Definition{s.def}, PublicURL: s.url, World: view.WorldSandbox,
+		Store: s.db, Definitions: s.definitions, PublicURL: s.url, World: view.WorldSandbox,
 		Now: func() time.Time { return now }, Log: log,
 	})
 	if err != nil {

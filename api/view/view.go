@@ -182,6 +182,8 @@ const (
 	agePause = time.Second
 	// readTimeout bounds the read of one signal: a server that hangs must not prevent signals from decaying.
 	readTimeout = 5 * time.Second
+	// maxLoads is how many signals are read at once when all are: the others of the pool's connections stay for readers.
+	maxLoads = 4
 )
 
 // Run keeps the responses current until ctx ends. It loads all snapshots each time it starts to listen, and one snapshot for each
@@ -244,13 +246,21 @@ func (v *View) loadAll(ctx context.Context) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	now := v.o.Now()
-	all := make(map[string]cachedSignal, len(v.o.Definitions))
-	for _, d := range v.o.Definitions {
-		h, err := v.read(ctx, d.ID, now, cachedSignal{})
-		if err != nil {
+	list := make([]cachedSignal, len(v.o.Definitions))
+	g, reading := errgroup.WithContext(ctx)
+	g.SetLimit(maxLoads)
+	for i, d := range v.o.Definitions {
+		g.Go(func() (err error) {
+			list[i], err = v.read(reading, d.ID, now, cachedSignal{})
 			return err
-		}
-		all[d.ID] = h
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	all := make(map[string]cachedSignal, len(list))
+	for i, d := range v.o.Definitions {
+		all[d.ID] = list[i]
 	}
 	v.held = all
 	if err := v.render(func(*Signal) bool { return false }); err != nil {
