@@ -10,7 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"golang.org/x/sync/errgroup"
 
 	"tidemark/accounts"
@@ -104,7 +103,7 @@ func (b *scaleBench) loadSignals(ctx context.Context) error {
 	for i := range b.tracks {
 		b.tracks[i] = scaleTrack(uint64(i))
 	}
-	before, err := b.databaseSize(ctx)
+	before, err := b.databaseSize(ctx, worker)
 	if err != nil {
 		return err
 	}
@@ -119,7 +118,7 @@ func (b *scaleBench) loadSignals(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	after, err := b.databaseSize(ctx)
+	after, err := b.databaseSize(ctx, worker)
 	if err != nil {
 		return err
 	}
@@ -190,14 +189,9 @@ func (b *scaleBench) news(ctx context.Context) error {
 }
 
 // databaseSize is what the database takes on the disk, in bytes.
-func (s *fixture) databaseSize(ctx context.Context) (size int64, err error) {
-	conn, err := pgx.Connect(ctx, s.server)
-	if err != nil {
-		return 0, err
-	}
-	defer func() { _ = conn.Close(ctx) }()
-	err = conn.QueryRow(ctx, `select pg_database_size(current_database())`).Scan(&size)
-	return size, err
+func (b *scaleBench) databaseSize(ctx context.Context, db *postgres.DB) (int64, error) {
+	c, err := db.Checkup(ctx, b.now)
+	return c.Size, err
 }
 
 // loadKeys registers the keys, gives each a balance, and compares charges of all with charges of few.
@@ -212,7 +206,7 @@ func (b *scaleBench) loadKeys(ctx context.Context) error {
 		return err
 	}
 	defer api.Close()
-	before, err := b.databaseSize(ctx)
+	before, err := b.databaseSize(ctx, worker)
 	if err != nil {
 		return err
 	}
@@ -235,7 +229,7 @@ func (b *scaleBench) loadKeys(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	after, err := b.databaseSize(ctx)
+	after, err := b.databaseSize(ctx, worker)
 	if err != nil {
 		return err
 	}
