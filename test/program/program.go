@@ -113,11 +113,11 @@ func start(t testing.TB, o Options, name, file string, args ...string) *Process 
 	return p
 }
 
-// address is where `up` says that it listens.
-var address = regexp.MustCompile(`http://127\.0\.0\.1:\d+`)
+// address is what `up` logs of the address that it listens on.
+var address = regexp.MustCompile(`pages"?[:=]"?(http://127\.0\.0\.1:\d+)/`)
 
 // Up starts `up` with its own servers and with its state below o.Dir, unless o.Env sets them. It returns the process and its address once
-// the process prints the address.
+// the process logs the address.
 func Up(t testing.TB, o Options, args ...string) (p *Process, url string) {
 	t.Helper()
 	o.Env = append([]string{"ADDR=127.0.0.1:0", "STATE_DIR=" + filepath.Join(o.Dir, "state"), "HOME=" + o.Dir, "DATABASE_URL=", "REDIS_URL="}, o.Env...)
@@ -128,8 +128,10 @@ func Up(t testing.TB, o Options, args ...string) (p *Process, url string) {
 			t.Fatalf("up has ended:\n%s", p.Output())
 		default:
 		}
-		url = address.FindString(p.Output())
-		return url != "" && strings.Contains(p.Output(), "Ctrl-C"), "it wrote nothing of the kind"
+		if m := address.FindStringSubmatch(p.Output()); m != nil {
+			url = m[1]
+		}
+		return url != "", "it wrote nothing of the kind"
 	})
 	return p, url
 }

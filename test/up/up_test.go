@@ -99,7 +99,7 @@ func awaitSignals(t *testing.T, base string) {
 }
 
 // private is where `up` says that it listens for its operator.
-var private = regexp.MustCompile(`(http://127\.0\.0\.1:\d+)/ +for its operator`)
+var private = regexp.MustCompile(`operators"?[:=]"?(http://127\.0\.0\.1:\d+)/`)
 
 // awaitMetrics checks that the private listener knows what the program does, and returns its address.
 func awaitMetrics(t *testing.T, p *program.Process, base string) string {
