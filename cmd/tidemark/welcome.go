@@ -30,7 +30,8 @@ func (p *program) welcome(w *worldRuntime, on listeners) *welcome {
 	return &welcome{p: p, w: w, on: on, began: p.now(), from: w.now(), present: make(chan struct{})}
 }
 
-// begin says what the program starts: in words on a terminal, and elsewhere in a line of the log, with the addresses.
+// begin says what the program starts: in words on a terminal, and elsewhere in a line on the standard output, in the
+// log's format, with the addresses.
 func (g *welcome) begin(ctx context.Context) {
 	var words []string
 	switch g.w.name {
@@ -56,7 +57,8 @@ func (g *welcome) begin(ctx context.Context) {
 	if len(words) > 0 {
 		attrs = append(attrs, "notice", strings.Join(words, " "))
 	}
-	g.p.log.InfoContext(ctx, "starting", attrs...)
+	// Whoever starts the program needs the addresses, whatever the level of the log.
+	telemetry.Logger(g.p.stdout, g.p.settings.LogFormat, "info").InfoContext(ctx, "starting", attrs...)
 }
 
 // redraw is the interval at which the bar is drawn.
