@@ -192,6 +192,64 @@ func mad(v []float64) float64 {
 	return middle(d)
 }
 
+// A median of two neighbours lies between two published digits. It is rounded before the surprise and its z-score are made of it, so that a
+// reader can make them again from the figures that are shown. The text and the description of the answer say so.
+func TestAnExpectedFigureBetweenTwoDigitsIsRoundedAndTheTextSaysSo(t *testing.T) {
+	t.Parallel()
+	def := indicator("cpi")
+	var prints []Print
+	for i := range 27 { // half of the last twelve are 0.2, half 0.3: their median is 0.25
+		value := 0.2 + 0.1*float64(i%2)
+		if i < 14 {
+			value = 0.1 * float64(i%6)
+		}
+		if i == 26 {
+			value = 0.9
+		}
+		period := day("2023-01-01").AddDate(0, i, 0)
+		prints = append(prints, Print{Period: period, At: period.AddDate(0, 1, 12), Value: def.round(value), Previous: 0.2, Revised: 0.2})
+	}
+	events := Surprises(def, prints)
+	e := events[26]
+	if def.Format(e.Expected) != "0.3" || e.Expected != def.round(e.Expected) {
+		t.Errorf("expected %v, want 0.3", e.Expected)
+	}
+	var past []float64 // from the figures as they are shown
+	for _, p := range events[:26] {
+		if !math.IsNaN(p.Expected) {
+			past = append(past, shownNumber(t, def.Format(p.Print.Value))-shownNumber(t, def.Format(p.Expected)))
+		}
+	}
+	if want := (0.9 - 0.3) / math.Max(1.4826*mad(past), def.Step); len(past) < 12 || math.Abs(e.Z-want) > 1e-9 {
+		t.Errorf("z is %v, and %v from the %d figures before that are shown", e.Z, want, len(past))
+	}
+	for lang, word := range map[Lang]string{"en": "rounded", "es": "redondeada", "pt": "arredondada", "hi": "पूर्णांकित"} {
+		for _, years := range []int{0, 5} {
+			e.SeasonYears = years
+			if text, err := e.Text(lang); err != nil || !strings.Contains(text.Analysis, word) {
+				t.Errorf("%s: the text does not say that the expected figure is rounded (%v): %s", lang, err, text.Analysis)
+			}
+		}
+	}
+	for file, words := range map[string]string{
+		"../api/openapi/service.json": "Surprise and z-score are calculated from the rounded value",
+		"../docs/method-picks.md":     "The expected figure and the surprise are rounded\nto the published step first",
+	} {
+		if text, err := os.ReadFile(file); err != nil || !strings.Contains(string(text), words) {
+			t.Errorf("%s does not say that the expected figure is rounded before its z-score (%v)", file, err)
+		}
+	}
+}
+
+func shownNumber(t *testing.T, text string) float64 {
+	t.Helper()
+	v, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
 func TestSeverityOfEconomicEvents(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

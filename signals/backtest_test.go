@@ -264,6 +264,23 @@ func TestAPlantedEdgeIsFound(t *testing.T) {
 	}
 }
 
+// The same relation with the other sign is as significant, and no edge: the sign is declared, so the forecasts were wrong.
+func TestASignificantRelationOfTheWrongSignIsNoEdge(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(5) {
+		rng := rand.New(rand.NewPCG(seed, 61))
+		target := randomWalk(seed, 2500)
+		told := tell(target, 0, func(i int) float64 { return target[i].Value - target[i+20].Value + 6*rng.NormFloat64() })
+		r := logExporter().RunBacktest(series.Set{toldSeries: told, targetSeries: target}, backtestEnd, Arrivals{})
+		if !(r.Hi < -0.2) || !(r.P < 0.05) {
+			t.Fatalf("seed %d: %v between %v and %v, p %v: the test does not test what it should", seed, r.RankIC, r.Lo, r.Hi, r.P)
+		}
+		if r.Clear() || r.OutOfSample.Clear() || r.Wins == WinsSignal {
+			t.Errorf("seed %d: %v between %v and %v is called an edge; %q wins", seed, r.RankIC, r.Lo, r.Hi, r.Wins)
+		}
+	}
+}
+
 func TestCasesUseTheNewestValueKnownAndTheFirstPriceAfter(t *testing.T) {
 	t.Parallel()
 	at := func(day string, hour int) time.Time { return date(day).Add(time.Duration(hour) * time.Hour) }

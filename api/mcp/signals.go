@@ -46,7 +46,8 @@ var signalTools = []tool{
 	},
 	{
 		name: "get_signal_history", title: "History of a market signal",
-		description: "Points of one signal, the newest first, each with its interval, baseline, z-score and when it was published. With as_of, only what was " +
+		description: "Points of one signal, the newest first, each with its interval, baseline, z-score and when it was published. uncertainty_bounds and " +
+			"uncertainty_basis say of all intervals what they bound and whether that was measured. With as_of, only what was " +
 			"known then, so that a test of a strategy sees no number before it was there. next_cursor leads on to older points.",
 		arguments: []argument{
 			signalID, asOf,
@@ -58,7 +59,7 @@ var signalTools = []tool{
 			},
 			{name: "cursor", description: "next_cursor of the answer before, to go on with older points.", example: `"aGlzdG9yeQ"`, maxLength: 400},
 		},
-		output: outputOf[view.SignalHistory], run: signalHistory,
+		output: outputOf[view.AgentHistory], run: signalHistory,
 	},
 	{
 		name: "get_calendar", title: "Next releases",
@@ -239,7 +240,7 @@ func signalHistory(d *Server, ctx context.Context, v values) (string, any, error
 		l.add("There is more: next_cursor leads on.")
 	}
 	l.add("\n%s", s.Snapshot.Disclaimer)
-	return l.String(), json.RawMessage(body.Bytes()), nil
+	return l.String(), view.NewAgentHistory(got), nil
 }
 
 func nextReleases(d *Server, ctx context.Context, _ values) (string, any, error) {

@@ -255,7 +255,7 @@ func newBacktestBody(s view.SignalSnapshot) *backtestBody {
 	out := &backtestBody{}
 	out.Plot = template.HTML(plot.Estimates{
 		ID: "plot-backtest", Title: "Rank correlation of the signal with what came after, with its 95% interval",
-		Description: "An interval that holds zero is no proof of any skill.",
+		Description: "Only an interval above zero shows skill: the sign is declared before.",
 		Rows: []plot.Estimate{
 			row(fmt.Sprintf("All %d cases", b.N), b.RankIC, b.RankICBounds, ""),
 			row(fmt.Sprintf("Out of sample, %d cases", b.OutOfSample.N), b.OutOfSample.RankIC, b.OutOfSample.RankICBounds, ""),

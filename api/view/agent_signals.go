@@ -92,6 +92,26 @@ func (v *View) evidenceLinks(s SignalSnapshot) *EvidenceLinks {
 	}
 }
 
+// AgentHistory is the answer to an agent about a signal's history. uncertainty_bounds and uncertainty_basis are of all rows that have an
+// interval, so no row repeats them.
+type AgentHistory struct {
+	listingHead
+	Data []AgentHistoryPoint `json:"data"`
+	listingTail
+}
+
+// AgentHistoryPoint is a SignalHistoryPoint without what the head says of all.
+type AgentHistoryPoint struct{ pointNumbers }
+
+// NewAgentHistory returns a history with rows for agents.
+func NewAgentHistory(h SignalHistory) AgentHistory {
+	out := AgentHistory{listingHead: h.listingHead, Data: make([]AgentHistoryPoint, len(h.Data)), listingTail: h.listingTail}
+	for i, p := range h.Data {
+		out.Data[i] = AgentHistoryPoint{p.pointNumbers}
+	}
+	return out
+}
+
 // AgentForecasts is the answer to an agent about a signal's forecasts.
 type AgentForecasts struct {
 	Forecasts

@@ -12,8 +12,8 @@ type SignalHistory struct {
 	listingTail
 }
 
-// SignalHistoryPoint is one point of a signal's history, as known at the requested instant. Unknown values are null.
-type SignalHistoryPoint struct {
+// pointNumbers are the numbers of a point and its times.
+type pointNumbers struct {
 	// ObservedAt is the observation time. IngestedAt is when the service received the bytes behind the value.
 	ObservedAt time.Time `json:"observed_at"`
 	IngestedAt time.Time `json:"ingested_at"`
@@ -33,6 +33,11 @@ type SignalHistoryPoint struct {
 	// PublishedAtAssumed reports that the publication was not observed: the value was there at the first request, or
 	// the time is calculated from the publisher's usual delay.
 	PublishedAtAssumed bool `json:"published_at_assumed"`
+}
+
+// SignalHistoryPoint is one point of a signal's history, as known at the requested instant. Unknown values are null.
+type SignalHistoryPoint struct {
+	pointNumbers
 	// Bounds and Basis are uncertainty.bounds and uncertainty.basis of the snapshot for the instant of the list. They are null where the point
 	// has no interval. Where basis is assumed, no probability stands behind the interval.
 	Bounds *string `json:"bounds"`

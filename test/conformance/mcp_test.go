@@ -122,7 +122,7 @@ func mcpInspector(t *testing.T, s *server) {
 				{"list_signals"},
 				{"get_calendar"},
 				{"get_signal", "id=crack-spread-321"},
-				{"get_signal_history", "id=crack-spread-321", "limit=80"},
+				{"get_signal_history", "id=crack-spread-321", "limit=100"},
 				{"explain_change", "id=crack-spread-321"},
 				{"get_forecast", "id=eia-weekly-petroleum"},
 			} {

@@ -3,94 +3,44 @@ package stats
 import (
 	"encoding/json"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"html"
 	"math"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"tidemark/internal/locale/languages"
+	"tidemark/signals"
+	"tidemark/test/claims"
 )
-
-// claims are the probabilities that are claimed outside of the briefs, whose figures have a test of their own. Each row of the table in
-// docs/signals.md names what shows it: a test, or the table of another page.
-var claims = []struct {
-	// claim is what readers see, where the place.
-	claim, where string
-	// texts matches the sentences.
-	texts *regexp.Regexp
-	// shownBy is a test with its folder, or a document.
-	shownBy string
-}{
-	{
-		"the next figure lies in the central 80 % of its forecast", "pages of forecasts, signals and the calendar; MCP",
-		regexp.MustCompile(`with 80%% probability|with 80% probability`), "docs/forecasts.md",
-	},
-	{
-		"the central 50, 80 and 90 % of a forecast hold the figure as often; 2.5 and 97.5 % bound what luck leaves", "scorecard in API and OpenAPI",
-		regexp.MustCompile(`what number of hits luck alone leaves`), "docs/forecasts.md",
-	},
-	{"the skill of a forecast lies in its 90 % interval", "scorecard in API and OpenAPI", regexp.MustCompile("`interval_90` holds 90 %"), "signals/forecast.TestComparisonsAreThoseOfTwoOtherPrograms"},
-	{"the coverage of an interval lies in its exact binomial interval at 95 %", "`uncertainty.record` in API and OpenAPI", regexp.MustCompile("exact binomial interval at 95 %"), "test/stats.TestTheBoundsOfACoverageAreThoseOfTheBinomial"},
-	{
-		"the correlation of a backtest lies in its 95 % interval", "page of a signal", regexp.MustCompile(`Rank correlation \(information coefficient\) with its 95% interval`),
-		"signals.TestTheIntervalOfAnEdgeHoldsItsLevel",
-	},
-	{"the share of finals in the 90 % interval of each stage of corn", "page of a signal", regexp.MustCompile(`In the 90% interval`), "test/stats.TestTheMeasuredFiguresOfTheCornBrief"},
-	{
-		"the correlation of two signals lies in its 90 % interval, which held 88 to 92 % in simulations", "`/compare`, in four languages",
-		regexp.MustCompile(`90%% interval|intervalo del 90|intervalo de 90|Intervalo del 90|Intervalo de 90|90%% अंतराल|90% अंतराल|90% interval$|\(Bartlett, 1935\)|88 to 92% of the cases|88.{1,4}–.{1,4}92|88% a 92%|88.{0,4}92%`),
-		"signals.TestTheIntervalOfAComparisonHoldsItsLevel",
-	},
-	{"with 95 % confidence the Sharpe ratio is above 0 after so many days", "evaluation of picks and methods", regexp.MustCompile(`with 95 % confidence`), "internal/sharpe.TestAfterTheMinTrackRecordTheProbabilityIsTheConfidence"},
-}
 
 // claimsTable is the section of docs/signals.md about them.
 func claimsTable() string {
 	var b strings.Builder
-	b.WriteString("\n## Other probabilities that are claimed\n\nAPI, OpenAPI, MCP and pages claim these and no others: `TestNoTextClaimsAProbabilityThatNoTableCarries` reads their texts, in all\n" +
-		"languages. The figures of the briefs have `TestEveryFigureOfABriefIsFoundByATest`.\n\n| claim | where | shown by |\n| --- | --- | --- |\n")
-	for _, c := range claims {
-		_, _ = fmt.Fprintf(&b, "| %s | %s | `%s` |\n", c.claim, c.where, c.shownBy)
+	b.WriteString("\n## Other probabilities that are claimed\n\nAPI, OpenAPI, MCP, pages, `.ics`, Atom and `llms.txt` claim these and no others: `TestNoTextClaimsAProbabilityThatNoTableCarries` reads the texts\n" +
+		"of the program, in all languages, and a step of `make conformance` what a running program serves. The figures of the briefs have `TestEveryFigureOfABriefIsFoundByATest`.\n\n| claim | where | shown by |\n| --- | --- | --- |\n")
+	for _, c := range claims.All() {
+		_, _ = fmt.Fprintf(&b, "| %s | %s | `%s` |\n", c.Claim, c.Where, c.ShownBy)
 	}
 	return b.String()
 }
 
-var (
-	// percentage and chance are what a sentence that claims a probability has both of.
-	percentage = regexp.MustCompile(`\d[\s\x{a0}]?%`)
-	chance     = regexp.MustCompile(`(?i)probab|interval|\bheld\b|contain|confiden|conteve|contuvo|अंतराल|प्रायिकता|संभाव`)
-	sentences  = regexp.MustCompile(`[.!?]\s+|\n\s*\n|।\s*`)
-	tags       = regexp.MustCompile(`<[^>]*>`)
-)
-
-// claiming returns the sentences of a text that claim a probability.
-func claiming(text string) (out []string) {
-	for _, s := range sentences.Split(text, -1) {
-		if percentage.MatchString(s) && chance.MatchString(s) {
-			out = append(out, strings.Join(strings.Fields(s), " "))
-		}
-	}
-	return out
-}
-
-func carried(sentence string) bool {
-	for _, c := range claims {
-		if c.texts.MatchString(sentence) {
-			return true
-		}
-	}
-	return false
-}
+// tags are removed from pages.
+var tags = regexp.MustCompile(`<[^>]*>`)
 
 func TestNoTextClaimsAProbabilityThatNoTableCarries(t *testing.T) {
 	t.Parallel()
 	found := 0
 	for place, text := range readersTexts(t) {
-		for _, s := range claiming(text) {
-			if found++; !carried(s) {
+		for _, s := range claims.In(text) {
+			if found++; !claims.Carried(s) {
 				t.Errorf("%s claims what docs/signals.md does not carry: %q", place, s)
 			}
 		}
@@ -98,17 +48,19 @@ func TestNoTextClaimsAProbabilityThatNoTableCarries(t *testing.T) {
 	if found < 20 {
 		t.Errorf("%d claims were found: the test does not see the texts", found)
 	}
-	for _, c := range claims {
-		if folder, name, isTest := strings.Cut(c.shownBy, ".Test"); isTest {
+	for _, c := range claims.All() {
+		if folder, name, isTest := strings.Cut(c.ShownBy, ".Test"); isTest {
 			if !hasTest(t, "../../"+folder, "Test"+name) {
-				t.Errorf("%s is to be shown by %s, which does not exist", c.claim, c.shownBy)
+				t.Errorf("%s is to be shown by %s, which does not exist", c.Claim, c.ShownBy)
 			}
-		} else if _, err := os.Stat("../../" + c.shownBy); err != nil {
-			t.Errorf("%s is to be shown by %s: %v", c.claim, c.shownBy, err)
+		} else if _, err := os.Stat("../../" + c.ShownBy); err != nil {
+			t.Errorf("%s is to be shown by %s: %v", c.Claim, c.ShownBy, err)
 		}
 	}
-	for _, planted := range []string{"The interval holds the true value with a probability of 90 %.", "El intervalo contiene el valor con un 95 % de probabilidad."} {
-		if s := claiming(planted); len(s) != 1 || carried(s[0]) {
+	for _, planted := range []string{
+		"The interval holds the true value with a probability of 90 %.", "El intervalo contiene el valor con un 95 % de probabilidad.", "It will be there with 70 % certainty.",
+	} {
+		if s := claims.In(planted); len(s) != 1 || claims.Carried(s[0]) {
 			t.Errorf("a planted claim passes: %q", planted)
 		}
 	}
@@ -157,21 +109,64 @@ func readersTexts(t *testing.T) map[string]string {
 	}
 	for _, l := range languages.All() {
 		for key, text := range l.Words {
-			out[l.Name+" "+key] = text
+			out[l.Name+" "+key] = strings.ReplaceAll(text, "%%", "%")
 		}
 	}
-	quoted := regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
-	code, err := filepath.Glob("../../api/mcp/*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, file := range code {
-		if !strings.HasSuffix(file, "_test.go") {
-			out[file] = strings.Join(quoted.FindAllString(readText(t, file), -1), "\n\n")
+	for _, folder := range answering {
+		code, err := filepath.Glob("../../" + folder + "/*.go")
+		if err != nil || len(code) == 0 {
+			t.Fatalf("%s has no code (%v)", folder, err)
+		}
+		for _, file := range code {
+			if !strings.HasSuffix(file, "_test.go") {
+				out[file] = literals(t, file)
+			}
 		}
 	}
 	return out
 }
+
+// answering are the packages whose code has sentences of answers, of the calendar, of feeds, of llms.txt and of tools for agents.
+var answering = []string{"api", "api/discovery", "api/endpoint", "api/mcp", "api/pages", "api/view", "internal/pushes", "signals", "signals/changes", "signals/forecast"}
+
+// literals are the strings of a Go file, those joined by + as one, each formatted number as the figure 90.
+func literals(t *testing.T, file string) string {
+	t.Helper()
+	tree, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	var text func(ast.Expr) (string, bool)
+	text = func(e ast.Expr) (string, bool) {
+		switch e := e.(type) {
+		case *ast.BasicLit:
+			s, err := strconv.Unquote(e.Value)
+			return s, err == nil && e.Kind == token.STRING
+		case *ast.BinaryExpr:
+			a, left := text(e.X)
+			b, right := text(e.Y)
+			return a + b, e.Op == token.ADD && (left || right)
+		}
+		return "", false
+	}
+	ast.Inspect(tree, func(n ast.Node) bool {
+		if e, ok := n.(ast.Expr); ok {
+			if s, ok := text(e); ok {
+				if slices.ContainsFunc(signals.All(), func(d signals.Definition) bool { return d.Brief == s }) {
+					return false // its figures have a test of their own
+				}
+				out = append(out, strings.ReplaceAll(verbs.ReplaceAllString(s, "90"), "%%", "%"))
+				return false
+			}
+		}
+		return true
+	})
+	return strings.Join(out, "\n\n")
+}
+
+// verbs are the places of numbers in formats.
+var verbs = regexp.MustCompile(`%[+.\d]*[dfg]`)
 
 // descriptions are the texts of an OpenAPI document, without its examples.
 func descriptions(node any) (out []string) {

@@ -1,0 +1,88 @@
+// Package claims lists the probabilities that readers are told beside those of a signal's interval and brief, each with what shows it, and
+// finds the sentences of a text that tell one. test/stats reads the texts of the program with it, test/conformance what a running program
+// serves.
+package claims
+
+import (
+	"regexp"
+	"strings"
+)
+
+// Claim is a probability that is claimed outside of the briefs, whose figures have a test of their own. Each row of the table in
+// docs/signals.md names what shows it: a test, or the table of another page.
+type Claim struct {
+	// Claim is what readers see, Where the place.
+	Claim, Where string
+	// ShownBy is a test with its folder, or a document.
+	ShownBy string
+	// texts matches the sentences.
+	texts *regexp.Regexp
+}
+
+var all = []Claim{
+	{
+		"the next figure lies in the central 80 % of its forecast", "pages of forecasts, signals and the calendar, `/calendar.ics`; MCP", "docs/forecasts.md",
+		regexp.MustCompile(`with 80% probability`),
+	},
+	{
+		"the central 50, 80 and 90 % of a forecast hold the figure as often; 2.5 and 97.5 % bound what luck leaves", "scorecard in API and OpenAPI", "docs/forecasts.md",
+		regexp.MustCompile(`what number of hits luck alone leaves`),
+	},
+	{
+		"the skill of a forecast lies in its 90 % interval", "scorecard in API and OpenAPI", "signals/forecast.TestComparisonsAreThoseOfTwoOtherPrograms",
+		regexp.MustCompile("`interval_90` holds 90 %"),
+	},
+	{
+		"the coverage of an interval lies in its exact binomial interval at 95 %", "`uncertainty.record` in API and OpenAPI", "test/stats.TestTheBoundsOfACoverageAreThoseOfTheBinomial",
+		regexp.MustCompile("exact binomial interval at 95 %"),
+	},
+	{
+		"a measured interval is built to hold 90 %, and held so many cases; an assumed one claims nothing", "`uncertainty.text` in API, pages and MCP; the name of an interval on a plot",
+		"test/stats.TestTheTableOfIntervals",
+		regexp.MustCompile(`Built to hold 90%\.|Measured: it held \d|^In the last two years: \d|^90% interval$|, 90% interval |\(90%, with 95% between`),
+	},
+	{
+		"the correlation of a backtest lies in its 95 % interval", "page of a signal", "signals.TestTheIntervalOfAnEdgeHoldsItsLevel",
+		regexp.MustCompile(`Rank correlation (?:\(information coefficient\)|of the signal with what came after,) with its 95% interval`),
+	},
+	{"the share of finals in the 90 % interval of each stage of corn", "page of a signal", "test/stats.TestTheMeasuredFiguresOfTheCornBrief", regexp.MustCompile(`In the 90% interval`)},
+	{
+		"the correlation of two signals lies in its 90 % interval, which held 88 to 92 % in simulations", "`/compare`, in four languages",
+		"signals.TestTheIntervalOfAComparisonHoldsItsLevel",
+		regexp.MustCompile(`90% interval|intervalo del 90|intervalo de 90|Intervalo del 90|Intervalo de 90|90% अंतराल|\(Bartlett, 1935\)|88 to 92% of the cases|88.{1,4}–.{1,4}92|88% a 92%|88.{0,4}92%`),
+	},
+	{
+		"with 95 % confidence the Sharpe ratio is above 0 after so many days", "evaluation of picks and methods",
+		"internal/sharpe.TestAfterTheMinTrackRecordTheProbabilityIsTheConfidence", regexp.MustCompile(`with 95 % confidence`),
+	},
+}
+
+// All lists the claims in the order of the table.
+func All() []Claim { return all }
+
+var (
+	// percentage and chance are what a sentence that claims a probability has both of.
+	percentage = regexp.MustCompile(`\d[\s\x{a0}]?%`)
+	chance     = regexp.MustCompile(`(?i)probab|interval|\bh[eo]ld\b|contain|confiden|\bwith \d+\s?%|conteve|contuvo|अंतराल|प्रायिकता|संभाव`)
+	sentences  = regexp.MustCompile(`[.!?]\s+|\n\s*\n|।\s*`)
+)
+
+// In returns the sentences of a text that claim a probability.
+func In(text string) (out []string) {
+	for _, s := range sentences.Split(text, -1) {
+		if percentage.MatchString(s) && chance.MatchString(s) {
+			out = append(out, strings.Join(strings.Fields(s), " "))
+		}
+	}
+	return out
+}
+
+// Carried reports whether a row of the table carries the claim of a sentence.
+func Carried(sentence string) bool {
+	for _, c := range all {
+		if c.texts.MatchString(sentence + ".") {
+			return true
+		}
+	}
+	return false
+}
