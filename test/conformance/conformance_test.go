@@ -48,12 +48,13 @@ var steps = []struct {
 	{"example of MCP by hand", exampleMCP},
 	{"mcp configurations", mcpConfigurations},
 	{"discovery links", discoveryLinks},
+	{"claims of probability", claimsServed},
 	{"mcp suite", mcpSuite},
 	{"mcp inspector", mcpInspector},
 }
 
 // needsNothing are the steps without packages of npm.
-var needsNothing = regexp.MustCompile(`^(example|discovery|openapi answers)`)
+var needsNothing = regexp.MustCompile(`^(example|discovery|claims|openapi answers)`)
 
 func TestMain(m *testing.M) {
 	flag.Parse()

@@ -1,0 +1,75 @@
+package conformance
+
+import (
+	"encoding/json"
+	"fmt"
+	"html"
+	"net/http"
+	"regexp"
+	"testing"
+
+	"tidemark/test/claims"
+)
+
+// tags are the marks of HTML and XML, with the content of scripts and styles.
+var tags = regexp.MustCompile(`(?s)<(script|style)\b.*?</(?:script|style)>|<[^>]*>`)
+
+// claimsServed reads what a running program tells people, calendars, feed readers and agents, and looks for probabilities that the table
+// of claims does not carry.
+func claimsServed(t *testing.T, s *server) {
+	var list struct {
+		Data []struct{ ID string }
+	}
+	if err := s.get(t.Context(), "/api/signals", &list); err != nil || len(list.Data) == 0 {
+		t.Fatalf("the signals: %d, %v", len(list.Data), err)
+	}
+	served := map[string]string{}
+	read := func(path string) {
+		t.Helper()
+		a := s.ask(t, http.MethodGet, path, "")
+		if a.Status != http.StatusOK {
+			t.Errorf("%s: status %d", path, a.Status)
+		}
+		served[path] = html.UnescapeString(tags.ReplaceAllString(string(a.Body), ". "))
+	}
+	call := func(tool string, arguments map[string]any) {
+		t.Helper()
+		content, err := json.Marshal(map[string]any{
+			"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": map[string]any{"name": tool, "arguments": arguments},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := s.send(t, http.MethodPost, "/api/mcp", "", "application/json", string(content))
+		var answer struct{ Result struct{ Content []struct{ Text string } } }
+		if err := json.Unmarshal(a.Body, &answer); err != nil || len(answer.Result.Content) == 0 {
+			t.Fatalf("%s: %v: %.300s", tool, err, a.Body)
+		}
+		for i, c := range answer.Result.Content {
+			served[fmt.Sprintf("%s %v, part %d", tool, arguments, i)] = c.Text
+		}
+	}
+	for _, path := range []string{"/llms.txt", "/llms-full.txt", "/calendar.ics", "/calendar", "/picks.atom", "/api/stream/atom", "/", "/picks", "/portfolio", "/method"} {
+		read(path)
+	}
+	call("list_signals", map[string]any{})
+	call("get_calendar", map[string]any{})
+	for _, signal := range list.Data {
+		read("/signals/" + signal.ID)
+		read("/signals/" + signal.ID + "/forecasts")
+		call("get_signal", map[string]any{"id": signal.ID})
+		call("get_signal_history", map[string]any{"id": signal.ID, "limit": 3})
+		call("get_forecast", map[string]any{"id": signal.ID})
+	}
+	found := 0
+	for where, text := range served {
+		for _, sentence := range claims.In(text) {
+			if found++; !claims.Carried(sentence) {
+				t.Errorf("%s claims what docs/signals.md does not list: %s", where, sentence)
+			}
+		}
+	}
+	if found == 0 {
+		t.Error("no text claims a probability: the test looks in the wrong places")
+	}
+}
