@@ -26,7 +26,7 @@ var all = []Claim{
 	},
 	{
 		"the central 50, 80 and 90 % of a forecast hold the figure as often; 2.5 and 97.5 % bound what luck leaves", "scorecard in API and OpenAPI", "docs/forecasts.md",
-		regexp.MustCompile(`what number of hits luck alone leaves`),
+		regexp.MustCompile(`what number of hits luck alone leaves|^Inside the [58]0% interval`),
 	},
 	{
 		"the skill of a forecast lies in its 90 % interval", "scorecard in API and OpenAPI", "signals/forecast.TestComparisonsAreThoseOfTwoOtherPrograms",
@@ -39,7 +39,7 @@ var all = []Claim{
 	{
 		"a measured interval is built to hold 90 %, and held so many cases; an assumed one claims nothing", "`uncertainty.text` in API, pages and MCP; the name of an interval on a plot",
 		"test/stats.TestTheTableOfIntervals",
-		regexp.MustCompile(`Built to hold 90%\.|Measured: it held \d|^In the last two years: \d|^90% interval$|, 90% interval |\(90%, with 95% between`),
+		regexp.MustCompile(`Built to hold 90%\.|the interval is built to hold 90% of the outcomes|Measured: it held \d|^In the last two years: \d|^90% interval$|, 90% interval |\(90%, with 95% between`),
 	},
 	{
 		"the correlation of a backtest lies in its 95 % interval", "page of a signal", "signals.TestTheIntervalOfAnEdgeHoldsItsLevel",
@@ -53,7 +53,7 @@ var all = []Claim{
 	},
 	{
 		"with 95 % confidence the Sharpe ratio is above 0 after so many days", "evaluation of picks and methods",
-		"internal/sharpe.TestAfterTheMinTrackRecordTheProbabilityIsTheConfidence", regexp.MustCompile(`with 95 % confidence`),
+		"internal/sharpe.TestAfterTheMinTrackRecordTheProbabilityIsTheConfidence", regexp.MustCompile(`with 95 % confidence|track record length at 95 %`),
 	},
 }
 

@@ -15,13 +15,13 @@ import (
 var tags = regexp.MustCompile(`(?s)<(script|style)\b.*?</(?:script|style)>|<[^>]*>`)
 
 // claimsServed reads what a running program tells people, calendars, feed readers and agents, and looks for probabilities that the table
-// of claims does not carry.
+// of claims does not carry. The briefs, which /llms-full.txt repeats, have a test of their own.
 func claimsServed(t *testing.T, s *server) {
 	var list struct {
-		Data []struct{ ID string }
+		Signals []struct{ ID string }
 	}
-	if err := s.get(t.Context(), "/api/signals", &list); err != nil || len(list.Data) == 0 {
-		t.Fatalf("the signals: %d, %v", len(list.Data), err)
+	if err := s.get(t.Context(), "/api/signals", &list); err != nil || len(list.Signals) == 0 {
+		t.Fatalf("the signals: %d, %v", len(list.Signals), err)
 	}
 	served := map[string]string{}
 	read := func(path string) {
@@ -41,20 +41,20 @@ func claimsServed(t *testing.T, s *server) {
 			t.Fatal(err)
 		}
 		a := s.send(t, http.MethodPost, "/api/mcp", "", "application/json", string(content))
-		var answer struct{ Result struct{ Content []struct{ Text string } } }
+		var answer struct {
+			Result struct{ Content []struct{ Text string } }
+		}
 		if err := json.Unmarshal(a.Body, &answer); err != nil || len(answer.Result.Content) == 0 {
 			t.Fatalf("%s: %v: %.300s", tool, err, a.Body)
 		}
-		for i, c := range answer.Result.Content {
-			served[fmt.Sprintf("%s %v, part %d", tool, arguments, i)] = c.Text
-		}
+		served[fmt.Sprintf("%s %v", tool, arguments)] = answer.Result.Content[0].Text // the next part is the structured answer
 	}
-	for _, path := range []string{"/llms.txt", "/llms-full.txt", "/calendar.ics", "/calendar", "/picks.atom", "/api/stream/atom", "/", "/picks", "/portfolio", "/method"} {
+	for _, path := range []string{"/llms.txt", "/calendar.ics", "/calendar", "/picks.atom", "/api/stream/atom", "/", "/picks", "/method"} {
 		read(path)
 	}
 	call("list_signals", map[string]any{})
 	call("get_calendar", map[string]any{})
-	for _, signal := range list.Data {
+	for _, signal := range list.Signals {
 		read("/signals/" + signal.ID)
 		read("/signals/" + signal.ID + "/forecasts")
 		call("get_signal", map[string]any{"id": signal.ID})
