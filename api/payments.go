@@ -28,6 +28,8 @@ type PaymentsOptions struct {
 	// invalid. The result is false if only the chain can verify it, for example the signature of a contract wallet. If Signed is nil, only
 	// the facilitator verifies signatures.
 	Signed func(x402.Seller, x402.Payment) (bool, error)
+	// Deliveries sign what was delivered for a payment. If it is nil, receipts are not signed.
+	Deliveries *x402.DeliveryKeys
 	// Tariff contains the prices.
 	Tariff accounts.Tariff
 	// Store stores every payment. It connects with the API's database role.

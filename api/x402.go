@@ -2,6 +2,7 @@ package api
 
 import (
 	"errors"
+	"maps"
 	"net/http"
 	"time"
 
@@ -138,4 +139,11 @@ func (s *Server) x402(mux *http.ServeMux) {
 		}
 		return send(w, r, "application", "json", info)
 	})
+	if keys := s.o.Payments.o.Deliveries; keys != nil {
+		doc := view.NewDocument(view.TypeJSON, view.CachePublic, keys.Document(), time.Time{})
+		s.handleGet(mux, x402.DIDPath, func(w http.ResponseWriter, r *http.Request) error {
+			maps.Copy(w.Header(), corsFields)
+			return send(w, r, "application", "json", doc)
+		})
+	}
 }

@@ -2,8 +2,6 @@ package api
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"maps"
 	"net/http"
@@ -263,7 +261,14 @@ func (s *x402Payment) write(transaction string) bool {
 	// The response belongs to this payer and must not be cached.
 	h.Set("Cache-Control", view.CacheNever)
 	h.Del("ETag")
-	s.receipt(x402.Receipt{Success: true, Transaction: transaction})
+	r := x402.Receipt{Success: true, Transaction: transaction}
+	if keys := s.o.Deliveries; keys != nil {
+		r.Extensions = keys.Sign(x402.Delivery{
+			ContentSHA256: x402.ContentDigest(s.content), IssuedAt: s.o.Now().Unix(), Network: s.offer.Seller.Network.CAIP2(),
+			Payer: s.payment.Authorization.From, ResourceURL: s.offer.Resource, Transaction: transaction,
+		})
+	}
+	s.receipt(r)
 	s.setAnswerDeadline()
 	s.w.WriteHeader(http.StatusOK)
 	if _, err := s.w.Write(s.rep.Body); err != nil {
@@ -329,7 +334,6 @@ func (s *x402Payment) unavailable(cause error) error {
 func (s *x402Payment) authorization() postgres.X402Authorization {
 	a, seller := s.payment.Authorization, s.offer.Seller
 	before, _ := strconv.ParseInt(a.ValidBefore, 10, 64) // validated before
-	sum := sha256.Sum256(s.content)
 	resource := s.r.URL.EscapedPath()
 	if q := s.r.URL.Query().Encode(); q != "" {
 		resource += "?" + q
@@ -337,6 +341,6 @@ func (s *x402Payment) authorization() postgres.X402Authorization {
 	return postgres.X402Authorization{
 		ChainID: seller.Network.ChainID, Asset: seller.Asset.Key(), Payer: strings.ToLower(a.From),
 		Nonce: strings.ToLower(a.Nonce), PayTo: strings.ToLower(seller.PayTo), Micro: int64(s.offer.Price), ValidBefore: time.Unix(before, 0).UTC(),
-		Digest: s.payment.Digest(), Resource: resource, Version: s.version, Answer: hex.EncodeToString(sum[:]),
+		Digest: s.payment.Digest(), Resource: resource, Version: s.version, Answer: x402.ContentDigest(s.content),
 	}
 }

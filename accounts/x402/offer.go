@@ -161,6 +161,8 @@ type Receipt struct {
 	// Network is the network's name in the version of the payment.
 	Network string `json:"network"`
 	Payer   string `json:"payer"`
+	// Extensions has the signed delivery of a success. It is omitted if the seller has no key for it.
+	Extensions json.RawMessage `json:"extensions,omitempty"`
 }
 
 // Encode returns the value of the headers HeaderReceiptV1 and HeaderReceiptV2.

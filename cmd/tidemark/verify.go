@@ -23,18 +23,22 @@ import (
 type verifyCommand struct {
 	config.Address
 
-	URL        string   `help:"The server. Default: PUBLIC_URL, or else ADDR." placeholder:"URL"`
-	Ledger     string   `help:"The git ledger to compare with, a folder or an address. Default: the ledger that the server names." placeholder:"REPO"`
-	Signers    string   `help:"A file of allowed signers: every commit of the ledger must carry a good signature of one of them." placeholder:"FILE"`
-	RPC        []string `name:"rpc" help:"A trusted node of the chain with the attestations; may be given again. Default: a server on this machine names its own." placeholder:"URL"`
-	Attester   string   `help:"The account that must have attested, as you know it from elsewhere." placeholder:"ADDRESS"`
-	Checkpoint string   `help:"What you know from an earlier day: the length of the chain of picks and the hash that it ended in, or a file with a signed checkpoint of the log." placeholder:"LENGTH:HASH|FILE"`
-	Remember   string   `help:"The file that keeps the last checkpoint of each log that you verified. A log that shrinks or forks later is contradicted. Default: tidemark/verified.json in the folder of your settings." placeholder:"FILE"`
-	NoRemember bool     `help:"Neither read nor keep checkpoints of earlier verifications."`
-	Require    string   `help:"The verdict that must be reached: witnessed, or the default: anything but contradicted. Exit status 3 if it is not." enum:"consistent,witnessed" default:"consistent"`
-	Proof      string   `help:"A .tlog-proof file to check instead, without any network: that its leaf is in the log, and who cosigned. Needs --policy." placeholder:"FILE"`
-	Policy     string   `help:"Your policy for the server's log, or for --proof: the log's key, the witnesses that you know and how many of them count (C2SP tlog-policy). With it, witnessed needs the quorum." placeholder:"FILE"`
-	JSON       bool     `name:"json" help:"Print the outcome as JSON, also of --proof and of a failure."`
+	URL         string   `help:"The server. Default: PUBLIC_URL, or else ADDR." placeholder:"URL"`
+	Ledger      string   `help:"The git ledger to compare with, a folder or an address. Default: the ledger that the server names." placeholder:"REPO"`
+	Signers     string   `help:"A file of allowed signers: every commit of the ledger must carry a good signature of one of them." placeholder:"FILE"`
+	RPC         []string `name:"rpc" help:"A trusted node of the chain with the attestations; may be given again. Default: a server on this machine names its own." placeholder:"URL"`
+	Attester    string   `help:"The account that must have attested, as you know it from elsewhere." placeholder:"ADDRESS"`
+	Checkpoint  string   `help:"What you know from an earlier day: the length of the chain of picks and the hash that it ended in, or a file with a signed checkpoint of the log." placeholder:"LENGTH:HASH|FILE"`
+	Remember    string   `help:"The file that keeps the last checkpoint of each log that you verified. A log that shrinks or forks later is contradicted. Default: tidemark/verified.json in the folder of your settings." placeholder:"FILE"`
+	NoRemember  bool     `help:"Neither read nor keep checkpoints of earlier verifications."`
+	Require     string   `help:"The verdict that must be reached: witnessed, or the default: anything but contradicted. Exit status 3 if it is not." enum:"consistent,witnessed" default:"consistent"`
+	Proof       string   `help:"A .tlog-proof file to check instead, without any network: that its leaf is in the log, and who cosigned. Needs --policy." placeholder:"FILE"`
+	Policy      string   `help:"Your policy for the server's log, or for --proof: the log's key, the witnesses that you know and how many of them count (C2SP tlog-policy). With it, witnessed needs the quorum." placeholder:"FILE"`
+	Receipt     string   `help:"The receipt of a paid answer to check instead (PAYMENT-RESPONSE)." placeholder:"FILE"`
+	Content     string   `help:"Its answer's body, not compressed." placeholder:"FILE"`
+	Transaction string   `help:"The transaction that paid for it." placeholder:"HASH"`
+	Keys        string   `help:"Its seller's keys. Default: those of its host." placeholder:"FILE"`
+	JSON        bool     `name:"json" help:"Print the outcome as JSON, also of --proof and of a failure."`
 }
 
 // errNotVerified ends a verification that found a fault, after the report has described it.
@@ -46,11 +50,18 @@ var errNotWitnessed = errors.New("the record is not witnessed: --require=witness
 // Run audits a server and prints one line a check. A mismatch is an error.
 func (c verifyCommand) Run(ctx context.Context, p *program) error {
 	check := c.verifyServer
-	if c.Proof != "" {
+	switch {
+	case c.Proof != "" && c.Receipt != "":
+		return usageError{errors.New("--proof and --receipt are two verifications: run one after the other")}
+	case c.Receipt == "" && (c.Content != "" || c.Transaction != "" || c.Keys != ""):
+		return usageError{errors.New("--content, --transaction and --keys go with --receipt")}
+	case c.Receipt != "":
+		check = c.verifyReceipt
+	case c.Proof != "":
 		check = func(_ context.Context, p *program) error { return c.verifyProof(p) }
 	}
 	err := check(ctx, p)
-	if !c.JSON || err == nil || errors.Is(err, errNotVerified) || errors.Is(err, errNotWitnessed) {
+	if !c.JSON || err == nil || errors.Is(err, errNotVerified) || errors.Is(err, errReceipt) || errors.Is(err, errNotWitnessed) {
 		return err
 	}
 	if printed := printJSON(p.stdout, notChecked{Verdict: "not_checked", Error: err.Error()}); printed != nil {

@@ -2,7 +2,11 @@ package main
 
 import (
 	"context"
+	"crypto/ed25519"
+	"crypto/rand"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
@@ -56,10 +60,61 @@ func (p *program) newPayments(db *postgres.DB, tariff accounts.Tariff) (*api.Pay
 	if err != nil {
 		return nil, usageError{err}
 	}
+	keys, err := p.deliveryKeys()
+	if err != nil {
+		return nil, err
+	}
 	return api.NewPayments(api.PaymentsOptions{
-		Seller: seller, Facilitator: facilitator, Signed: signedByPayer, Tariff: tariff, Store: db, Now: p.now, Log: p.log.With("role", "api"),
+		Deliveries: keys, Seller: seller, Facilitator: facilitator, Signed: signedByPayer, Tariff: tariff, Store: db, Now: p.now, Log: p.log.With("role", "api"),
 		Metrics: p.metrics,
 	}), nil
+}
+
+// deliveryKeys reads the keys that sign receipts, nil if the settings name none.
+func (p *program) deliveryKeys() (*x402.DeliveryKeys, error) {
+	path := p.settings.X402ReceiptKeyFile
+	if path == "" {
+		return nil, nil
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, usageError{fmt.Errorf("X402_RECEIPT_KEY_FILE: %w", err)}
+	}
+	if info.Mode().Perm()&0o077 != 0 {
+		return nil, usageError{fmt.Errorf("X402_RECEIPT_KEY_FILE: %s can be read by others: chmod 600", path)}
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, usageError{fmt.Errorf("X402_RECEIPT_KEY_FILE: %w", err)}
+	}
+	keys, err := x402.NewDeliveryKeys(text, p.settings.BaseURL())
+	if err != nil {
+		return nil, usageError{fmt.Errorf("X402_RECEIPT_KEY_FILE: %s: %w", path, err)}
+	}
+	return keys, nil
+}
+
+// makeDeliveryKey makes the sandbox's own key for receipts, once.
+func (p *program) makeDeliveryKey() error {
+	if p.settings.X402ReceiptKeyFile != "" {
+		return nil
+	}
+	path := filepath.Join(p.worldDir(), "receipt.key")
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		seed := make([]byte, ed25519.SeedSize)
+		if _, err := rand.Read(seed); err != nil {
+			return fmt.Errorf("make a key for receipts: %w", err)
+		}
+		text, err := x402.NewDeliveryKey(seed)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, text, 0o600); err != nil {
+			return fmt.Errorf("write the key for receipts (STATE_DIR): %w", err)
+		}
+	}
+	p.settings.X402ReceiptKeyFile = path
+	return nil
 }
 
 // signedByPayer reports whether the payer's key signed a payment for the seller's token.
@@ -111,6 +166,9 @@ func (p *program) facilitate(ctx context.Context) (serve func(context.Context) e
 	key := filepath.Join(p.worldDir(), "payer.key")
 	if err := os.WriteFile(key, []byte(devchain.KeyHex(payerAccount)+"\n"), 0o600); err != nil {
 		return nil, fmt.Errorf("write the payer's key (STATE_DIR): %w", err)
+	}
+	if err := p.makeDeliveryKey(); err != nil {
+		return nil, err
 	}
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {

@@ -142,6 +142,7 @@ type API struct {
 	Prices              string `env:"PRICES" help:"Prices in US dollars of the endpoints that have none: /events=0.001,/economic-events=0.001,/digest/latest=0.002. Default: they cost nothing."`
 	X402FacilitatorURL  string `env:"X402_FACILITATOR_URL" name:"x402-facilitator-url" secret:"true" help:"Facilitator that verifies and settles payments by request (x402). Without it, or without X402_PAY_TO, nothing is sold by request; the sandbox has its own."`
 	X402FacilitatorAuth string `env:"X402_FACILITATOR_AUTH" name:"x402-facilitator-auth" secret:"true" help:"Header of requests to the facilitator: a value for Authorization, or another header as Name: value."`
+	X402ReceiptKeyFile  string `env:"X402_RECEIPT_KEY_FILE" name:"x402-receipt-key-file" help:"File with the Ed25519 private key that signs receipts of payments by request, mode 0600: openssl genpkey -algorithm ed25519 makes it. Older keys may follow, and stay published. The same for every API. Without it receipts are not signed; the sandbox has its own."`
 }
 
 // Limits holds the rate limits of clients, and the settings that identify a client.

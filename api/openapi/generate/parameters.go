@@ -105,8 +105,8 @@ func headers() map[string]header {
 		"Allow":               {"The methods that can be used here.", text, "GET, HEAD, OPTIONS"},
 		"WWW-Authenticate":    {"How to show a key.", text, `Bearer realm="api"`},
 		"PAYMENT-REQUIRED":    {"The terms of version 2 of x402: JSON in base64.", text, nil},
-		"PAYMENT-RESPONSE":    {"What became of the payment, as version 2 of x402 says it: JSON in base64.", text, nil},
-		"X-PAYMENT-RESPONSE":  {"What became of the payment, as version 1 of x402 says it: JSON in base64.", text, nil},
+		"PAYMENT-RESPONSE":    {"What became of the payment, as version 2 of x402 says it: JSON in base64. Its extensions may have a signed receipt with the SHA-256 of the content.", text, nil},
+		"X-PAYMENT-RESPONSE":  {"What became of the payment, as version 1 of x402 says it: JSON in base64. Its extensions may have a signed receipt with the SHA-256 of the content.", text, nil},
 	}
 }
 
