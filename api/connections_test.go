@@ -157,7 +157,7 @@ func TestNoClientHoldsAConnection(t *testing.T) {
 	}
 	// Meanwhile the server serves others. One that is slower than the server's timeouts is cut off, too, and tries again.
 	p.eventually("the server to answer others", func() bool {
-		resp, err := http.Get(p.url + "/healthz") //nolint:noctx // the server's timeouts end it
+		resp, err := http.Get(p.url + "/healthz")
 		if err != nil {
 			return false
 		}
