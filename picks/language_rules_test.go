@@ -145,6 +145,12 @@ func TestFixedTextsHoldTheRulesOfLanguage(t *testing.T) {
 		for id, text := range l.Terms {
 			check("term "+id, text)
 		}
+		for id, x := range l.SignalTexts {
+			figure := func(text string) string { return strings.ReplaceAll(text, "%s", "7") }
+			for _, text := range append(slices.Collect(maps.Values(x.Parts)), x.Short, figure(x.Figure), figure(x.Gap), x.Baseline, x.Interval, x.Truth, x.Lead) {
+				check("the signal "+id, text)
+			}
+		}
 		for _, d := range signals.All() {
 			check("signal "+d.ID, d.Phrase[string(l.Code)])
 		}

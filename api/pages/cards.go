@@ -53,13 +53,16 @@ func (p *pictures) of(c card.Card) (*view.Document, error) {
 	return doc, nil
 }
 
-// homeCard returns the image of the home page.
+// homeCard returns the image of the home page: that of the most unusual signal, whose finding is the title of the page.
 func (p *Pages) homeCard(_ context.Context, r request) (*view.Document, error) {
 	if r.signals == nil {
 		return nil, nil
 	}
 	if len(r.query) > 0 {
 		return nil, &view.Moved{To: r.path}
+	}
+	if s := furthestSignal(r.signals.Signals); s != nil {
+		return p.signalCardImage(s)
 	}
 	c := card.Card{
 		Kicker: "From free public sources", Title: "Market signals you can check", Value: strconv.Itoa(len(r.signals.Signals)), Unit: "signals",

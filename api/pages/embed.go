@@ -2,6 +2,7 @@ package pages
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -21,12 +22,13 @@ func (p *Pages) embed(_ context.Context, r request) (*view.Document, error) {
 	if s == nil {
 		return nil, nil
 	}
-	l := p.layout(r.site, "/signals/"+s.Definition.ID)
-	body := lead(s)
-	l.Title = body.Finding
-	if l.Title == "" {
-		l.Title = s.Snapshot.Name
+	lang, err := r.lang()
+	if err != nil {
+		return nil, err
 	}
+	l := p.layoutIn(r.local(lang), r.site, "/signals/"+s.Definition.ID)
+	body := l.lead(s)
+	l.Title = cmp.Or(body.Finding, body.Def.Name)
 	l.Hidden, l.Body = true, body
 	var out bytes.Buffer
 	if err := p.templates["embed"].ExecuteTemplate(&out, "embed", l); err != nil {

@@ -52,6 +52,12 @@ var functions = template.FuncMap{
 	"firstSentence": firstSentence,
 	"sentence":      sentence,
 	"minus":         minus,
+	"breakable":     breakable,
+	// text is a text or the one behind a pointer. code is a text as the element for code.
+	"text": func(v any) string { return fmt.Sprint(reflect.Indirect(reflect.ValueOf(v))) },
+	"code": func(v string) template.HTML {
+		return template.HTML("<code>" + template.HTMLEscapeString(v) + "</code>")
+	}, //nolint:gosec // escaped
 }
 
 const unknown = "unknown"
@@ -285,6 +291,11 @@ func timeOf(t any) time.Time {
 		return *p
 	}
 	return t.(time.Time)
+}
+
+// breakable lets a machine name break after its underscores, and nowhere else.
+func breakable(name string) template.HTML {
+	return template.HTML(strings.ReplaceAll(template.HTMLEscapeString(name), "_", "_<wbr>")) //nolint:gosec // the name is escaped
 }
 
 // hours formats a number of seconds in hours, or in days if it is long.

@@ -2,14 +2,13 @@ package pages
 
 import (
 	"context"
-	"fmt"
 	"html/template"
 	"math"
 	"time"
 
 	"tidemark/api/pages/plot"
 	"tidemark/api/view"
-	"tidemark/picks"
+	"tidemark/signals"
 )
 
 // homeBody is the content of the home page.
@@ -35,6 +34,8 @@ type homeBody struct {
 type leadSignal struct {
 	*view.Signal
 
+	// Def is the definition in the page's language.
+	Def     signals.Definition
 	Finding string
 	// Spread says how far the value is from its baseline, in units of its usual spread.
 	Spread string
@@ -46,6 +47,8 @@ type leadSignal struct {
 type signalCard struct {
 	*view.Signal
 
+	// Def is the definition in the page's language.
+	Def signals.Definition
 	// Distance says how far the value is from its baseline. It is empty if that is unknown.
 	Distance string
 	Spark    template.HTML
@@ -56,41 +59,45 @@ func (p *Pages) home(_ context.Context, r request) (*view.Document, error) {
 	if r.signals == nil {
 		return nil, nil
 	}
+	lang, err := r.lang()
+	if err != nil {
+		return nil, err
+	}
 	body := homeBody{
-		localizer: localizer{Lang: picks.English}, Published: r.published != nil, Verify: p.has("/verify"), Docs: p.has("/docs"), Dashboard: p.o.Dashboard, Record: r.record,
+		localizer: r.local(lang), Published: r.published != nil, Verify: p.has("/verify"), Docs: p.has("/docs"), Dashboard: p.o.Dashboard, Record: r.record,
 	}
 	if r.published != nil {
-		var err error
-		doc, err := r.published.LatestPick(picks.English)
+		doc, err := r.published.LatestPick(lang)
 		if body.Latest, _, err = data[view.Pick](doc, err); err != nil {
 			return nil, err
 		}
 		if body.Portfolio, _, err = data[view.Portfolio](r.published.Portfolio()); err != nil {
 			return nil, err
 		}
-		if body.Return, err = weeklyReturn(r.published, body.Portfolio); err != nil {
+		if body.Return, err = body.weeklyReturn(r.published, body.Portfolio); err != nil {
 			return nil, err
 		}
 	}
 	for _, s := range r.signals.Signals {
-		body.Signals = append(body.Signals, signalCard{s, findingOf(s.Definition, s.Snapshot).Distance, template.HTML(plot.Spark(priceSeries(s)))})
+		body.Signals = append(body.Signals, signalCard{s, body.Own(s.Definition), body.finding(s.Definition, s.Snapshot).Distance, template.HTML(plot.Spark(priceSeries(s)))})
 		for _, q := range s.History.Points(time.Time{}) {
 			if body.Values++; q.Vintage > 1 {
 				body.Revised++
 			}
 		}
 	}
-	l := p.layout(r.site, "/")
+	l := p.layoutIn(body.localizer, r.site, "/")
 	l.Title = view.Product
-	l.Description = "Market signals from free public sources, each with its interval, its baseline and the data it rests on."
+	l.Description = l.T("home.about")
 	if s := furthestSignal(r.signals.Signals); s != nil {
-		body.Lead = lead(s)
-		l.Description = body.Lead.Finding + ". " + l.Description
+		body.Lead = body.lead(s)
+		l.Title = body.Lead.Finding + suffix
 		l.Scripts = []string{p.staticAddress("plot.js")}
 	}
 	l.JSON = "/api/signals"
 	l.Image = p.o.PublicURL + cardName
 	l.Body = body
+	p.inLanguages(&l, r)
 	return p.document("home", l, time.Time{}), nil
 }
 
@@ -111,18 +118,18 @@ func furthestSignal(list []*view.Signal) (found *view.Signal) {
 }
 
 // lead plots a signal over its usual range. It writes the z-score in words.
-func lead(s *view.Signal) *leadSignal {
+func (l localizer) lead(s *view.Signal) *leadSignal {
 	name := defaultRange(s.Definition.Frequency)
 	points := s.History.Points(beginning(name, s.History.Last()))
-	out := &leadSignal{Signal: s, Finding: findingOf(s.Definition, s.Snapshot).String(), Range: rangeTitles[name]}
-	out.Plots = plotHistory(s.Definition, s.Snapshot, points, nil, overlay{}, out.Range)
+	out := &leadSignal{Signal: s, Def: l.Own(s.Definition), Finding: l.finding(s.Definition, s.Snapshot).String(), Range: l.T("range." + name)}
+	out.Plots = l.plotHistory(out.Def, s.Snapshot, points, nil, overlay{}, out.Range)
 	out.Plots.Z = ""
 	if z := s.Snapshot.ZScore; z != nil {
-		side := "above"
+		side := "home.spread above"
 		if *z < 0 {
-			side = "below"
+			side = "home.spread below"
 		}
-		out.Spread = fmt.Sprintf("%.1f times its usual spread %s its baseline", math.Abs(*z), side)
+		out.Spread = l.Say(side, l.Num(new(math.Abs(*z)), 1))
 	}
 	if len(points) > 0 {
 		out.Plots.Query = template.URL("&from=" + points[0].ObservedAt.Format(time.DateOnly)) //nolint:gosec // a date

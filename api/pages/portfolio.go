@@ -157,12 +157,12 @@ func (b *portfolioBody) plot(history []view.HistorySnapshot) {
 }
 
 // weeklyReturn plots the return of the portfolio and of its benchmark with the points that are free. It is empty without a portfolio.
-func weeklyReturn(st *view.PublicationsState, portfolio *view.Portfolio) (template.HTML, error) {
+func (l localizer) weeklyReturn(st *view.PublicationsState, portfolio *view.Portfolio) (template.HTML, error) {
 	history, _, err := list[view.HistorySnapshot](st.History(view.ListQuery{}))
 	if err != nil || portfolio == nil {
 		return "", err
 	}
-	b := portfolioBody{localizer: localizer{Lang: "en"}, Portfolio: portfolio, Weekly: true, Height: 170}
+	b := portfolioBody{localizer: l, Portfolio: portfolio, Weekly: true, Height: 170}
 	b.plot(weekly(history))
 	return b.Return, nil
 }

@@ -51,6 +51,10 @@ func (p *Pages) signalPage(ctx context.Context, r request) (*view.Document, erro
 
 // signalBody is the content of a signal's page.
 type signalBody struct {
+	localizer
+
+	// Def is the definition in the page's language.
+	Def      signals.Definition
 	Signal   *view.Signal
 	Snapshot view.SignalSnapshot
 	// AsOf is the day whose end the page shows, empty for the current state. Today is the last day that can be selected.
@@ -68,8 +72,6 @@ type signalBody struct {
 	Plots                         signalPlots
 	Backtest                      *backtestBody
 	Citation                      string
-	// Lang is the language of the events. The rest of the page is in English.
-	Lang picks.Lang
 	// Forecast reports whether a figure of the signal is forecast.
 	Forecast bool
 	// Embed is the HTML line that shows the plot on another site.
@@ -83,18 +85,26 @@ type signalBody struct {
 	Next time.Time
 }
 
+// ZoomQuery is the query that a chosen stretch is added to.
+func (b signalBody) ZoomQuery() string {
+	if b.AsOf != "" {
+		return "?as_of=" + b.AsOf + string(b.AndLang())
+	}
+	return b.InLang()
+}
+
 // difference is a number as known on a day and as known now.
 type difference struct{ Name, Then, Now string }
 
 // differences compares a snapshot of an earlier day with the current data: first with the current values of the same observation, then with
 // the newest observation.
-func differences(s *view.Signal, past view.SignalSnapshot) []difference {
-	d, now := s.Definition, s.Snapshot
+func (l localizer) differences(s *view.Signal, past view.SignalSnapshot) []difference {
+	d, now := l.Own(s.Definition), s.Snapshot
 	interval := func(x view.SignalSnapshot) string {
 		if x.UncertaintyLo == nil || x.UncertaintyHi == nil {
-			return unknown
+			return l.T("unknown")
 		}
-		return figure(d, x.UncertaintyLo) + " to " + figure(d, x.UncertaintyHi)
+		return l.Between(l.Figure(d, x.UncertaintyLo), l.Figure(d, x.UncertaintyHi))
 	}
 	var list []difference
 	if at := past.ObservedAt; at != nil {
@@ -104,17 +114,17 @@ func differences(s *view.Signal, past view.SignalSnapshot) []difference {
 				same = p.Value
 			}
 		}
-		list = append(list, difference{"Value observed " + instant(*at), figure(d, past.Value), figure(d, same)})
+		list = append(list, difference{l.Say("signal.value of", instant(*at)), l.Figure(d, past.Value), l.Figure(d, same)})
 	}
 	observed := func(x view.SignalSnapshot) string {
 		if x.ObservedAt == nil {
-			return unknown
+			return l.T("unknown")
 		}
 		return instant(*x.ObservedAt)
 	}
-	return append(list, difference{"Newest observation", observed(past), observed(now)}, difference{"Value", figure(d, past.Value), figure(d, now.Value)},
-		difference{"Interval", interval(past), interval(now)}, difference{"Baseline", figure(d, past.BaselineValue), figure(d, now.BaselineValue)},
-		difference{"z-score", signed(past.ZScore), signed(now.ZScore)})
+	return append(list, difference{l.T("signal.newest"), observed(past), observed(now)}, difference{l.T("value"), l.Figure(d, past.Value), l.Figure(d, now.Value)},
+		difference{l.T("signal.interval row"), interval(past), interval(now)}, difference{l.T("signal.baseline"), l.Figure(d, past.BaselineValue), l.Figure(d, now.BaselineValue)},
+		difference{l.T("signal.z"), l.Z(past.ZScore), l.Z(now.ZScore)})
 }
 
 // choice is one of several versions of a page.
@@ -132,7 +142,8 @@ func (p *Pages) signalView(ctx context.Context, r request, s *view.Signal) (body
 	if err != nil {
 		return body, asOf, err
 	}
-	body = signalBody{Lang: lang, Signal: s, Snapshot: s.Snapshot, Today: p.o.View.Now().UTC().Format(time.DateOnly)}
+	body = signalBody{localizer: r.local(lang), Signal: s, Snapshot: s.Snapshot, Today: p.o.View.Now().UTC().Format(time.DateOnly)}
+	body.Def = body.Own(s.Definition)
 	if !asOf.IsZero() {
 		past, err := p.o.View.SnapshotAsOf(ctx, s, endOf(asOf))
 		if err != nil {
@@ -142,15 +153,15 @@ func (p *Pages) signalView(ctx context.Context, r request, s *view.Signal) (body
 			return body, asOf, p.nothingKnown(ctx, s, asOf)
 		}
 		body.Snapshot, body.AsOf = *past, asOf.Format(time.DateOnly)
-		body.Then = differences(s, *past)
+		body.Then = body.differences(s, *past)
 	}
 	if body.Span, err = r.span(s.Definition.Frequency); err != nil {
 		return body, asOf, err
 	}
 	body.Span = body.named(body.Span, r.text("range"))
-	body.Difference = unknown
+	body.Difference = body.T("unknown")
 	if v, b := body.Snapshot.Value, body.Snapshot.BaselineValue; v != nil && b != nil {
-		body.Difference = s.Definition.Signed(*v - *b)
+		body.Difference = body.localizer.Difference(body.Def, *v-*b)
 	}
 	if next := s.NextValue(); asOf.IsZero() && next.After(p.o.View.Now()) {
 		body.Next = next
@@ -160,9 +171,9 @@ func (p *Pages) signalView(ctx context.Context, r request, s *view.Signal) (body
 		if from := beginning(name, s.History.Last()); !from.IsZero() && from.Before(s.History.First()) && name != body.Span.Name {
 			continue // it would show the same as "all"
 		}
-		body.Ranges = append(body.Ranges, choice{name, rangeTitles[name], signalAddress(path, span{Name: name}, body.AsOf), name == body.Span.Name})
+		body.Ranges = append(body.Ranges, choice{name, body.T("range." + name), body.address(path, span{Name: name}), name == body.Span.Name})
 	}
-	body.View, body.Now = template.URL(viewOf(body.Span, body.AsOf)), template.URL(body.Span.query()) //nolint:gosec // made of dates and of names of ranges
+	body.View, body.Now = template.URL(viewOf(body.Span, body.AsOf)), template.URL(body.Span.query())+body.AndLang() //nolint:gosec // made of dates and of names of ranges
 	if body.Plots, err = p.plotSignal(ctx, body, asOf); err != nil {
 		return body, asOf, err
 	}
@@ -177,20 +188,23 @@ func (p *Pages) signal(ctx context.Context, r request, s *view.Signal) (*view.Do
 		return nil, err
 	}
 	body.Forecast = len(forecast.Of(s.Definition.ID)) > 0
-	body.Embed = fmt.Sprintf(`<iframe src="%s/embed/%s" title="%s" width="100%%" height="460" loading="lazy"></iframe>`, p.o.PublicURL, s.Definition.ID, html.EscapeString(s.Snapshot.Name))
-	body.Backtest = newBacktestBody(body.Snapshot)
+	body.Embed = fmt.Sprintf(`<iframe src="%s/embed/%s" title="%s" width="100%%" height="460" loading="lazy"></iframe>`, p.o.PublicURL, s.Definition.ID, html.EscapeString(body.Def.Name))
+	body.Backtest = body.newBacktestBody(body.Snapshot)
 	body.Citation = citation(body.Snapshot)
 
-	l := p.layout(r.site, r.path)
-	body.Finding = findingOf(s.Definition, body.Snapshot)
-	l.Title = cmp.Or(body.Finding.String(), s.Snapshot.Name) + suffix
-	l.Description = firstSentence(s.Definition.Description)
+	l := p.layoutIn(body.localizer, r.site, r.path)
+	body.Finding = body.finding(s.Definition, body.Snapshot)
+	l.Title = cmp.Or(body.Finding.String(), body.Def.Name) + suffix
+	l.Description = body.Lead(s.Definition)
 	l.JSON = "/api/signals/" + s.Definition.ID
 	l.JSONLD = embedJSON(s.Snapshot.JSONLD)
-	l.Disclaimer = s.Snapshot.Disclaimer
+	if body.Lang == picks.English {
+		l.Disclaimer = s.Snapshot.Disclaimer
+	}
 	l.Image = p.o.PublicURL + r.path + cardName
 	l.Scripts = []string{p.staticAddress("plot.js")}
 	l.Body = body
+	p.inLanguages(&l, r)
 	var modified time.Time
 	if s.Snapshot.IngestedAt != nil && asOf.IsZero() {
 		modified = *s.Snapshot.IngestedAt
@@ -253,6 +267,6 @@ func (p *Pages) brief(r request, s *view.Signal) *view.Document {
 		Snapshot view.SignalSnapshot
 		Plots    signalPlots
 		HTML     template.HTML
-	}{s, s.Snapshot, plotHistory(s.Definition, s.Snapshot, points, nil, overlay{}, rangeTitles["5y"]), markdown(s.Markdown)}
+	}{s, s.Snapshot, localizer{Lang: picks.English}.plotHistory(s.Definition, s.Snapshot, points, nil, overlay{}, "five years"), markdown(s.Markdown)}
 	return p.document("brief", l, time.Time{})
 }

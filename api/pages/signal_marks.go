@@ -29,7 +29,7 @@ type eventMark struct {
 	Source         string
 }
 
-// fan is a forecast of the signal's own value, in the unit of the value.
+// fan is a forecast of the signal's own value, in the unit of the plot.
 type fan struct {
 	At time.Time
 	// Median and the bounds of the central 50 % and 80 %.
@@ -41,14 +41,14 @@ type fan struct {
 
 // overlayOf returns the overlay of points in ascending time. open reports whether the view ends with the newest value. If the database is
 // unavailable, the overlay has events only, because a page must not depend on the rest.
-func (p *Pages) overlayOf(ctx context.Context, s *view.Signal, points []view.HistoryPoint, asOf time.Time, open bool, lang string) (overlay, error) {
+func (p *Pages) overlayOf(ctx context.Context, s *view.Signal, points []view.HistoryPoint, asOf time.Time, open bool, l localizer) (overlay, error) {
 	var out overlay
 	if len(points) == 0 {
 		return out, nil
 	}
 	from, to := points[0].ObservedAt, points[len(points)-1].ObservedAt
 	for i, a := range signals.AnnotationsOf(s.Definition.ID, from, to) {
-		text, in := a.In(lang)
+		text, in := a.In(string(l.Lang))
 		out.Events = append(out.Events, eventMark{i + 1, a.ID, text, in, a.Day, a.Source})
 	}
 	var err error
@@ -59,7 +59,7 @@ func (p *Pages) overlayOf(ctx context.Context, s *view.Signal, points []view.His
 			}
 		}
 	}
-	if out.fans, err = p.fansOf(ctx, s, points, asOf, open); err != nil && !view.Unavailable(err) {
+	if out.fans, err = p.fansOf(ctx, s, points, asOf, open, l.Own(s.Definition).Scale()); err != nil && !view.Unavailable(err) {
 		return out, err
 	}
 	return out, nil
@@ -68,8 +68,9 @@ func (p *Pages) overlayOf(ctx context.Context, s *view.Signal, points []view.His
 // discernible is how many forecasts a plot can show side by side.
 const discernible = 160
 
-// fansOf returns the newest forecasts of a signal's own figure that lie in view, in ascending time, as known as of an instant.
-func (p *Pages) fansOf(ctx context.Context, s *view.Signal, points []view.HistoryPoint, asOf time.Time, open bool) ([]fan, error) {
+// fansOf returns the newest forecasts of a signal's own figure that lie in view, in ascending time, as known as of an instant. scale is how
+// many of the signal's units one of the plot's is.
+func (p *Pages) fansOf(ctx context.Context, s *view.Signal, points []view.HistoryPoint, asOf time.Time, open bool, scale float64) ([]fan, error) {
 	targets := forecast.Of(s.Definition.ID)
 	if len(targets) == 0 {
 		return nil, nil
@@ -109,10 +110,10 @@ func (p *Pages) fansOf(ctx context.Context, s *view.Signal, points []view.Histor
 			}
 			base = points[i].Value
 		}
-		q := func(level float64) float64 { return (base + quantileAt(f, level)) / s.Definition.Scale() }
+		q := func(level float64) float64 { return (base + quantileAt(f, level)) / scale }
 		one := fan{At: at, Median: q(.5), Low50: q(.25), High50: q(.75), Low80: q(.1), High80: q(.9), Graded: graded}
 		if graded {
-			one.Held, one.Outcome = f.Grade.Hits.P80, (base+*f.Grade.Outcome)/s.Definition.Scale()
+			one.Held, one.Outcome = f.Grade.Hits.P80, (base+*f.Grade.Outcome)/scale
 		}
 		out = append(out, one)
 	}
@@ -165,8 +166,8 @@ func (o overlay) marks(d signals.Definition, points []view.HistoryPoint) (behind
 }
 
 // strip returns the numbers of the events above a plot with a range of x.
-func (o overlay) strip(from, to time.Time) plot.Strip {
-	out := plot.Strip{Label: "Events", From: from, To: to}
+func (o overlay) strip(label string, from, to time.Time) plot.Strip {
+	out := plot.Strip{Label: label, From: from, To: to}
 	for _, e := range o.Events {
 		out.Events = append(out.Events, plot.Event{At: e.Day, Number: e.Number, Target: "event-" + e.ID})
 	}
@@ -183,11 +184,11 @@ type forecastsInView struct {
 // Missed is how many of the graded forecasts did not hold.
 func (f forecastsInView) Missed() int { return f.Graded - f.Held }
 
-func (o overlay) described(d signals.Definition) (out forecastsInView) {
+func (o overlay) described(l localizer, d signals.Definition) (out forecastsInView) {
 	for _, f := range o.fans {
 		switch {
 		case !f.Graded:
-			out.Next, out.Low, out.High = f.At, figure(d, f.Low80*d.Scale()), figure(d, f.High80*d.Scale())
+			out.Next, out.Low, out.High = f.At, l.Figure(d, f.Low80*d.Scale()), l.Figure(d, f.High80*d.Scale())
 		case f.Held:
 			out.Held++
 			out.Graded++

@@ -27,7 +27,7 @@ func TestAPlotShowsForecastsWithTheirGradesAndWhatWasFirstPublished(t *testing.T
 			{At: last.AddDate(0, 0, 7), Median: 50, Low50: 48, High50: 52, Low80: 45, High80: 55},
 		},
 	}
-	plots := plotHistory(signals.Definition{}, view.SignalSnapshot{Name: "Made up"}, points, nil, over, "all")
+	plots := localizer{Lang: "en"}.plotHistory(signals.Definition{}, view.SignalSnapshot{Name: "Made up"}, points, nil, over, "all")
 	svg := string(plots.Value)
 	for class, want := range map[string]int{"range held": 1, "range missed": 1, "band fan": 1, "line fan": 1, "line ghost": 1} {
 		if got := drawn(t, svg, class); got != want {
@@ -49,7 +49,7 @@ func TestAPlotShowsForecastsWithTheirGradesAndWhatWasFirstPublished(t *testing.T
 	for i := range points {
 		points[i].Value = math.NaN()
 	}
-	if svg := string(plotHistory(signals.Definition{}, view.SignalSnapshot{}, points, nil, over, "all").Value); strings.Contains(svg, "band fan") {
+	if svg := string(localizer{Lang: "en"}.plotHistory(signals.Definition{}, view.SignalSnapshot{}, points, nil, over, "all").Value); strings.Contains(svg, "band fan") {
 		t.Error("a fan begins at an unknown value")
 	}
 }
@@ -75,7 +75,7 @@ func TestTheImageOfAPlotHasNoNumbersWithoutTexts(t *testing.T) {
 	t.Parallel()
 	points := tradingDays(60, nil)
 	over := overlay{Events: []eventMark{{Number: 1, ID: "storm", Day: points[20].ObservedAt}}}
-	plots := plotHistory(signals.Definition{}, view.SignalSnapshot{Name: "Made up"}, points, nil, over, "all")
+	plots := localizer{Lang: "en"}.plotHistory(signals.Definition{}, view.SignalSnapshot{Name: "Made up"}, points, nil, over, "all")
 	if !strings.Contains(string(plots.Value), `class="moment"`) || !strings.Contains(string(plots.Strip), "event-storm") {
 		t.Error("the page does not mark the event")
 	}

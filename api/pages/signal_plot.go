@@ -79,11 +79,11 @@ func (p *Pages) plotSignal(ctx context.Context, body signalBody, asOf time.Time)
 	if !asOf.IsZero() {
 		known = endOf(asOf)
 	}
-	over, err := p.overlayOf(ctx, s, points, known, to.IsZero(), string(body.Lang))
+	over, err := p.overlayOf(ctx, s, points, known, to.IsZero(), body.localizer)
 	if err != nil {
 		return signalPlots{}, err
 	}
-	out := plotHistory(s.Definition, body.Snapshot, points, now, over, body.Span.Title())
+	out := body.plotHistory(body.Def, body.Snapshot, points, now, over, body.RangeTitle(body.Span))
 	out.Query = template.URL(data) //nolint:gosec // it is made of dates
 	return out, nil
 }
@@ -128,9 +128,9 @@ func columnsOf(d signals.Definition, points []view.HistoryPoint) columns {
 }
 
 // plotHistory plots points in ascending time: the value with its interval and baseline, and the z-score. If the points are as of an earlier
-// day, now contains the same points as known now. span is the name of the range.
-func plotHistory(d signals.Definition, s view.SignalSnapshot, points, now []view.HistoryPoint, over overlay, span string) signalPlots {
-	out := signalPlots{Points: len(points), Events: over.Events, Forecasts: over.described(d)}
+// day, now contains the same points as known now. span is the name of the range. d is a definition from Own.
+func (l localizer) plotHistory(d signals.Definition, s view.SignalSnapshot, points, now []view.HistoryPoint, over overlay, span string) signalPlots {
+	out := signalPlots{Points: len(points), Events: over.Events, Forecasts: over.described(l, d)}
 	for _, p := range slices.Backward(points) {
 		if len(out.Newest) == newest {
 			break
@@ -150,7 +150,7 @@ func plotHistory(d signals.Definition, s view.SignalSnapshot, points, now []view
 	out.from, out.to = from, to
 	c := columnsOf(d, points)
 	behind, front, end := over.marks(d, points)
-	marks := append(behind, plot.Band{X: c.x, Lo: c.lo, Hi: c.hi}, plot.Line{Class: "second", X: c.x, Y: c.baseline, Label: "baseline"})
+	marks := append(behind, plot.Band{X: c.x, Lo: c.lo, Hi: c.hi}, plot.Line{Class: "second", X: c.x, Y: c.baseline, Label: l.T("plot.baseline")})
 	if len(over.first) > 0 {
 		since := slices.IndexFunc(points, func(p view.HistoryPoint) bool { return !p.ObservedAt.Before(over.first[0].ObservedAt) })
 		out.Reprinted = revised(over.first, points[max(since, 0):])
@@ -161,23 +161,23 @@ func plotHistory(d signals.Definition, s view.SignalSnapshot, points, now []view
 	}
 	if out.Revised = revised(points, now); out.Revised > 0 {
 		g := columnsOf(d, now)
-		marks = append(marks, plot.Line{Class: "ghost", X: g.x, Y: g.value, Label: "as known now"})
+		marks = append(marks, plot.Line{Class: "ghost", X: g.x, Y: g.value, Label: l.T("plot.as known now")})
 	}
 	last := known(points)
-	marks = append(append(marks, plot.Line{X: c.x, Y: c.value, Label: figure(d, last)}), front...)
+	marks = append(append(marks, plot.Line{X: c.x, Y: c.value, Label: l.Figure(d, last)}), front...)
 	value := plot.Figure{
-		ID: "plot-value", Title: fmt.Sprintf("%s, %s", s.Name, span), Height: 300, From: from, To: end,
-		Description: describe(d, s, points),
-		Marks:       marks,
+		ID: "plot-value", Title: fmt.Sprintf("%s, %s", cmp.Or(d.Name, s.Name), span), Height: 300, From: from, To: end,
+		Description: l.describe(d, points), Words: l.figureWords(),
+		Marks: marks,
 	}
-	out.Value, out.Strip = template.HTML(value.SVG()), template.HTML(over.strip(from, end).SVG())
+	out.Value, out.Strip = template.HTML(value.SVG()), template.HTML(over.strip(l.T("signal.event strip"), from, end).SVG())
 	value.Marks = slices.DeleteFunc(marks, func(m plot.Mark) bool { _, moments := m.(plot.Moments); return moments }) // their texts are not in the image
-	out.figure, out.source = value, [2]string{cmp.Or(d.FigureUnit(), s.Unit) + ". " + s.PageURL, clipped(firstSentence(s.License), 150)}
+	out.figure, out.source = value, [2]string{l.FigureUnit(d) + ". " + s.PageURL, clipped(firstSentence(s.License), 150)}
 	if out.Scored {
 		out.Z = template.HTML(plot.Figure{
-			ID: "plot-z", Title: "z-score of " + s.Name + ", " + span, Height: 140, From: from, To: end, Ticks: 3,
-			Description: "The distance from the baseline in units of its usual spread. Zero is the baseline.",
-			Include:     []float64{-2, 2}, Rules: []float64{0},
+			ID: "plot-z", Title: l.Say("plot.z of", cmp.Or(d.Name, s.Name), span), Height: 140, From: from, To: end, Ticks: 3,
+			Description: l.T("plot.z text"), Words: l.figureWords(),
+			Include: []float64{-2, 2}, Rules: []float64{0},
 			Marks: []plot.Mark{plot.Area{X: c.x, Y: c.z}, plot.Line{Class: "thin", X: c.x, Y: c.z}},
 		}.SVG())
 	}
@@ -217,15 +217,15 @@ func revised(points, now []view.HistoryPoint) (n int) {
 }
 
 // describe describes a plot in words.
-func describe(d signals.Definition, s view.SignalSnapshot, points []view.HistoryPoint) string {
+func (l localizer) describe(d signals.Definition, points []view.HistoryPoint) string {
 	compare := func(a, b view.HistoryPoint) int { return cmp.Compare(a.Value, b.Value) }
 	known := slices.DeleteFunc(slices.Clone(points), func(p view.HistoryPoint) bool { return p.Value != p.Value })
 	if len(known) == 0 {
-		return "No value is known."
+		return l.T("plot.no value")
 	}
 	lowest, highest, last := slices.MinFunc(known, compare), slices.MaxFunc(known, compare), known[len(known)-1]
-	return fmt.Sprintf("In %s. %d points. Lowest %s on %s, highest %s on %s, last %s on %s.", cmp.Or(d.FigureUnit(), s.Unit), len(known),
-		figure(d, lowest.Value), instant(lowest.ObservedAt), figure(d, highest.Value), instant(highest.ObservedAt), figure(d, last.Value), instant(last.ObservedAt))
+	return l.Say("plot.described", l.FigureUnit(d), len(known), l.Figure(d, lowest.Value), instant(lowest.ObservedAt),
+		l.Figure(d, highest.Value), instant(highest.ObservedAt), l.Figure(d, last.Value), instant(last.ObservedAt))
 }
 
 // backtestBody is a backtest with its plot.
@@ -236,7 +236,7 @@ type backtestBody struct {
 }
 
 // newBacktestBody plots the measured skill of a signal. It returns nil if no skill was measured.
-func newBacktestBody(s view.SignalSnapshot) *backtestBody {
+func (l localizer) newBacktestBody(s view.SignalSnapshot) *backtestBody {
 	b := s.Backtest
 	if b == nil {
 		return nil
@@ -254,12 +254,11 @@ func newBacktestBody(s view.SignalSnapshot) *backtestBody {
 	}
 	out := &backtestBody{}
 	out.Plot = template.HTML(plot.Estimates{
-		ID: "plot-backtest", Title: "Rank correlation of the signal with what came after, with its 95% interval",
-		Description: "Only an interval above zero shows skill: the sign is declared before.",
+		ID: "plot-backtest", Title: l.T("backtest.plot"), Description: l.T("backtest.plot text"), Decimal: l.language().Decimal,
 		Rows: []plot.Estimate{
-			row(fmt.Sprintf("All %d cases", b.N), b.RankIC, b.RankICBounds, ""),
-			row(fmt.Sprintf("Out of sample, %d cases", b.OutOfSample.N), b.OutOfSample.RankIC, b.OutOfSample.RankICBounds, ""),
-			row("Naive forecast", b.NaiveRankIC, nil, "second"),
+			row(l.Say("backtest.all", l.Count(b.N)), b.RankIC, b.RankICBounds, ""),
+			row(l.Say("backtest.out", l.Count(b.OutOfSample.N)), b.OutOfSample.RankIC, b.OutOfSample.RankICBounds, ""),
+			row(l.T("backtest.naive"), b.NaiveRankIC, nil, "second"),
 		},
 	}.SVG())
 	var rows []plot.Estimate
@@ -268,8 +267,8 @@ func newBacktestBody(s view.SignalSnapshot) *backtestBody {
 	}
 	if len(rows) > 0 {
 		out.Skill = template.HTML(plot.Estimates{
-			ID: "plot-skill", Title: "Skill of the forecast against the baseline, by stage",
-			Description: "One is a perfect forecast, zero one that is as good as the baseline.", Rows: rows,
+			ID: "plot-skill", Title: l.T("backtest.skill plot"), Decimal: l.language().Decimal,
+			Description: l.T("backtest.skill text"), Rows: rows,
 		}.SVG())
 	}
 	return out

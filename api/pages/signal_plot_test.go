@@ -53,7 +53,7 @@ func TestALineIsBrokenOnlyWhereTheSourceHasAGap(t *testing.T) {
 						want++
 					}
 				}
-				plots := plotHistory(signals.Definition{}, view.SignalSnapshot{Name: "Made up"}, tradingDays(n, gaps), nil, overlay{}, "all")
+				plots := localizer{Lang: "en"}.plotHistory(signals.Definition{}, view.SignalSnapshot{Name: "Made up"}, tradingDays(n, gaps), nil, overlay{}, "all")
 				for class, svg := range map[string]string{
 					"line": string(plots.Value), "band": string(plots.Value), "line second": string(plots.Value),
 					"line thin": string(plots.Z), "area": string(plots.Z),
@@ -78,7 +78,7 @@ func TestASeasonIsOneLine(t *testing.T) {
 			})
 		}
 	}
-	plots := plotHistory(signals.Definition{}, view.SignalSnapshot{Name: "Corn"}, points, nil, overlay{}, "all")
+	plots := localizer{Lang: "en"}.plotHistory(signals.Definition{}, view.SignalSnapshot{Name: "Corn"}, points, nil, overlay{}, "all")
 	if got := drawn(t, string(plots.Value), "line"); got != 8 {
 		t.Errorf("eight seasons are drawn in %d pieces", got)
 	}
@@ -91,7 +91,7 @@ func TestSeasonsAreApartAlsoWhereNoPointIsMissing(t *testing.T) {
 		points = append(points, view.HistoryPoint{ObservedAt: at, Value: 190, Lo: math.NaN(), Hi: math.NaN(), Baseline: math.NaN(), Z: math.NaN()})
 	}
 	for start, want := range map[time.Month]int{time.May: 8, 0: 1} {
-		plots := plotHistory(signals.Definition{SeasonStart: start}, view.SignalSnapshot{Name: "Corn"}, points, nil, overlay{}, "all")
+		plots := localizer{Lang: "en"}.plotHistory(signals.Definition{SeasonStart: start}, view.SignalSnapshot{Name: "Corn"}, points, nil, overlay{}, "all")
 		if got := drawn(t, string(plots.Value), "line"); got != want {
 			t.Errorf("eight seasons from month %d are drawn in %d pieces, want %d", start, got, want)
 		}
@@ -101,10 +101,10 @@ func TestSeasonsAreApartAlsoWhereNoPointIsMissing(t *testing.T) {
 func TestAPageOfAnEarlierDayShowsWhatWasRevised(t *testing.T) {
 	t.Parallel()
 	then, now := tradingDays(50, nil), tradingDays(50, nil)
-	same := plotHistory(signals.Definition{}, view.SignalSnapshot{}, then, now, overlay{}, "all")
+	same := localizer{Lang: "en"}.plotHistory(signals.Definition{}, view.SignalSnapshot{}, then, now, overlay{}, "all")
 	now[7].Value++
 	now = append(now[:20], now[21:]...)
-	other := plotHistory(signals.Definition{}, view.SignalSnapshot{}, then, now, overlay{}, "all")
+	other := localizer{Lang: "en"}.plotHistory(signals.Definition{}, view.SignalSnapshot{}, then, now, overlay{}, "all")
 	if same.Revised != 0 || strings.Contains(string(same.Value), "ghost") {
 		t.Errorf("%d points are revised, want none", same.Revised)
 	}

@@ -42,19 +42,6 @@ func (r request) bound(name string) (time.Time, error) {
 	return day, nil
 }
 
-// Title names the stretch for readers.
-func (s span) Title() string {
-	switch {
-	case s.Name != "":
-		return rangeTitles[s.Name]
-	case s.From.IsZero():
-		return "until " + s.To.Format(time.DateOnly)
-	case s.To.IsZero():
-		return "from " + s.From.Format(time.DateOnly)
-	}
-	return s.From.Format(time.DateOnly) + " to " + s.To.Format(time.DateOnly)
-}
-
 // FromDay is the first day, empty if that end is open.
 func (s span) FromDay() string { return dayOrNone(s.From) }
 
@@ -116,8 +103,10 @@ func viewOf(s span, asOf string) string {
 	return s.query()
 }
 
-// signalAddress returns the address of a signal's page with a stretch, as known at the end of a day.
-func signalAddress(path string, s span, asOf string) string { return path + "?" + viewOf(s, asOf) }
+// address returns the address of the page with another stretch, in the same language and as known at the end of the same day.
+func (b *signalBody) address(path string, s span) string {
+	return path + "?" + viewOf(s, b.AsOf) + string(b.AndLang())
+}
 
 // closest is the number of points below which no link leads closer.
 const closest = 4
@@ -132,7 +121,7 @@ func (b *signalBody) neighbours(path string) {
 	length := to.Sub(from)
 	link := func(from, to time.Time) string {
 		from, to = from.UTC().Truncate(24*time.Hour), to.UTC().Truncate(24*time.Hour)
-		return signalAddress(path, span{From: from, To: to}, b.AsOf)
+		return b.address(path, span{From: from, To: to})
 	}
 	if from.After(first) {
 		b.Earlier = link(from.Add(-length/2), to.Add(-length/2))
@@ -150,8 +139,6 @@ func (b *signalBody) neighbours(path string) {
 
 // endOf returns the last microsecond of a day. The API ends a day in the same way.
 func endOf(day time.Time) time.Time { return day.AddDate(0, 0, 1).Add(-time.Microsecond) }
-
-var rangeTitles = map[string]string{"3m": "three months", "1y": "one year", "5y": "five years", "20y": "twenty years", "all": "everything"}
 
 // rangesOf returns the ranges that a signal's page offers, by the signal's frequency.
 func rangesOf(frequency string) []string {

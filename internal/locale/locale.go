@@ -137,6 +137,8 @@ type Language struct {
 	Words map[string]string
 	// Signals maps a signal's id to its name in a sentence, unless the signal's own file has it.
 	Signals map[string]string
+	// SignalTexts are the other texts of a signal by its id. English has none.
+	SignalTexts map[string]SignalTexts
 }
 
 // Title returns a name from a sentence as a title: without its article, and with a capital.

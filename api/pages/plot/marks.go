@@ -213,11 +213,23 @@ func pieces(columns ...[]float64) [][2]int {
 	return out
 }
 
-// path draws ranges of points along one line and, if back is not nil, back along another. An isolated point becomes a short line.
+// aloneWidth is how wide an isolated point is, of inner.
+const aloneWidth = 8
+
+// path draws ranges of points along one line and, if back is not nil, back along another. An isolated point is drawn aloneWidth wide.
 func path(b *strings.Builder, class string, s scale, list [][2]int, there, back func(i int) (x, y float64)) {
 	b.WriteString(`<path class="` + strings.TrimSpace(class) + `" d="`)
 	point := func(command string, x, y float64) { b.WriteString(command + number(s.x(x)) + " " + number(s.y(y))) }
 	for _, p := range list {
+		if p[1]-p[0] == 1 {
+			x, y := there(p[0])
+			b.WriteString("M" + number(s.x(x)-aloneWidth/2) + " " + number(s.y(y)) + "h" + number(aloneWidth))
+			if back != nil {
+				_, low := back(p[0])
+				b.WriteString("V" + number(s.y(low)) + "h" + number(-aloneWidth) + "Z")
+			}
+			continue
+		}
 		for i := p[0]; i < p[1]; i++ {
 			command := "L"
 			if i == p[0] {
@@ -227,9 +239,6 @@ func path(b *strings.Builder, class string, s scale, list [][2]int, there, back 
 			point(command, x, y)
 		}
 		if back == nil {
-			if p[1]-p[0] == 1 {
-				b.WriteString("h.1")
-			}
 			continue
 		}
 		for i := p[1] - 1; i >= p[0]; i-- {

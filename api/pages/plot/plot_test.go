@@ -157,8 +157,12 @@ func TestFigure(t *testing.T) {
 		t.Errorf("the figure has %q", found)
 	}
 	f.Marks = []Mark{Line{X: x, Y: []float64{1, unknown, 3, unknown, 5}}}
-	if got := strings.Count(f.SVG(), "h.1"); got != 3 {
+	if got := strings.Count(f.SVG(), "h8"); got != 3 {
 		t.Errorf("%d points stand alone, want 3", got)
+	}
+	f.Marks = []Mark{Band{X: x, Lo: []float64{1, unknown, unknown, unknown, unknown}, Hi: []float64{2, unknown, unknown, unknown, unknown}}}
+	if svg := f.SVG(); !strings.Contains(svg, "h8V") {
+		t.Errorf("the interval of an isolated point has no width:\n%s", svg)
 	}
 	f.Marks = []Mark{Band{X: x, Lo: []float64{1, unknown, 1, 1, 1}, Hi: []float64{2, 2, 2, 2, 2}}, Area{X: x, Y: x}, Bars{X: x, Y: []float64{1, -1, unknown, 1, 1}, Width: 3600}}
 	wellFormed(t, f.SVG())

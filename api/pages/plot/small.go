@@ -49,6 +49,8 @@ type Estimate struct {
 type Estimates struct {
 	ID, Title, Description string
 	Rows                   []Estimate
+	// Decimal is the sign before decimals. Empty means a point.
+	Decimal string
 }
 
 // SVG draws the figure, or says that it is empty.
@@ -85,7 +87,7 @@ func (e Estimates) SVG() string {
 		} else if share > .95 {
 			anchor = "end"
 		}
-		fmt.Fprintf(&b, `<text%s x="%s" y="%s" text-anchor="%s">%s</text>`, everyOther(i), at(v), number(height-6), anchor, Label(v, step))
+		fmt.Fprintf(&b, `<text%s x="%s" y="%s" text-anchor="%s">%s</text>`, everyOther(i), at(v), number(height-6), anchor, Words{Decimal: e.Decimal}.label(v, step))
 	}
 	for i, r := range e.Rows {
 		if r.Value != r.Value {

@@ -28,6 +28,7 @@ class Plot {
       const text = format.format(Math.abs(v));
       return `${v < 0 && /[1-9]/.test(text) ? "−" : ""}${d.prefix ?? ""}${text}`;
     };
+    this.score = new Intl.NumberFormat(document.documentElement.lang, { minimumFractionDigits: 2, maximumFractionDigits: 2 });
     this.tip = document.createElement("p");
     this.tip.className = "tip";
     this.tip.setAttribute("role", "status");
@@ -36,7 +37,7 @@ class Plot {
     this.at = -1;
     this.pinned = -1;
     figure.tabIndex = 0;
-    figure.setAttribute("aria-label", `${d.label}. ${d.keys ?? "The arrow keys go from point to point."}${d.zoom ? " With Shift they choose a stretch; Enter opens it." : ""}`);
+    figure.setAttribute("aria-label", `${d.label}. ${d.keys ?? "The arrow keys go from point to point."}${d.zoom ? ` ${d.zoomKeys ?? "With Shift they choose a stretch; Enter opens it."}` : ""}`);
     figure.addEventListener("pointermove", (e) => { if (e.pointerType !== "touch" && !this.down && !e.target.closest(".mark")) this.point(e); });
     figure.addEventListener("click", (e) => { if (this.dragged) this.dragged = false; else if (!e.target.closest("a, button")) this.point(e, true); });
     if (d.zoom) this.zoomable();
@@ -131,6 +132,12 @@ class Plot {
     return from + Math.max(0, Math.min(1, (clientX - box.left) / box.width)) * (to - from);
   }
 
+  // between writes two bounds in the words of the page.
+  between(lo, hi) {
+    const [before, middle, after] = (this.figure.dataset.span ?? "%s to %s").split("%s");
+    return `${before}${lo}${middle}${hi}${after}`;
+  }
+
   // choose marks a stretch.
   choose(a, b) {
     this.chosen = [Math.min(a, b), Math.max(a, b)];
@@ -144,7 +151,7 @@ class Plot {
       for (const [name, value] of [["x", `${left}%`], ["width", `${right - left}%`], ["y", p.top], ["height", p.end - p.top]]) p.area.setAttribute(name, value);
       p.svg.append(p.area);
     }
-    this.tip.textContent = `${day(this.chosen[0])} to ${day(this.chosen[1])}`;
+    this.tip.textContent = this.between(day(this.chosen[0]), day(this.chosen[1]));
     this.place((a + b) / 2, this.panels[0].top + 40);
   }
 
@@ -153,7 +160,7 @@ class Plot {
     const [from, to] = [day(this.chosen[0]), day(this.chosen[1])];
     await this.load();
     const inside = this.points?.filter((p) => day(p.x) >= from && day(p.x) <= to).length;
-    if (inside < 2) { this.tip.textContent = "Too short: it holds fewer than two points."; return; }
+    if (inside < 2) { this.tip.textContent = this.figure.dataset.short ?? "Too short: it holds fewer than two points."; return; }
     const address = new URL(this.figure.dataset.zoom, location.href);
     address.searchParams.set("from", from);
     address.searchParams.set("to", to);
@@ -230,14 +237,14 @@ class Plot {
     const strong = document.createElement("b");
     strong.textContent = `${this.shown(row[this.panels[0].column])}${d.unit.endsWith("%") ? "" : " "}${d.unit}`.trim();
     const rest = [];
-    if (row.uncertainty_lo) rest.push(`interval ${this.shown(row.uncertainty_lo)} to ${this.shown(row.uncertainty_hi)}`);
-    if (row.baseline_value) rest.push(`baseline ${this.shown(row.baseline_value)}`);
-    if (row.z_score) rest.push(`z ${number(row.z_score).toFixed(2).replace("-", "−")}`);
+    if (row.uncertainty_lo) rest.push(`${d.interval ?? "interval"} ${this.between(this.shown(row.uncertainty_lo), this.shown(row.uncertainty_hi))}`);
+    if (row.baseline_value) rest.push(`${d.baseline ?? "baseline"} ${this.shown(row.baseline_value)}`);
+    if (row.z_score) rest.push(`z ${this.score.format(number(row.z_score)).replace("-", "−")}`);
     for (const pair of d.also?.split("|") ?? []) {
       const [, name, column] = pair.match(/^(.*):(.*)$/);
       rest.push(`${name} ${this.shown(row[column])}${d.unit}`);
     }
-    if (row.revised === "true") rest.push("revised");
+    if (row.revised === "true") rest.push(d.revised ?? "revised");
     const day = document.createElement("span");
     day.textContent = row.observed_at.slice(0, 10);
     const more = document.createElement("small");

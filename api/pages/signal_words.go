@@ -1,0 +1,371 @@
+package pages
+
+import (
+	"fmt"
+	"html/template"
+	"math"
+	"strings"
+	"time"
+
+	"tidemark/api/view"
+	"tidemark/internal/locale"
+	"tidemark/internal/postgres"
+	"tidemark/picks"
+	"tidemark/signals"
+)
+
+// What pages write about signals in the reader's language. A text that a language lacks is the English one.
+
+// texts returns the texts of a signal, and whether the language has them. English has the texts of the signal's own file.
+func (l localizer) texts(d signals.Definition) (locale.SignalTexts, bool) {
+	texts, ok := l.language().SignalTexts[d.ID]
+	return texts, ok
+}
+
+// Own returns the definition with the name, the phrasing and the captions in the language.
+func (l localizer) Own(d signals.Definition) signals.Definition {
+	t, ok := l.texts(d)
+	if !ok {
+		return d
+	}
+	d.Name = l.SignalName(d.ID)
+	d.BaselineCaption, d.IntervalCaption = t.Baseline, t.Interval
+	d.Phrasing.Short, d.Phrasing.Figure, d.Phrasing.PerUnit, d.Phrasing.Decimals, d.Phrasing.Normal = t.Short, t.Figure, t.PerUnit, t.Decimals, t.Normal
+	return d
+}
+
+// SignalName returns the name of a signal by its id.
+func (l localizer) SignalName(id string) string {
+	d, ok := signals.ByID(id)
+	switch {
+	case !ok:
+		return id
+	case l.Lang == picks.English:
+		return d.Name
+	}
+	return l.language().Title(picks.WriteTerm(l.Lang, "signal."+id))
+}
+
+// Lead returns the first sentence about a signal.
+func (l localizer) Lead(d signals.Definition) string {
+	if t, ok := l.texts(d); ok {
+		return t.Lead
+	}
+	return firstSentence(d.Description)
+}
+
+// Figure writes a value of a signal, or a pointer to one, without its unit. d is a definition from Own.
+func (l localizer) Figure(d signals.Definition, v any) string {
+	if _, ok := l.texts(d); !ok {
+		return figure(d, v)
+	}
+	value := valueOf(v)
+	if value != value {
+		return l.T("unknown")
+	}
+	text := l.Num(new(value/d.Scale()), d.Phrasing.Decimals)
+	if number, negative := strings.CutPrefix(text, "−"); negative {
+		return "−" + d.Prefix() + number
+	}
+	return d.Prefix() + text
+}
+
+// FigureUnit returns the words after a figure, and the signal's unit if there are none.
+func (l localizer) FigureUnit(d signals.Definition) string {
+	if unit := d.FigureUnit(); unit != "" {
+		return unit
+	}
+	return d.Unit
+}
+
+// Difference writes a difference of two values of a signal with its sign.
+func (l localizer) Difference(d signals.Definition, v float64) string {
+	if _, ok := l.texts(d); !ok {
+		return d.Signed(v)
+	}
+	text := l.Figure(d, v)
+	if v > 0 && text != l.Figure(d, 0.0) {
+		return "+" + text
+	}
+	return text
+}
+
+// finding returns the meaning of a snapshot, or the zero value if no value is known. d is the signal's English definition.
+func (l localizer) finding(d signals.Definition, s view.SignalSnapshot) signals.Finding {
+	told := findingOf(d, s)
+	t, ok := l.texts(d)
+	if !ok || told.Figure == "" {
+		return told
+	}
+	own, value := l.Own(d), *s.Value
+	number, negative := strings.CutPrefix(strings.TrimPrefix(l.Figure(own, value), own.Prefix()), "−")
+	number = strings.TrimPrefix(number, own.Prefix())
+	told.Short, told.Figure = t.Short, fmt.Sprintf(t.Figure, number)
+	if negative {
+		told.Figure = "−" + told.Figure
+	}
+	if told.Distance != "" {
+		told.Distance = l.distance(own, t, value, *s.BaselineValue, *s.ObservedAt)
+	}
+	return told
+}
+
+// distance says how far a value is from its baseline: in percent, or in the unit if the signal is a margin.
+func (l localizer) distance(d signals.Definition, t locale.SignalTexts, value, baseline float64, observed time.Time) string {
+	gap, at := math.Abs(value-baseline), func(text string) string {
+		if d.Phrasing.Seasonal {
+			return l.Say("finding.season", text, l.timeOfYear(d, observed))
+		}
+		return text
+	}
+	var size string
+	switch pct := 100 * gap / math.Abs(baseline); {
+	case d.Margin && l.Figure(d, gap) != l.Figure(d, 0.0):
+		size = fmt.Sprintf(t.Gap, l.Num(new(gap/d.Scale()), d.Phrasing.Decimals))
+	case !d.Margin && pct >= 0.95:
+		size = l.Say("finding.percent", l.Num(&pct, 0)+l.PercentSign())
+	case !d.Margin && pct >= 0.05:
+		size = l.Say("finding.percent", l.Percent(&pct))
+	default:
+		return at(t.At)
+	}
+	if value < baseline {
+		return l.Say("finding.below", size, at(t.Normal))
+	}
+	return l.Say("finding.above", size, at(t.Normal))
+}
+
+// timeOfYear names the month of a monthly signal, and a third of a month of any other, in UTC.
+func (l localizer) timeOfYear(d signals.Definition, at time.Time) string {
+	at = at.UTC()
+	part := "finding.late"
+	switch {
+	case d.Frequency == "monthly":
+		part = "finding.month"
+	case at.Day() <= 10:
+		part = "finding.early"
+	case at.Day() <= 20:
+		part = "finding.mid"
+	}
+	return l.Say(part, l.language().Months[at.Month()-1])
+}
+
+// Label returns the label of a component of a signal.
+func (l localizer) Label(d signals.Definition, c view.Component) string {
+	if t, ok := l.texts(d); ok && t.Parts[c.Name] != "" {
+		return t.Parts[c.Name]
+	}
+	return c.Label
+}
+
+// Part writes a value of a component, and PartUnit the words after it. A component in the signal's own unit is written like the signal.
+func (l localizer) Part(d signals.Definition, unit string, v *float64) string {
+	_, translated := l.texts(d)
+	switch {
+	case unit == d.Unit:
+		return l.Figure(d, v)
+	case !translated:
+		return quantity(unit, v)
+	case v == nil:
+		return l.T("unknown")
+	case unit == "percent":
+		return l.Percent(v)
+	case strings.HasPrefix(unit, "days"):
+		return l.Num(v, 0)
+	case strings.HasPrefix(unit, d.Unit+" "):
+		return l.Num(new(*v/d.Scale()), 3)
+	}
+	return l.Num(v, 3)
+}
+
+// PartUnit returns the words after a value of a component.
+func (l localizer) PartUnit(d signals.Definition, unit string) string {
+	_, translated := l.texts(d)
+	words, ok := l.language().Words["unit."+unit]
+	switch {
+	case unit == d.Unit:
+		return l.FigureUnit(d)
+	case translated && ok:
+		return words
+	}
+	return unitWords(unit)
+}
+
+// IntervalName returns the name of the interval on a plot.
+func (l localizer) IntervalName(u view.Uncertainty) string {
+	if u.Measured() {
+		return l.Say("signal.measured", l.Num(&u.LevelPct, 0)+l.PercentSign())
+	}
+	return l.T("signal.supposed")
+}
+
+// IntervalText says what an interval bounds and how often that came true.
+func (l localizer) IntervalText(d signals.Definition, u view.Uncertainty) string {
+	t, ok := l.texts(d)
+	if !ok {
+		return u.Text
+	}
+	out := l.Say("signal.bounds", t.Truth) + " "
+	switch {
+	case !u.Measured() && d.Interval.Trials == nil:
+		return out + l.T("signal.unseen")
+	case !u.Measured():
+		return out + l.T("signal.few outcomes")
+	}
+	out += l.Say("signal.built", l.Num(&u.LevelPct, 0)+l.PercentSign(), l.coverage(u.Record.All()))
+	if recent := u.Record.Last2Years; recent.Cases > 0 {
+		out += " " + l.Say("signal.two years", l.coverage(recent))
+	}
+	return out
+}
+
+// coverage writes how often an interval held, with the bounds of that share.
+func (l localizer) coverage(c postgres.Coverage) string {
+	out := l.Say("signal.coverage", c.Hits, c.Cases)
+	if c.Share == nil || c.CI95 == nil {
+		return out
+	}
+	percent := func(share float64) string { return l.Percent(new(100 * share)) }
+	return l.Say("signal.coverage share", out, percent(*c.Share), percent(c.CI95[0]), percent(c.CI95[1]), l.Num(new(95.0), 0)+l.PercentSign())
+}
+
+// Worded returns the translation of a machine name below a prefix, and otherwise the name in words.
+func (l localizer) Worded(prefix, name string) string {
+	if w, ok := l.language().Words[prefix+"."+name]; ok {
+		return w
+	}
+	return strings.ReplaceAll(name, "_", " ")
+}
+
+// State says whether the newest value of a signal is as new as can be.
+func (l localizer) State(s view.SignalSnapshot) string {
+	if s.Status != signals.StatusLive {
+		return l.Worded("state", s.Status)
+	}
+	return l.Worded("state", s.Freshness.State)
+}
+
+// Change writes a difference in percent with its sign and one decimal. It does not say "unknown" if both numbers are known and the percentage
+// is undefined.
+func (l localizer) Change(value, baseline, pct *float64) string {
+	switch {
+	case pct == nil && value != nil && baseline != nil:
+		return l.T("signal.not applicable")
+	case pct == nil:
+		return l.T("unknown")
+	}
+	text := l.Percent(pct)
+	if *pct > 0 && strings.Trim(l.Num(pct, 1), "0.,") != "" {
+		return "+" + text
+	}
+	return text
+}
+
+// Z writes a z-score, a number or a pointer to one.
+func (l localizer) Z(v any) string { return l.Signed(finite(valueOf(v))) }
+
+// Time writes an instant with its zone as an element, or that it is unknown.
+func (l localizer) Time(t any) template.HTML {
+	if p, ok := t.(*time.Time); ok && p == nil {
+		return template.HTML(template.HTMLEscapeString(l.T("unknown"))) //nolint:gosec // escaped
+	}
+	at := timeOf(t).UTC()
+	return template.HTML(`<time datetime="`+at.Format(time.RFC3339)+`">`) + wholeDay(instant(at)) + `</time>` //nolint:gosec // digits, hyphens and UTC
+}
+
+// None is the sign for a cell that has no number.
+func (l localizer) None() template.HTML {
+	return template.HTML(`<span class="quiet" aria-hidden="true">–</span><span class="hidden">` + template.HTMLEscapeString(l.T("signal.not applicable")) + `</span>`) //nolint:gosec // escaped
+}
+
+// Count writes a whole number of things, of any kind of integer.
+func (l localizer) Count(n any) string {
+	var v float64
+	if _, err := fmt.Sscan(fmt.Sprint(n), &v); err != nil {
+		return fmt.Sprint(n)
+	}
+	return l.decimals(v, 0)
+}
+
+// Day writes a day with its month in words: in English as 9 December 2026.
+func (l localizer) Day(t time.Time) string {
+	if l.Lang == picks.English {
+		return longDay(t)
+	}
+	return l.Date(t)
+}
+
+// Probability writes a p-value with two significant digits.
+func (l localizer) Probability(f *float64) string {
+	text := probability(f)
+	if f == nil {
+		return l.T("unknown")
+	}
+	return strings.Replace(text, ".", l.language().Decimal, 1)
+}
+
+// Plain writes a number with at least four significant digits.
+func (l localizer) Plain(f *float64) string {
+	switch {
+	case f == nil:
+		return l.T("unknown")
+	case l.Lang == picks.English || *f == 0 || math.Abs(*f) < 1e-6:
+		return number(f)
+	}
+	return l.Num(f, min(max(3-int(math.Floor(math.Log10(math.Abs(*f)))), 0), 9))
+}
+
+// Error writes an error of forecasts, which has the unit of the signal, with at least four significant digits.
+func (l localizer) Error(d signals.Definition, f *float64) string {
+	if _, ok := l.texts(d); ok {
+		f = scaled(f, 1/d.Scale())
+	}
+	return l.Plain(f)
+}
+
+// AndLang returns the language as a further parameter of an address. It is empty where InLang is.
+func (l localizer) AndLang() template.URL {
+	return template.URL(strings.Replace(l.InLang(), "?", "&", 1)) //nolint:gosec // the code of a language
+}
+
+// Between writes two bounds.
+func (l localizer) Between(lo, hi string) string { return l.Say("signal.span", lo, hi) }
+
+// Marked fills a translated text with elements and with texts, which it escapes.
+func (l localizer) Marked(id string, values ...any) template.HTML {
+	in := make([]any, len(values))
+	for i, v := range values {
+		if element, ok := v.(template.HTML); ok {
+			in[i] = string(element)
+		} else {
+			in[i] = template.HTMLEscapeString(fmt.Sprint(v))
+		}
+	}
+	return template.HTML(fmt.Sprintf(template.HTMLEscapeString(l.T(id)), in...)) //nolint:gosec // escaped but for elements made here
+}
+
+// RangeTitle names a stretch of time.
+func (l localizer) RangeTitle(s span) string {
+	switch {
+	case s.Name != "":
+		return l.T("range." + s.Name)
+	case s.From.IsZero():
+		return l.Say("range.until", s.ToDay())
+	case s.To.IsZero():
+		return l.Say("range.since", s.FromDay())
+	}
+	return l.Say("range.days", s.FromDay(), s.ToDay())
+}
+
+// valueOf returns a number or the number behind a pointer, and NaN for nil.
+func valueOf(v any) float64 {
+	switch f := v.(type) {
+	case float64:
+		return f
+	case *float64:
+		if f != nil {
+			return *f
+		}
+	}
+	return math.NaN()
+}

@@ -1,0 +1,110 @@
+package pages
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"tidemark/api/view"
+	"tidemark/internal/locale"
+	"tidemark/internal/locale/languages"
+	"tidemark/picks"
+	"tidemark/signals"
+)
+
+func snapshotOf(value, baseline float64) view.SignalSnapshot {
+	at := time.Date(2026, 11, 15, 0, 0, 0, 0, time.UTC)
+	return view.SignalSnapshot{Value: &value, BaselineValue: finite(baseline), ObservedAt: &at}
+}
+
+// The expected texts are written by hand, with the terms of each country's press. 190.1 bushels of 56 pounds an acre are 11.93 tonnes a hectare.
+func TestAFindingIsToldInEachLanguage(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		id              string
+		value, baseline float64
+		want            map[picks.Lang]string
+	}{
+		{"hormuz-transit", 112, 85.5, map[picks.Lang]string{
+			"en": "Hormuz: 112 ships a day, 31% above normal for mid-November",
+			"es": "Ormuz: 112 buques al día, un 31\u00a0% por encima de lo normal para mediados de noviembre",
+			"pt": "Ormuz: 112 navios por dia, 31% acima do normal para meados de novembro",
+			"hi": "होर्मुज़: 112 जहाज़ प्रतिदिन, नवंबर के मध्य के सामान्य स्तर से 31% ज़्यादा",
+		}},
+		{"crack-spread-321", -0.36, 12.5, map[picks.Lang]string{
+			"en": "Crack spread: −$0.36 a barrel, $12.86 below normal for mid-November",
+			"es": "Margen de refino: −0,36 dólares por barril, 12,86 dólares por debajo de lo normal para mediados de noviembre",
+			"pt": "Margem de refino: −US$\u00a00,36 por barril, US$\u00a012,86 abaixo do normal para meados de novembro",
+			"hi": "रिफ़ाइनिंग मार्जिन: −0.36 डॉलर प्रति बैरल, नवंबर के मध्य के सामान्य स्तर से 12.86 डॉलर कम",
+		}},
+		{"eia-weekly-petroleum", 421100, 421100, map[picks.Lang]string{
+			"en": "US crude oil stocks: 421.1 million barrels, at normal for mid-November",
+			"es": "Crudo en EE. UU.: 421,1 millones de barriles, en lo normal para mediados de noviembre",
+			"pt": "Petróleo nos EUA: 421,1 milhões de barris, no nível normal para meados de novembro",
+			"hi": "अमेरिका में कच्चे तेल का भंडार: 42.11 करोड़ बैरल, नवंबर के मध्य के सामान्य स्तर पर",
+		}},
+		{"iowa-corn-yield", 190.1, 200.1, map[picks.Lang]string{
+			"en": "Iowa corn: 190.1 bushels an acre, 5% below its trend",
+			"es": "Maíz en Iowa: 11,93 toneladas por hectárea, un 5\u00a0% por debajo de su tendencia",
+			"pt": "Milho em Iowa: 11,93 toneladas por hectare, 5% abaixo da sua tendência",
+			"hi": "आयोवा का मक्का: 11.93 टन प्रति हेक्टेयर, अपने रुझान से 5% कम",
+		}},
+		{"tropomi-no2-economic", 100.4, math.NaN(), map[picks.Lang]string{
+			"en": "NO2 over industry: index 100.4", "es": "NO2 sobre la industria: índice 100,4", "pt": "NO2 sobre a indústria: índice 100,4", "hi": "उद्योगों के ऊपर NO2: सूचकांक 100.4",
+		}},
+	}
+	for _, tt := range tests {
+		d, ok := signals.ByID(tt.id)
+		if !ok {
+			t.Fatalf("unknown signal %s", tt.id)
+		}
+		for lang, want := range tt.want {
+			if got := (localizer{Lang: lang}).finding(d, snapshotOf(tt.value, tt.baseline)).String(); got != want {
+				t.Errorf("%s in %s:\n got %q\nwant %q", tt.id, lang, got, want)
+			}
+		}
+	}
+	d, _ := signals.ByID("hormuz-transit")
+	for _, l := range languages.All() {
+		if got := (localizer{Lang: l.Code}).finding(d, view.SignalSnapshot{}).String(); got != "" {
+			t.Errorf("%s: a signal without a value is told as %q", l.Code, got)
+		}
+	}
+}
+
+func TestEverySignalHasItsTextsInTheLanguagesOfTheCatalog(t *testing.T) {
+	t.Parallel()
+	for _, lang := range []picks.Lang{"es", "pt", "hi"} {
+		for _, d := range signals.All() {
+			texts := languages.Or(lang).SignalTexts[d.ID]
+			for what, text := range map[string]string{
+				"Short": texts.Short, "Figure": texts.Figure, "Normal": texts.Normal, "At": texts.At, "Baseline": texts.Baseline, "Interval": texts.Interval,
+				"Truth": texts.Truth, "Lead": texts.Lead,
+			} {
+				if text == "" {
+					t.Errorf("%s has no %s of %s", lang, what, d.ID)
+				}
+			}
+			if d.Margin && texts.Gap == "" {
+				t.Errorf("%s cannot tell a difference of %s", lang, d.ID)
+			}
+		}
+	}
+}
+
+func TestThePartsOfASignalAreNamedAlike(t *testing.T) {
+	t.Parallel()
+	first := languages.Or("es").SignalTexts
+	for _, lang := range []locale.Lang{"pt", "hi"} {
+		for id, texts := range languages.Or(lang).SignalTexts {
+			for name := range first[id].Parts {
+				if texts.Parts[name] == "" {
+					t.Errorf("%s has no name for the part %s of %s", lang, name, id)
+				}
+			}
+			if len(texts.Parts) != len(first[id].Parts) {
+				t.Errorf("%s names %d parts of %s, Spanish %d", lang, len(texts.Parts), id, len(first[id].Parts))
+			}
+		}
+	}
+}
