@@ -9,7 +9,6 @@ import (
 
 	"tidemark/api/view"
 	"tidemark/internal/locale"
-	"tidemark/internal/postgres"
 	"tidemark/picks"
 	"tidemark/signals"
 )
@@ -220,7 +219,7 @@ func (l localizer) IntervalText(d signals.Definition, u view.Uncertainty) string
 }
 
 // coverage writes how often an interval held, with the bounds of that share.
-func (l localizer) coverage(c postgres.Coverage) string {
+func (l localizer) coverage(c view.IntervalCoverage) string {
 	out := l.Say("signal.coverage", c.Hits, c.Cases)
 	if c.Share == nil || c.CI95 == nil {
 		return out

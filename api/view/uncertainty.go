@@ -63,8 +63,11 @@ func uncertainty(d signals.Definition, stored *postgres.Uncertainty) Uncertainty
 	return u
 }
 
+// IntervalCoverage is how often an interval held.
+type IntervalCoverage = postgres.Coverage
+
 // coverageText writes a coverage with its bounds.
-func coverageText(c postgres.Coverage) string {
+func coverageText(c IntervalCoverage) string {
 	out := fmt.Sprintf("%d of %d", c.Hits, c.Cases)
 	if c.Share != nil && c.CI95 != nil {
 		out += fmt.Sprintf(" (%.1f%%, with 95%% between %.1f and %.1f)", 100**c.Share, 100*c.CI95[0], 100*c.CI95[1])
