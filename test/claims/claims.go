@@ -22,7 +22,7 @@ type Claim struct {
 var all = []Claim{
 	{
 		"the next figure lies in the central 80 % of its forecast", "pages of forecasts, signals and the calendar, `/calendar.ics`; MCP", "docs/forecasts.md",
-		regexp.MustCompile(`with 80% probability`),
+		regexp.MustCompile(`with 80% probability|80% संभावना के साथ|con una probabilidad del 80|com probabilidade de 80%`),
 	},
 	{
 		"the central 50, 80 and 90 % of a forecast hold the figure as often; 2.5 and 97.5 % bound what luck leaves", "scorecard in API and OpenAPI", "docs/forecasts.md",
@@ -43,7 +43,7 @@ var all = []Claim{
 	},
 	{
 		"the correlation of a backtest lies in its 95 % interval", "page of a signal", "signals.TestTheIntervalOfAnEdgeHoldsItsLevel",
-		regexp.MustCompile(`Rank correlation (?:\(information coefficient\)|of the signal with what came after,) with its 95% interval`),
+		regexp.MustCompile(`Rank correlation (?:\(information coefficient\)|of the signal with what came after,) with its 95% interval|(?:Correlación de rangos|Correlação de postos|रैंक सहसंबंध).*95`),
 	},
 	{"the share of finals in the 90 % interval of each stage of corn", "page of a signal", "test/stats.TestTheMeasuredFiguresOfTheCornBrief", regexp.MustCompile(`In the 90% interval`)},
 	{
