@@ -17,6 +17,9 @@ import (
 
 // texts returns the texts of a signal, and whether the language has them. English has the texts of the signal's own file.
 func (l localizer) texts(d signals.Definition) (locale.SignalTexts, bool) {
+	if texts, ok := d.Texts[string(l.Lang)]; ok {
+		return texts, true
+	}
 	texts, ok := l.language().SignalTexts[d.ID]
 	return texts, ok
 }

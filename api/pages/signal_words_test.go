@@ -76,7 +76,7 @@ func TestEverySignalHasItsTextsInTheLanguagesOfTheCatalog(t *testing.T) {
 	t.Parallel()
 	for _, lang := range []picks.Lang{"es", "pt", "hi"} {
 		for _, d := range signals.All() {
-			texts := languages.Or(lang).SignalTexts[d.ID]
+			texts, _ := localizer{Lang: lang}.texts(d)
 			for what, text := range map[string]string{
 				"Short": texts.Short, "Figure": texts.Figure, "Normal": texts.Normal, "At": texts.At, "Baseline": texts.Baseline, "Interval": texts.Interval,
 				"Truth": texts.Truth, "Lead": texts.Lead,

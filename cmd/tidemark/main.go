@@ -9,5 +9,10 @@ import (
 )
 
 func main() {
-	os.Exit(run(interruptible(), os.Args[1:], os.Stdout, os.Stderr))
+	ctx := interruptible()
+	status := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	if urgencyOf(ctx).context().Err() != nil {
+		select {} // a second signal ends the process with the status of that signal, also where run was faster
+	}
+	os.Exit(status)
 }

@@ -138,7 +138,7 @@ func TestFaultsAreNamed(t *testing.T) {
 		{
 			"an import that its row lacks",
 			[]pkg{our("signals", "tidemark/internal/postgres"), our("internal/postgres")},
-			[]string{"signals imports internal/postgres: its row allows internal/series, internal/codehash"},
+			[]string{"signals imports internal/postgres: its row allows internal/series, internal/codehash, internal/locale"},
 		},
 		{
 			"a leaf that imports",

@@ -47,7 +47,7 @@ var table = []row{
 	{"ingest/world", "ingest, ingest/archive, ingest/world/synth, internal/publicnet, internal/series", "signals, picks, internal/postgres"},
 
 	// From observations to published and recorded data.
-	{"signals", "internal/series, internal/codehash", "net/http, pgx"},
+	{"signals", "internal/series, internal/codehash, internal/locale", "net/http, pgx"},
 	{"signals/forecast, signals/changes", "signals, internal/series, internal/codehash", "net/http, pgx"},
 	{"picks", "internal/series, internal/codehash, internal/equity, internal/concepts, internal/calendar, internal/locale, internal/locale/languages, signals, chain", "net/http, pgx"},
 	{"picks/writer", "picks", "pgx"},

@@ -1,7 +1,7 @@
 package locale
 
-// SignalTexts are the texts of one signal in a language other than English. The English ones are in the signal's own file. A signal or a
-// language without them has the English ones.
+// SignalTexts are the texts of one signal in a language other than English. The English ones are in the signal's own file. The others are in
+// the language's folder, or in the signal's file. Where neither has them, readers get the English ones.
 type SignalTexts struct {
 	// Short names the signal in one to four words.
 	Short string

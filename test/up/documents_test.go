@@ -40,6 +40,8 @@ var notRun = map[string]string{
 	"tidemark verify --proof ":   "wants a proof and a policy of one's own: chain/tlog's tests",
 	"tidemark verify --url https://tidemark.example --policy ": "wants a policy of one's own: cmd/tidemark's tests",
 	"curl -O https://tidemark.example/log/":                    "wants a leaf of that number: api's tests",
+	"tidemark verify --receipt ":                               "wants a paid answer and its receipt: cmd/tidemark's tests",
+	"curl -sD head -o answer.json -H ":                         "wants a payment: test/payments",
 	"tidemark schedule run JOB SUBJECT":                        "the form of what the lines around it do",
 }
 

@@ -37,7 +37,7 @@ var signalPage = map[string]string{
 	"signal.baseline":       "आधार",
 	"signal.against":        "आधार की तुलना में",
 	"signal.z":              "z-स्कोर",
-	"signal.observed":       "आँकड़े की तारीख",
+	"signal.observed":       "आँकड़े की तारीख़",
 	"signal.next":           "अगला लगभग %s को",
 	"signal.published":      "प्रकाशित",
 	"signal.assumed":        "अनुमानित",
