@@ -51,6 +51,10 @@ func (s *Server) serveDataset(w http.ResponseWriter, r *http.Request) error {
 	if day != "" {
 		cache = view.CacheImmutable
 	}
+	leads := cache // of what leads to the set's leaf
+	if set.Contents != nil && set.LogIndex == nil {
+		leads = view.CachePublic // the leaf does not have its number yet
+	}
 	switch name {
 	case "", "manifest.json":
 		var days []string
@@ -59,10 +63,7 @@ func (s *Server) serveDataset(w http.ResponseWriter, r *http.Request) error {
 				return err
 			}
 		}
-		if set.Contents != nil && set.LogIndex == nil {
-			cache = view.CachePublic // it does not have the number of its leaf yet
-		}
-		return sendJSON(w, r, s.view.DatasetManifest(set, days), cache)
+		return sendJSON(w, r, s.view.DatasetManifest(set, days), leads)
 	case "contents.json":
 		if set.Contents == nil {
 			return errNoDataset
@@ -71,7 +72,7 @@ func (s *Server) serveDataset(w http.ResponseWriter, r *http.Request) error {
 	case "datapackage.json":
 		return sendJSON(w, r, s.view.DataPackage(set), cache)
 	case "croissant.json":
-		return sendJSON(w, r, s.view.Croissant(set), cache)
+		return sendJSON(w, r, s.view.Croissant(set), leads)
 	}
 	for _, t := range set.Tables {
 		if t.Name+".parquet" != name {

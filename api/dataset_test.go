@@ -2,13 +2,17 @@ package api_test
 
 import (
 	"bytes"
+	"crypto/rand"
 	"crypto/sha256"
 	"fmt"
 	"net/http"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"tidemark/api"
+	"tidemark/chain/tlog"
 	"tidemark/internal/postgres"
 	"tidemark/internal/task"
 )
@@ -117,5 +121,64 @@ func TestADataSetIsServedWithRangesAndDescriptions(t *testing.T) {
 	}
 	if about := record["field"].([]any)[2].(map[string]any)["description"]; about != field["description"] {
 		t.Errorf("croissant says of basis: %v", about)
+	}
+}
+
+func TestTheDescriptionOfADataSetLeadsToItsSourcesAndItsProof(t *testing.T) {
+	t.Parallel()
+	s := start(t, setup{})
+	s.serve(api.Options{View: s.view, Datasets: s.open(postgres.RoleAPI), TransparencyLog: s.open(postgres.RoleAPI)})
+	keys, err := tlog.NewLogKey(rand.Reader, "test.example/log")
+	if err != nil {
+		t.Fatal(err)
+	}
+	signer := &markedSigner{}
+	if signer.Signer, err = tlog.NewSigner(keys.Private); err != nil {
+		t.Fatal(err)
+	}
+	begin := postgres.LogStart{Log: postgres.LogRecord, Origin: signer.Origin(), VKey: signer.VKey(), Environment: "live"}
+	if err := s.worker.BeginLog(t.Context(), begin); err != nil {
+		t.Fatal(err)
+	}
+	body := []byte("PAR1 a table PAR1")
+	sum := fmt.Sprintf("%x", sha256.Sum256(body))
+	set := postgres.Dataset{Day: "2026-03-02", AsOf: noon}
+	for name, source := range map[string]string{"a": "https://publisher.example/a", "chain": ""} {
+		set.Tables = append(set.Tables, postgres.DatasetTable{
+			Name: name, Title: name, Source: source, SHA256: sum, Bytes: int64(len(body)), Rows: 1, Columns: []postgres.DatasetColumn{{Name: "at", Type: "datetime"}},
+		})
+	}
+	if _, err := s.worker.SaveDataset(t.Context(), task.Fence{}, set, map[string][]byte{sum: body}); err != nil {
+		t.Fatal(err)
+	}
+	const address = "/data/2026-03-02/croissant.json"
+	before := s.ask(http.MethodGet, address)
+	if strings.Contains(string(before.body), "subjectOf") || strings.Contains(before.Header.Get("Cache-Control"), "immutable") {
+		t.Errorf("before its leaf is in a signed size: %s, %s", before.Header.Get("Cache-Control"), before.body)
+	}
+	if _, err := s.worker.NumberLeaves(t.Context(), postgres.LogRecord); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := s.worker.IntegrateLeaves(t.Context(), postgres.LogRecord, signer); err != nil {
+		t.Fatal(err)
+	}
+	croissant := s.get(address)
+	if diff := cmp.Diff([]any{"https://publisher.example/a"}, croissant["isBasedOn"]); diff != "" {
+		t.Errorf("isBasedOn (-want +got):\n%s", diff)
+	}
+	about, _ := croissant["subjectOf"].(map[string]any)
+	url, _ := about["url"].(string)
+	_, path, ok := strings.Cut(url, "/log/proof/")
+	if !ok {
+		t.Fatalf("subjectOf is %v", croissant["subjectOf"])
+	}
+	proof, err := tlog.ParseProof(s.ask(http.MethodGet, "/log/proof/"+path).body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	contents := s.ask(http.MethodGet, "/data/2026-03-02/contents.json", "Accept-Encoding", "identity").body
+	leaf, err := tlog.ParseLeaf(proof.Extra)
+	if err != nil || leaf.Kind != tlog.KindDataset || leaf.Get("sha256") != fmt.Sprintf("%x", sha256.Sum256(contents)) {
+		t.Errorf("the proof is of %q (%v)", proof.Extra, err)
 	}
 }

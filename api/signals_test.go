@@ -335,8 +335,12 @@ func TestDatasetIsWhatDatasetSearchAsksFor(t *testing.T) {
 			t.Errorf("%s answers %s as %s, want 200 as %s", d["contentUrl"], a.Status, a.Header.Get("Content-Type"), d["encodingFormat"])
 		}
 	}
-	if blank := s.get("/api/signals/lng-arbitrage")["json_ld"].(map[string]any); blank["temporalCoverage"] != nil || blank["dateModified"] != nil {
-		t.Errorf("a signal without data claims to cover %v", blank["temporalCoverage"])
+	proof, _ := ld["subjectOf"].(map[string]any)
+	if address, _ := proof["url"].(string); proof["@type"] != "CreativeWork" || !strings.HasSuffix(address, "/api/signals/crack-spread-321/inputs?as_of=2026-03-04T11:00:00Z") {
+		t.Errorf("json_ld.subjectOf = %v, want the bodies behind this value", ld["subjectOf"])
+	}
+	if blank := s.get("/api/signals/lng-arbitrage")["json_ld"].(map[string]any); blank["temporalCoverage"] != nil || blank["dateModified"] != nil || blank["subjectOf"] != nil {
+		t.Errorf("a signal without data claims to cover %v, proven by %v", blank["temporalCoverage"], blank["subjectOf"])
 	}
 }
 

@@ -32,6 +32,7 @@ type Dataset struct {
 	IsBasedOn           string         `json:"isBasedOn,omitempty"`
 	Catalog             DataCatalog    `json:"includedInDataCatalog"`
 	IsPartOf            *DatasetPart   `json:"isPartOf,omitempty"`
+	SubjectOf           *CreativeWork  `json:"subjectOf,omitempty"`
 	Distribution        []DataDownload `json:"distribution"`
 }
 
@@ -69,6 +70,14 @@ type DatasetPart struct {
 	Type string `json:"@type"`
 	Name string `json:"name"`
 	URL  string `json:"url"`
+}
+
+// CreativeWork is a schema.org CreativeWork about a dataset: what proves it.
+type CreativeWork struct {
+	Type     string `json:"@type"`
+	Name     string `json:"name"`
+	Encoding string `json:"encodingFormat"`
+	URL      string `json:"url"`
 }
 
 // DataDownload is a schema.org DataDownload.
@@ -140,6 +149,9 @@ func (o Options) dataset(d signals.Definition, s SignalSnapshot) Dataset {
 	}
 	if s.AsOf != nil {
 		out.Version = s.AsOf.Format(time.RFC3339)
+		out.SubjectOf = &CreativeWork{
+			Type: "CreativeWork", Name: "The archived bodies behind the value, with their leaves in the transparency log", Encoding: TypeJSON, URL: s.Provenance.URL,
+		}
 	}
 	if s.Synthetic {
 		out.Name = syntheticName + d.Name

@@ -169,7 +169,7 @@ var croissantTypes = map[string]string{
 // Croissant returns the description of a set in the format Croissant 1.0 (JSON-LD).
 func (v *View) Croissant(d postgres.Dataset) map[string]any {
 	files, records := []any{}, []any{}
-	licenses := []string{}
+	licenses, based := []string{}, []string{}
 	for _, t := range d.Tables {
 		file := t.Name + ".parquet"
 		files = append(files, map[string]any{
@@ -191,14 +191,26 @@ func (v *View) Croissant(d postgres.Dataset) map[string]any {
 		if t.License != "" && !slices.Contains(licenses, t.License) {
 			licenses = append(licenses, t.License)
 		}
+		if t.Source != "" && !v.synthetic(d) && !slices.Contains(based, t.Source) { // generated data are not derived from the publisher's
+			based = append(based, t.Source)
+		}
 	}
 	licenses = append(licenses, v.o.PublicURL+"/terms")
-	return map[string]any{
+	out := map[string]any{
 		"@context": croissantContext, "@type": "sc:Dataset", "conformsTo": "http://mlcommons.org/croissant/1.0", "name": setName, "alternateName": setTitle,
 		"description": v.aboutSet(d), "url": v.setURL(d) + "manifest.json", "version": d.Day, "datePublished": d.PublishedAt.Format(time.DateOnly), "license": licenses,
 		"creator":      map[string]any{"@type": "sc:Organization", "name": "Tidemark", "url": v.o.PublicURL},
 		"distribution": files, "recordSet": records,
 	}
+	if len(based) > 0 {
+		out["isBasedOn"] = based
+	}
+	if proof := v.DatasetManifest(d, nil).ProofURL; proof != nil {
+		out["subjectOf"] = map[string]any{
+			"@type": "sc:CreativeWork", "name": "Proof that the transparency log has the hash of contents.json of this set", "encodingFormat": "text/plain", "url": *proof,
+		}
+	}
+	return out
 }
 
 // croissantContext is the context that the specification of Croissant 1.0 prescribes.

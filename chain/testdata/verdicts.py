@@ -129,6 +129,32 @@ def leaves_of(picks):
     return [b"tidemark/later/v9\nsomething of later versions\n"] + [leaf_of(p) for p in picks]
 
 
+def sealed_leaves(picks, begin=0, **lies):
+    """The leaves of a log in which the picks from begin on are sealed. A lie replaces or leaves out the seal or the reveal of pick 6 or 10."""
+    genesis = (f'tidemark/genesis/v1\norigin log.example/log\nenvironment live\nchain_length 0\nchain_head {GENESIS}\nledger_commit none\n'
+               f'sealing_from {picks[begin]["date"] if begin is not None else "none"}\nat 2025-01-01T00:00:00.000000Z\n')
+    out = [genesis.encode()]
+    for p in picks:
+        text = f'{p["ticker"]}|{p["price"]}|{p["date"]}|{p["previous_hash"]}'.encode()
+        salt, day, lie = hashlib.sha256(p["date"].encode()).digest(), p["date"], lies.get(f'pick{p["seq"]}', "")
+        commitment = hashlib.sha256(b"tidemark/seal/v1\n" + salt + text).hexdigest()
+        seal = (f"tidemark/seal/v1\nabout pick {day}\ncommitment {commitment}\nmethod picks/1\nreveal_by {day}T23:00:00.000000Z\n"
+                f"at {day}T22:00:00.000000Z\n").encode()
+        index = len(out)
+        if p["seq"] > (begin or 0) and lie != "unsealed":
+            out += [seal] * (2 if lie == "two seals" else 1)
+            shown = text.replace(b"|", b"X|", 1) if lie in ("another pick", "another pick, sealed so") else text
+            if lie == "another pick, sealed so":
+                out[-1] = seal.replace(commitment.encode(), hashlib.sha256(b"tidemark/seal/v1\n" + salt + shown).hexdigest().encode())
+            salt = bytes(32) if lie == "another salt" else salt
+            at = "23:30" if lie == "late" else "22:30"
+            reveal = (f'tidemark/reveal/v1\nseal {index + (1 if lie == "another seal" else 0)}\nabout pick {day}\nsalt {salt.hex()}\n'
+                      f'content {base64.b64encode(shown).decode()}\nat {day}T{at}:00.000000Z\n').encode()
+            out += [reveal] * (0 if lie == "missing" else 2 if lie == "two reveals" else 1)
+        out.append(leaf_of(p))
+    return out
+
+
 def logged(leaves, *times, log=LOG, policy=POLICY, signed=None, **members):
     """A log of leaves that the first witnesses cosigned at some times (None: did not)."""
     body = f"{log.name}\n{len(signed or leaves)}\n{base64.b64encode(root(signed or leaves)).decode()}\n"
@@ -207,6 +233,24 @@ cosigned = [
      "contradicted", None, 0, (0, 0)),
     ("rewritten and attested anew, and the log that the server names has what was", answer(rewritten), [attested(rewritten, 10)], {},
      logged(whole, T, T, named=True, required=True), "contradicted", None, 10, (1, 1)),
+    # The verifiers open the seals among the leaves by themselves: the server says nothing of them.
+    ("each sealed pick was revealed", answer(good), [], {}, logged(sealed_leaves(good), T, T), "witnessed", None, 10, (2, 3)),
+    ("sealed from pick 6 on", answer(good), [], {}, logged(sealed_leaves(good, 5), T, T), "witnessed", None, 10, (2, 3)),
+    ("the first seal says since when picks are sealed", answer(good), [], {}, logged(sealed_leaves(good, None, pick6="unsealed"), T, T), "contradicted", None, 10, (2, 3)),
+    ("a sealed pick was not revealed, and the server says nothing of it", answer(good), [], {}, logged(sealed_leaves(good, pick6="missing"), T, T),
+     "contradicted", None, 10, (2, 3)),
+    ("the newest sealed pick is not revealed yet", answer(good), [], {}, logged(sealed_leaves(good, pick10="missing"), T, T), "witnessed", None, 10, (2, 3)),
+    ("a reveal was late, and the server says nothing of it", answer(good), [], {}, logged(sealed_leaves(good, pick6="late"), T, T), "witnessed", None, 10, (2, 3)),
+    ("a reveal has another salt", answer(good), [], {}, logged(sealed_leaves(good, pick6="another salt"), T, T), "contradicted", None, 10, (2, 3)),
+    ("a reveal names another leaf as its seal", answer(good), [], {}, logged(sealed_leaves(good, pick6="another seal"), T, T), "contradicted", None, 10, (2, 3)),
+    ("a reveal does not open its seal", answer(good), [], {}, logged(sealed_leaves(good, pick6="another pick"), T, T), "contradicted", None, 10, (2, 3)),
+    ("another pick was announced than the sealed one", answer(good), [], {}, logged(sealed_leaves(good, pick6="another pick, sealed so"), T, T),
+     "contradicted", None, 10, (2, 3)),
+    ("a day has two seals", answer(good), [], {}, logged(sealed_leaves(good, pick6="two seals"), T, T), "contradicted", None, 10, (2, 3)),
+    ("a day has two reveals", answer(good), [], {}, logged(sealed_leaves(good, pick6="two reveals"), T, T), "contradicted", None, 10, (2, 3)),
+    ("a pick was announced without a seal", answer(good), [], {}, logged(sealed_leaves(good, pick6="unsealed"), T, T), "contradicted", None, 10, (2, 3)),
+    ("a sealed pick was not revealed, in a log that only the server names", answer(good), all_good, {},
+     logged(sealed_leaves(good, pick6="missing"), T, T, named=True, required=True), "contradicted", None, 10, (1, 1)),
     ("sealed, and the log that the server names was read", answer(good, seals=sealed("2025-01-08")), all_good, {},
      logged(whole, T, T, named=True, required=True), "witnessed", None, 10, (1, 1)),
 ]

@@ -82,8 +82,9 @@ class Log:
 
     def __init__(self, policy, note, leaves, required, named=False):
         """named: the policy is the server's own word. Its witnesses are then no parties, and their quorum covers nothing."""
+        self.newest = self
         self.policy, self.required, self.named = Policy(policy), required, named
-        self.hashes, self.fault, self.times = [], False, {}
+        self.hashes, self.fault, self.times, self.broken = [], False, {}, {}
         try:
             _, size, root, cosigned = open_note(note, self.policy)
             if size != len(leaves) or root_of(leaves) != root:
@@ -100,13 +101,81 @@ class Log:
                 self.hashes.append(found[2])
             else:
                 self.fault = True
+        self.broken = broken_seals(leaves)
 
     def contradicts(self, hashes):
-        return self.fault or self.hashes != hashes[:len(self.hashes)]
+        newest = self.newest  # the newest size, where it has more leaves than the one that is cosigned
+        return newest.fault or newest.hashes != hashes[:len(newest.hashes)]
 
     def fresh(self, now):
         """Returns the witnesses that cosigned lately."""
         return {w for w, at in self.times.items() if self.hashes and now - QUORUM_FRESH <= at <= now + AHEAD}
+
+
+def is_day(text):
+    try:
+        return bool(DATE.fullmatch(text)) and bool(datetime.strptime(text, "%Y-%m-%d"))
+    except ValueError:
+        return False
+
+
+class SealedDay:
+    """What the leaves say about the sealed pick of a day."""
+
+    def __init__(self):
+        self.seal = self.reveal = self.commitment = self.reveal_by = self.shown = self.picked = self.fault = None
+
+    def blame(self, fault):
+        worse = [None, "missing", "unsealed", "doubled", "wrong"]
+        self.fault = max(self.fault, fault, key=worse.index)
+
+    def compare(self):
+        if self.shown is not None and self.picked is not None and self.shown != self.picked:
+            self.blame("wrong")
+
+
+def broken_seals(leaves):
+    """Returns the days whose leaves prove that the promise of a seal was broken, each with its fault.
+
+    A late reveal is not among them. Neither is a missing one while the log has no leaf of a time after its reveal_by.
+    """
+    days, begin, newest = {}, "", ""
+    for index, leaf in enumerate(leaves):
+        text = leaf.decode("utf-8", "replace")
+        timed = TIMED_LEAF.fullmatch(text)
+        newest = max(newest, timed[1]) if timed else newest
+        if (found := GENESIS_LEAF.fullmatch(text)) and is_day(found[1]):
+            begin = found[1]
+        elif (found := SEAL_LEAF.fullmatch(text)) and is_day(found[1]):
+            begin = begin or found[1]
+            day = days.setdefault(found[1], SealedDay())
+            if day.seal is None:
+                day.seal, day.commitment, day.reveal_by = index, found[2], found[3]
+            else:
+                day.blame("doubled")
+        elif (found := REVEAL_LEAF.fullmatch(text)) and is_day(found[2]):
+            day = days.setdefault(found[2], SealedDay())
+            if day.reveal is not None:
+                day.blame("doubled")
+                continue
+            day.reveal, day.shown = index, base64_of(found[4])
+            opened = hashlib.sha256(b"tidemark/seal/v1\n" + bytes.fromhex(found[3]) + day.shown).hexdigest()
+            if day.seal is None or found[1] != str(day.seal) or opened != day.commitment:
+                day.blame("wrong")
+            day.compare()
+        elif found := PICK_OF_LEAF.fullmatch(text):
+            parts = found[1].split("|")
+            if len(parts) != 4 or not is_day(parts[2]) or not begin or parts[2] < begin:
+                continue
+            day = days.setdefault(parts[2], SealedDay())
+            day.picked = found[1].encode()
+            if day.seal is None:
+                day.blame("unsealed")
+            day.compare()
+    for day in days.values():
+        if day.seal is not None and day.reveal is None and newest > day.reveal_by:
+            day.blame("missing")
+    return {date: day.fault for date, day in sorted(days.items()) if day.fault}
 
 
 def judge(answer, witnesses, policy, log=None):
@@ -138,6 +207,7 @@ def judge(answer, witnesses, policy, log=None):
     if log is not None:
         parties.update(("cosigner", label) for label in log.policy.witnesses if not log.named)
         logged = log.contradicts(hashes)
+        admitted = admitted or bool(log.newest.broken)
         if not logged:
             cosigned = log.fresh(instant(policy.get("clock") or policy["now"]).timestamp())
             quorum = bool(cosigned) and log.policy.quorum != "none" and log.policy.is_met(cosigned)
@@ -158,6 +228,14 @@ def judge(answer, witnesses, policy, log=None):
 QUORUM_FRESH = 26 * 3600
 AHEAD = 5 * 60
 PICK_LEAF = re.compile(r"tidemark/pick/v1\nseq ([0-9]+)\npreimage [^\n]+\nhash ([0-9a-f]{64})\nat [^\n]+\n", re.ASCII)
+INSTANT = r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z"
+GENESIS_LEAF = re.compile(r"tidemark/genesis/v1\norigin [^\n]+\nenvironment (?:live|demo)\nchain_length [0-9]+\nchain_head [0-9a-f]{64}\n"
+                          rf"ledger_commit [^\n]+\nsealing_from ([^\n]+)\nat {INSTANT}\n", re.ASCII)
+SEAL_LEAF = re.compile(rf"tidemark/seal/v1\nabout pick ([^\n]+)\ncommitment ([0-9a-f]{{64}})\nmethod [^\n]+\nreveal_by ({INSTANT})\nat {INSTANT}\n", re.ASCII)
+REVEAL_LEAF = re.compile(rf"tidemark/reveal/v1\nseal ([0-9]+)\nabout pick ([^\n]+)\nsalt ([0-9a-f]{{64}})\ncontent ([A-Za-z0-9+/]+=*)\nat {INSTANT}\n", re.ASCII)
+PICK_OF_LEAF = re.compile(rf"tidemark/pick/v1\nseq [0-9]+\npreimage ([^\n]+)\nhash [0-9a-f]{{64}}\nat {INSTANT}\n", re.ASCII)
+TIMED_LEAF = re.compile(r"tidemark/(?:genesis|seal|reveal|pick|gap|forecast|grade|correction|method|sources|key|dataset)/v1\n"
+                        rf"(?:[^\n]+\n)+at ({INSTANT})\n", re.ASCII)
 LOG_KEY, WITNESS_KEY = 1, 4
 
 P = 2**255 - 19
@@ -426,14 +504,28 @@ def read_leaves(url, size):
     return leaves
 
 
+def read_log(url, rules):
+    """Returns the log of a server. Where the newest size waits for its cosignatures, those of the newest witnessed size count."""
+    policy = Policy(rules)
+    witnessed, newest = (get(url + path).decode("utf-8") for path in ("/log/checkpoint.witnessed", "/log/checkpoint"))
+    (_, size, _, _), (_, whole, _, cosigned) = open_note(witnessed, policy), open_note(newest, policy)
+    leaves = read_leaves(url, whole)
+    out = Log(rules, newest, leaves, policy.quorum != "none")
+    if not out.times and root_of(leaves) != open_note(newest, policy)[2]:
+        raise NotChecked("the leaves are not those of the newest checkpoint")
+    if policy.is_met({w for w, at in cosigned.items() if time.time() - QUORUM_FRESH <= at <= time.time() + AHEAD}):
+        return out
+    older = Log(rules, witnessed, leaves[:size], policy.quorum != "none")
+    older.newest = out
+    return older
+
+
 def main_url(url, policy):
     """Judges the chain of a server, by the witnesses of the reader's policy."""
     log, now = None, datetime.now(timezone.utc).isoformat()
     if policy:
         try:
-            rules = read(policy)
-            note = get(url + "/log/checkpoint.witnessed").decode("utf-8")
-            log = Log(rules, note, read_leaves(url, open_note(note, Policy(rules))[1]), Policy(rules).quorum != "none")
+            log = read_log(url, read(policy))
         except (NotChecked, OSError, UnicodeDecodeError) as error:
             print(f"the log is not checked: {error}")
             return 2
@@ -441,6 +533,8 @@ def main_url(url, policy):
     verdict, fault, covered, (k, n) = judge(answer, [], {"now": now}, log)
     print(f"{verdict} ({k} of {n}): {len(answer['picks'])} picks, {covered} of them held by fresh witnesses"
           + (f", pick {fault} is at fault" if fault else ""))
+    for day, what in (log.newest.broken if log else {}).items():
+        print(f"the log, signed: the sealed pick of {day} is {what}")
     return {"contradicted": 1, "witnessed": 0}.get(verdict, 3 if policy else 0)
 
 

@@ -30,6 +30,7 @@ var renamed = map[string]string{
 	"view.Organization":     "DatasetOrganization",
 	"view.DataCatalog":      "DatasetCatalog",
 	"view.DataDownload":     "DatasetDownload",
+	"view.CreativeWork":     "DatasetProof",
 	"view.Meta":             "HistoryMeta",
 	"view.FreePlan":         "FreePlanTerms",
 	"view.ProPlan":          "ProPlanTerms",

@@ -150,8 +150,73 @@ export function picksOf(leaves) {
   return { hashes, fault: null };
 }
 
-// readLog returns what the witnesses of a policy hold: the picks of a checkpoint's leaves, and when each cosigned it; why says why it could
-// not be checked, null where it could. Bytes that do not fit together accuse who carried them, and not the log.
+const instant = String.raw`\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{6}Z`, hash = "[0-9a-f]{64}";
+const form = (kind, ...lines) => new RegExp(`^tidemark/${kind}/v1\n${lines.map((l) => `${l}\n`).join("")}at (${instant})\n$`);
+const leafForms = {
+  genesis: form("genesis", "origin [^\n]+", "environment (?:live|demo)", "chain_length \\d+", `chain_head ${hash}`, "ledger_commit [^\n]+", "sealing_from ([^\n]+)"),
+  seal: form("seal", "about pick ([^\n]+)", `commitment (${hash})`, "method [^\n]+", `reveal_by (${instant})`),
+  reveal: form("reveal", "seal (\\d+)", "about pick ([^\n]+)", `salt (${hash})`, "content ([A-Za-z0-9+/]+=*)"),
+  pick: form("pick", "seq \\d+", "preimage ([^\n]+)", `hash ${hash}`),
+};
+const timed = form("(?:genesis|seal|reveal|pick|gap|forecast|grade|correction|method|sources|key|dataset)", "(?:[^\n]+\n)*[^\n]+");
+const isDay = (text) => /^\d{4}-\d{2}-\d{2}$/.test(text) && new Date(Date.parse(`${text}T00:00:00Z`) || 0).toISOString().startsWith(text);
+const broken = {
+  missing: (day) => `The pick of ${day} was sealed, and the log went on without its reveal.`,
+  unsealed: (day) => `The pick of ${day} was announced without a seal before it.`,
+  doubled: (day) => `${day} has more than one seal or reveal.`,
+  wrong: (day) => `The reveal of ${day} opens no seal of that day, or shows another pick than the announced pick.`,
+};
+
+// sealsOf opens the sealed picks among all leaves of a log. sealed is how many there are, opened how many have their reveal. faults are the days
+// whose signed leaves prove that a promise was broken, by their dates: a reveal that is late is not among them, and neither is one that is not
+// there yet while the log has no leaf of a time after its reveal_by.
+export async function sealsOf(leaves) {
+  const days = new Map(), worse = Object.keys(broken);
+  let from = "", newest = "";
+  const dayOf = (date) => days.get(date) ?? days.set(date, { date, fault: null }).get(date);
+  const blame = (d, fault) => { if (worse.indexOf(fault) > worse.indexOf(d.fault)) d.fault = fault; };
+  const compare = (d) => { if (d.shown !== undefined && d.picked !== undefined && d.shown !== d.picked) blame(d, "wrong"); };
+  for (const [index, leaf] of leaves.entries()) {
+    const text = decoder.decode(leaf), at = timed.exec(text)?.[1] ?? "";
+    if (at > newest) newest = at;
+    const [kind, found] = Object.entries(leafForms).map(([k, f]) => [k, f.exec(text)]).find(([, m]) => m) ?? [];
+    if (kind === "genesis" && isDay(found[1])) [, from] = found;
+    if (kind === "seal" && isDay(found[1])) {
+      from ||= found[1];
+      const d = dayOf(found[1]);
+      if (d.seal !== undefined) blame(d, "doubled");
+      else Object.assign(d, { seal: index, commitment: found[2], by: found[3] });
+    }
+    if (kind === "reveal" && isDay(found[2])) {
+      const d = dayOf(found[2]), content = bytesOf(found[4]);
+      if (d.reveal !== undefined) {
+        blame(d, "doubled");
+        continue;
+      }
+      const salt = Uint8Array.from(found[3].match(/../g), (b) => Number.parseInt(b, 16));
+      const sum = [...await sha256(encoder.encode("tidemark/seal/v1\n"), salt, content)].map((b) => b.toString(16).padStart(2, "0")).join("");
+      Object.assign(d, { reveal: index, shown: decoder.decode(content) });
+      if (d.seal === undefined || found[1] !== String(d.seal) || sum !== d.commitment) blame(d, "wrong");
+      compare(d);
+    }
+    const date = kind === "pick" ? found[1].split("|")[2] : "";
+    if (date && from && date >= from && isDay(date) && found[1].split("|").length === 4) {
+      const d = dayOf(date);
+      [, d.picked] = found;
+      if (d.seal === undefined) blame(d, "unsealed");
+      compare(d);
+    }
+  }
+  const all = [...days.values()].sort((a, b) => (a.date < b.date ? -1 : 1));
+  for (const d of all) if (d.seal !== undefined && d.reveal === undefined && newest > d.by) blame(d, "missing");
+  return {
+    sealed: all.filter((d) => d.seal !== undefined).length, opened: all.filter((d) => d.reveal !== undefined).length,
+    faults: all.filter((d) => d.fault).map((d) => ({ date: d.date, fault: d.fault, text: broken[d.fault](d.date) })),
+  };
+}
+
+// readLog returns what the witnesses of a policy hold: the picks of a checkpoint's leaves, its seals, and when each cosigned it; why says why it
+// could not be checked, null where it could. Bytes that do not fit together accuse who carried them, and not the log.
 export async function readLog(policy, note, leaves) {
   const cosigners = [...policy.witnesses.keys()].map((name) => ({ name, at: null }));
   const log = { hashes: [], fault: null, cosigners, enough: (names) => isMet(policy, names), why: null };
@@ -159,7 +224,7 @@ export async function readLog(policy, note, leaves) {
     const opened = await openNote(note, policy);
     if (opened.size !== leaves.length || !(await rootOf(leaves)).same(opened.root)) throw new Error("the leaves are not those of the checkpoint");
     for (const c of cosigners) c.at = opened.times.get(c.name) ?? null;
-    Object.assign(log, picksOf(leaves), { size: opened.size });
+    Object.assign(log, picksOf(leaves), { size: opened.size, seals: await sealsOf(leaves) });
   } catch (e) {
     log.why = e.message;
   }

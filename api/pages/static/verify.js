@@ -110,8 +110,12 @@ function conclude() {
       : item(!against.length, against.length ? `What ${parties} hold is not the same: ${plural(against.length, "statement")} below differ.`
         : `Nothing that ${parties} hold differs. It goes up to pick ${j.held}, and the newest is of ${minute(j.newest)}.`),
   ];
-  for (const f of chain.seals?.faults ?? []) list.push(item(false, f.text));
-  if (chain.seals?.days && !chain.seals.faults.length) {
+  for (const f of j.broken) list.push(item(false, `The log, signed: ${f.text}`));
+  for (const f of chain.seals?.faults ?? []) list.push(item(false, `The server itself: ${f.text}`));
+  const seals = (log?.all ?? log)?.seals;
+  if (seals?.sealed && !j.broken.length) {
+    list.push(item(true, `${plural(seals.sealed, "sealed pick")} in the log, ${seals.opened === seals.sealed ? "each" : seals.opened} opened here by its reveal.`));
+  } else if (chain.seals?.days && !chain.seals.faults.length && !j.broken.length) {
     list.push(item(undefined, `${plural(chain.seals.days, "pick")} sealed before the announcement, and by the server's word each was revealed in time. `
       + "tidemark verify opens the seals."));
   }
