@@ -215,6 +215,8 @@ func TestAPlaceLeadsToAValueInTheBytes(t *testing.T) {
 func TestADayWithoutANumberIsNamedAndNotReplacedInSilence(t *testing.T) {
 	t.Parallel()
 	f, _, _ := startEvidence(t, full())
+	canonical := map[string]string{"es": "?lang=es", "pt": "?lang=pt", "hi": "?lang=hi"}
+	heading := map[string]string{"en": ">What the baseline rests on<", "es": ">En qué se apoya la referencia<", "pt": ">Em que a referência se apoia<", "hi": ">आधार किस पर टिका है<"}
 	for lang, want := range map[string]string{
 		"en": "No value for March 3, 2026; shown: March 2, 2026.",
 		"es": "No hay valor para el 3 de marzo de 2026; se muestra el del 2 de marzo de 2026.",
@@ -228,7 +230,7 @@ func TestADayWithoutANumberIsNamedAndNotReplacedInSilence(t *testing.T) {
 		}
 		a := f.ask(http.MethodGet, "/evidence/crack-spread-321/2026-03-03?lang="+lang)
 		if a.StatusCode != http.StatusOK || !strings.Contains(string(a.body), want) || !strings.Contains(string(a.body), `href="/evidence/crack-spread-321/2026-03-02`) ||
-			!strings.Contains(string(a.body), `rel="canonical" href="`+f.url+`/evidence/crack-spread-321/2026-03-02"`) {
+			!strings.Contains(string(a.body), `rel="canonical" href="`+f.url+`/evidence/crack-spread-321/2026-03-02`+canonical[lang]+`"`) || !strings.Contains(string(a.body), heading[lang]) {
 			t.Errorf("%s: the page does not say %q, or does not lead to the day", lang, want)
 		}
 	}

@@ -2,13 +2,12 @@ package pages
 
 import (
 	"context"
-	"fmt"
+	"html/template"
 	"strings"
 	"time"
 	"unicode/utf8"
 
 	"tidemark/api/view"
-	"tidemark/signals/forecast"
 )
 
 // release is a publication that is expected.
@@ -19,8 +18,8 @@ type release struct {
 	// At is when it is expected. Exact reports whether At is the earliest time of a schedule; otherwise it is a day, estimated from the past.
 	At    time.Time
 	Exact bool
-	// Forecast is the id of its forecast, empty if none is recorded. Low and High bound the central 80 % in Unit.
-	Forecast, Low, High, Unit string
+	// Forecast is the id of its forecast, empty if none is recorded. Interval is the central 80 % with the unit.
+	Forecast, Interval string
 	// Late reports whether the expected time has passed without the publication.
 	Late bool
 	// stamp is when this entry became known.
@@ -28,26 +27,41 @@ type release struct {
 }
 
 // releases returns the calendar as people read it.
-func (p *Pages) releases(ctx context.Context, r request) ([]release, error) {
+func (p *Pages) releases(ctx context.Context, r request, local localizer) ([]release, error) {
 	list, err := p.o.View.Calendar(ctx, r.signals)
 	if err != nil {
 		return nil, err
 	}
 	var out []release
 	for _, x := range list.Data {
-		one := release{Signal: r.signals.Signal(x.Signal), Name: x.Name, At: x.ExpectedAt, Exact: x.Exact, Unit: x.Unit, stamp: x.KnownAt}
+		signal := r.signals.Signal(x.Signal)
+		one := release{Signal: signal, Name: local.Own(signal.Definition).Name, At: x.ExpectedAt, Exact: x.Exact, stamp: x.KnownAt}
 		one.Late = one.At.Add(24 * time.Hour).Before(p.o.View.Now())
 		if x.Forecast != nil {
-			unit := unitOf(forecast.Named(x.Signal, *x.Figure))
-			one.Unit = unit.Words
-			one.Forecast, one.Period, one.Low, one.High = *x.Forecast, *x.Period, unknown, unknown
+			one.Name = local.figureName(x.Signal, *x.Figure, x.Name)
+			one.Forecast, one.Period, one.Interval = *x.Forecast, *x.Period, local.T("unknown")
 			if x.Low != nil && x.High != nil {
-				one.Low, one.High = unit.write(*x.Low), unit.write(*x.High)
+				one.Interval = local.forecastUnit(signal.Definition).between(*x.Low, *x.High)
 			}
 		}
 		out = append(out, one)
 	}
 	return out, nil
+}
+
+// calendarBody is the content of the calendar's page.
+type calendarBody struct {
+	localizer
+
+	Rows []release
+	// File is the URL of the calendar as a file.
+	File string
+}
+
+// Expected says what a release is expected to be.
+func (b calendarBody) Expected(r release) template.HTML {
+	return b.Marked("calendar.period", template.HTML(`<span class="day">`+template.HTMLEscapeString(r.Period)+`</span>`), //nolint:gosec // escaped
+		template.HTML(`<b>`+template.HTMLEscapeString(r.Interval)+`</b>`), b.Level(80)) //nolint:gosec // escaped
 }
 
 // calendarName is the path of the calendar as a file.
@@ -58,17 +72,20 @@ func (p *Pages) calendarPage(ctx context.Context, r request) (*view.Document, er
 	if r.signals == nil {
 		return nil, nil
 	}
-	list, err := p.releases(ctx, r)
+	lang, err := r.lang()
 	if err != nil {
 		return nil, err
 	}
-	l := p.layout(r.site, r.path)
-	l.Title = "Calendar of releases" + suffix
-	l.Description = "When the next public figures behind the signals are expected, with the forecast of each."
-	l.Body = struct {
-		Rows []release
-		File string
-	}{list, p.o.PublicURL + calendarName}
+	local := r.local(lang)
+	list, err := p.releases(ctx, r, local)
+	if err != nil {
+		return nil, err
+	}
+	l := p.layoutIn(local, r.site, r.path)
+	l.Title = local.T("calendar.title") + suffix
+	l.Description = local.T("calendar.about")
+	l.Body = calendarBody{local, list, p.o.PublicURL + calendarName + inLanguage(lang)}
+	p.inLanguages(&l, r)
 	return p.document("calendar", l, time.Time{}), nil
 }
 
@@ -80,23 +97,27 @@ func (p *Pages) calendarFile(ctx context.Context, r request) (*view.Document, er
 	if r.signals == nil {
 		return nil, nil
 	}
-	list, err := p.releases(ctx, r)
+	lang, err := r.lang()
 	if err != nil {
 		return nil, err
 	}
-	return view.NewDocument(typeCalendar, view.CachePublic, iCalendar(list, p.o.PublicURL), time.Time{}), nil
+	list, err := p.releases(ctx, r, r.local(lang))
+	if err != nil {
+		return nil, err
+	}
+	return view.NewDocument(typeCalendar, view.CachePublic, iCalendar(r.local(lang), list, p.o.PublicURL), time.Time{}), nil
 }
 
 // iCalendar encodes publications. An entry keeps its UID while its time changes, so that programs move it.
-func iCalendar(list []release, home string) []byte {
+func iCalendar(l localizer, list []release, home string) []byte {
 	var b strings.Builder
 	line := func(name, value string) { b.WriteString(folded(name + ":" + value)) }
 	line("BEGIN", "VCALENDAR")
 	line("VERSION", "2.0")
-	line("PRODID", "-//Tidemark//Calendar of releases//EN")
+	line("PRODID", "-//Tidemark//Calendar of releases//"+strings.ToUpper(string(l.Lang)))
 	line("CALSCALE", "GREGORIAN")
 	line("METHOD", "PUBLISH")
-	line("X-WR-CALNAME", "Tidemark: releases")
+	line("X-WR-CALNAME", escaped(l.T("calendar.named")))
 	line("REFRESH-INTERVAL;VALUE=DURATION", "PT6H")
 	const instant = "20060102T150405Z"
 	for _, r := range list {
@@ -107,15 +128,15 @@ func iCalendar(list []release, home string) []byte {
 			line("DTSTAMP", r.stamp.UTC().Format(instant))
 			line("DTSTART", r.At.UTC().Format(instant))
 			line("SUMMARY", escaped(r.Name+" ("+r.Period+")"))
-			line("DESCRIPTION", escaped(fmt.Sprintf("At the earliest at this time.\nForecast: %s to %s %s with 80%% probability.", r.Low, r.High, r.Unit)))
-			line("URL", home+"/signals/"+id+"/forecasts")
+			line("DESCRIPTION", escaped(l.T("calendar.entry")+"\n"+l.Say("calendar.entry forecast", r.Interval, l.Level(80))))
+			line("URL", home+"/signals/"+id+"/forecasts"+inLanguage(l.Lang))
 		} else {
 			line("UID", id+".next@tidemark")
 			line("DTSTAMP", r.stamp.UTC().Format(instant))
 			line("DTSTART;VALUE=DATE", r.At.UTC().Format("20060102"))
 			line("SUMMARY", escaped(r.Name))
-			line("DESCRIPTION", escaped("The day is estimated from earlier releases."))
-			line("URL", home+"/signals/"+id)
+			line("DESCRIPTION", escaped(l.T("calendar.estimated")))
+			line("URL", home+"/signals/"+id+inLanguage(l.Lang))
 			line("STATUS", "TENTATIVE")
 		}
 		line("TRANSP", "TRANSPARENT")

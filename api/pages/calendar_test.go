@@ -88,10 +88,10 @@ func TestTheCalendarIsReadByAStrictReader(t *testing.T) {
 	at := time.Date(2026, 11, 25, 15, 30, 0, 0, time.UTC)
 	s := &view.Signal{Definition: signals.Definition{ID: "crack-spread-321"}}
 	list := []release{
-		{Signal: s, Name: `Spread; the "last", day \ up to Monday ` + strings.Repeat("हिन्दी", 20), Period: "2026-11-23", At: at, Exact: true, Forecast: "crack-spread-321/spread/2026-11-23", Low: "13.89", High: "18.27", Unit: "USD/bbl", stamp: at.AddDate(0, 0, -7)},
+		{Signal: s, Name: `Spread; the "last", day \ up to Monday ` + strings.Repeat("हिन्दी", 20), Period: "2026-11-23", At: at, Exact: true, Forecast: "crack-spread-321/spread/2026-11-23", Interval: "13.89 to 18.27 USD/bbl", stamp: at.AddDate(0, 0, -7)},
 		{Signal: s, Name: "Crack spread", At: at.Truncate(24 * time.Hour), stamp: at},
 	}
-	file := iCalendar(list, "https://tidemark.example")
+	file := iCalendar(localizer{Lang: "en"}, list, "https://tidemark.example")
 	events := readCalendar(t, file)
 	if len(events) != 2 || events[0]["DTSTART"] != "20261125T153000Z" || events[1]["DTSTART"] != ";VALUE=DATE20261125" {
 		t.Fatalf("the events are %v", events)
@@ -100,10 +100,10 @@ func TestTheCalendarIsReadByAStrictReader(t *testing.T) {
 		t.Errorf("%q has no %s", events[0]["DESCRIPTION"], want)
 	}
 	list[0].At = at.AddDate(0, 0, 1)
-	if moved := readCalendar(t, iCalendar(list, "https://tidemark.example")); moved[0]["UID"] != events[0]["UID"] {
+	if moved := readCalendar(t, iCalendar(localizer{Lang: "en"}, list, "https://tidemark.example")); moved[0]["UID"] != events[0]["UID"] {
 		t.Error("an entry that moves becomes another one")
 	}
-	readCalendar(t, iCalendar(nil, "https://tidemark.example"))
+	readCalendar(t, iCalendar(localizer{Lang: "en"}, nil, "https://tidemark.example"))
 }
 
 func TestLinesOfACalendarAreFoldedBetweenLetters(t *testing.T) {

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"tidemark/api/view"
+	"tidemark/picks"
+	"tidemark/signals"
 )
 
 // latest means the day of the newest snapshot, in a path.
@@ -19,6 +21,10 @@ const maxEvidenceCells, maxEvidenceBodies = 24, 12
 
 // evidenceBody is the content of the evidence page of a number.
 type evidenceBody struct {
+	localizer
+
+	// Def is the definition in the page's language.
+	Def    signals.Definition
 	Signal *view.Signal
 	*view.Evidence
 
@@ -31,10 +37,10 @@ type evidenceBody struct {
 	Query, Site string
 }
 
-// missingDay says in the visitor's language that a day has no number of its own, and leads to the days around it.
+// missingDay says that a day has no number of its own, and leads to the days around it.
 type missingDay struct {
-	Lang, Text string
-	Days       []dayLink
+	Text string
+	Days []dayLink
 }
 
 type dayLink struct{ Text, Address string }
@@ -58,6 +64,17 @@ func noNumber(local localizer, none *view.NoSuchDayError) string {
 		text += " " + fmt.Sprintf(local.T("day.later"), local.Date(none.First.Format(time.DateOnly)))
 	}
 	return text
+}
+
+// Observations says how many observations there are, and how many of them the page shows.
+func (e evidenceBody) Observations(all, shown []view.EvidenceCell) string {
+	switch {
+	case len(all) == 1:
+		return e.T("evidence.observation")
+	case len(shown) < len(all):
+		return e.Say("evidence.observations shown", e.Count(len(all)), len(shown))
+	}
+	return e.Say("evidence.observations", e.Count(len(all)))
 }
 
 // Link returns where a body is: its row on the page, or its bytes if the page does not list it.
@@ -99,19 +116,24 @@ func (p *Pages) evidence(ctx context.Context, r request) (*view.Document, error)
 	}
 	baseline := e.BaselineCells
 	body := evidenceBody{
-		Signal: s, Evidence: e, Baseline: baseline[:min(len(baseline), maxEvidenceCells)], Interval: e.IntervalCells[:min(len(e.IntervalCells), maxEvidenceCells)], Shown: e.Bodies[:min(len(e.Bodies), maxEvidenceBodies)],
+		localizer: local, Def: local.Own(s.Definition), Signal: s, Evidence: e, Baseline: baseline[:min(len(baseline), maxEvidenceCells)], Interval: e.IntervalCells[:min(len(e.IntervalCells), maxEvidenceCells)], Shown: e.Bodies[:min(len(e.Bodies), maxEvidenceBodies)],
 		Query: "as_of=" + e.AsOf.Format(time.RFC3339Nano), Site: p.o.PublicURL,
 	}
-	l := p.layout(r.site, r.path)
+	l := p.layoutIn(local, r.site, r.path)
 	if other := e.OtherDay; other != nil {
-		body.Missing = &missingDay{Lang: string(lang), Text: other.Text, Days: otherDays(local, id, other)}
-		l.Canonical = p.o.PublicURL + "/evidence/" + id + "/" + other.Shown
+		body.Missing = &missingDay{Text: other.Text, Days: otherDays(local, id, other)}
 	}
-	l.Title = s.Snapshot.Name + ": evidence" + suffix
-	l.Description = "The formula with its numbers, the observations behind them, and the archived bytes they came in, hashed by your browser. " + s.Snapshot.Name + "."
+	l.Title = local.Say("evidence.page", body.Def.Name) + suffix
+	l.Description = local.Say("evidence.about", body.Def.Name)
 	l.JSON = "/api/signals/" + s.Definition.ID + "/evidence"
-	l.Disclaimer = s.Snapshot.Disclaimer
+	if lang == picks.English {
+		l.Disclaimer = s.Snapshot.Disclaimer
+	}
 	l.Scripts = []string{p.staticAddress("evidence.js")}
 	l.Body = body
+	p.inLanguages(&l, r)
+	if other := e.OtherDay; other != nil {
+		l.Canonical = p.o.PublicURL + "/evidence/" + id + "/" + other.Shown + inLanguage(lang)
+	}
 	return p.document("evidence", l, time.Time{}), nil
 }

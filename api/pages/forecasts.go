@@ -9,19 +9,24 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"tidemark/api/pages/plot"
 	"tidemark/api/view"
+	"tidemark/picks"
+	"tidemark/signals"
 	"tidemark/signals/forecast"
 )
 
 // forecastsBody is the content of the page of a signal's forecasts.
 type forecastsBody struct {
-	Signal  *view.Signal
-	Figures []figureForecasts
-	Older   string
+	localizer
+
+	// Name is the signal's name, and Eighty the share of a forecast's central interval.
+	Name, Eighty string
+	Signal       *view.Signal
+	Figures      []figureForecasts
+	Older        string
 	// Feed is the address of the feed of the forecasts; empty if none exists.
 	Feed string
 }
@@ -30,7 +35,11 @@ type forecastsBody struct {
 type figureForecasts struct {
 	view.Scorecard
 
-	Unit figureUnit
+	// Name is the figure's name in the page's language.
+	Name string
+	Unit forecastUnit
+	// Said is what the page says of the skill: skill, provisional or naive.
+	Said string
 	// Score is the mean score of the live record.
 	Score string
 	// Open is the forecast whose print has not come yet, or nil.
@@ -45,6 +54,8 @@ type forecastRow struct {
 	view.Forecast
 
 	Median, Low50, High50, Low80, High80, Low90, High90, Outcome, Score string
+	// InUnit is the central 80 % with the unit.
+	InUnit string
 	// Held reports whether the central 80 % contained the outcome.
 	Held bool
 }
@@ -54,6 +65,11 @@ func (p *Pages) forecasts(ctx context.Context, r request, s *view.Signal) (*view
 	if len(forecast.Of(s.Definition.ID)) == 0 {
 		return nil, nil
 	}
+	lang, err := r.lang()
+	if err != nil {
+		return nil, err
+	}
+	local := r.local(lang)
 	query := view.ForecastsRequest{Limit: perPage}
 	cursor := r.text("cursor")
 	if cursor != "" {
@@ -74,10 +90,12 @@ func (p *Pages) forecasts(ctx context.Context, r request, s *view.Signal) (*view
 	if err := errors.Join(json.Unmarshal(doc.Identity.Body, &list), json.Unmarshal(card.Identity.Body, &cards)); err != nil {
 		return nil, fmt.Errorf("read an answer: %w", err)
 	}
-	body := forecastsBody{Signal: s, Older: r.olderURL(next)}
+	body := forecastsBody{localizer: local, Name: local.Own(s.Definition).Name, Eighty: local.Level(80), Signal: s, Older: r.olderURL(next)}
 	for _, c := range cards.Data {
-		f := figureForecasts{Scorecard: c}
-		f.Unit = unitOf(forecast.Named(s.Definition.ID, c.Figure))
+		f := figureForecasts{Scorecard: c, Name: local.figureName(s.Definition.ID, c.Figure, c.Name), Unit: local.forecastUnit(s.Definition), Said: "naive"}
+		if c.Label == "skill" || c.Label == "provisional" {
+			f.Said = c.Label
+		}
 		f.Score = f.Unit.score(c.All.CRPS)
 		var own []view.Forecast
 		for _, one := range list.Data {
@@ -91,71 +109,79 @@ func (p *Pages) forecasts(ctx context.Context, r request, s *view.Signal) (*view
 			}
 			f.Rows = append(f.Rows, row)
 		}
-		f.Plot = plotForecasts(c, own, f.Unit.per)
+		f.Plot = f.plot(own)
 		body.Figures = append(body.Figures, f)
 	}
-	l := p.layout(r.site, r.path)
-	l.Title = s.Snapshot.Name + ": forecasts" + suffix
-	l.Description = "Figures that are not published yet, forecast as distributions, and graded once they are. " + s.Snapshot.Name + "."
+	l := p.layoutIn(local, r.site, r.path)
+	l.Title = local.Say("forecasts.page", body.Name) + suffix
+	l.Description = local.Say("forecasts.about", body.Name)
 	l.JSON = "/api/signals/" + s.Definition.ID + "/forecasts"
-	l.Disclaimer = s.Snapshot.Disclaimer
+	if lang == picks.English {
+		l.Disclaimer = s.Snapshot.Disclaimer
+	}
 	if p.o.Pushed {
 		body.Feed = forecastsFeed
-		l.follow(feed{"Forecasts and their grades", body.Feed})
+		l.follow(feed{local.T("forecasts.feed title"), body.Feed})
 	}
 	l.Body = body
+	p.inLanguages(&l, r)
 	return p.document("forecasts", l, time.Time{}), nil
 }
 
-// figureUnit is how a page writes a forecast figure: as the page of its signal does.
-type figureUnit struct {
-	// Words follow the number. per is how many of the figure's units one of the page's is.
-	Words, prefix string
-	decimals      int
-	per           float64
+// forecastUnit is how a page writes the forecast figures of a signal: as the page of the signal writes its value.
+type forecastUnit struct {
+	localizer
+
+	def signals.Definition
 }
 
-// unitOf returns the unit of a figure on a page. Without a unit of its own, a figure has one decimal less than recorded.
-func unitOf(t forecast.Target) figureUnit {
-	switch t.Unit {
-	case "ships/day":
-		return figureUnit{Words: "ships a day", per: 1}
-	case "thousand barrels":
-		return figureUnit{Words: "million barrels", decimals: 1, per: 1000}
-	case "bu/acre":
-		return figureUnit{Words: "bushels an acre", decimals: t.Decimals, per: 1}
-	case "USD/bbl":
-		return figureUnit{Words: "a barrel", prefix: "$", decimals: 2, per: 1}
-	case "USD/MMBtu":
-		return figureUnit{Words: "per MMBtu", prefix: "$", decimals: 2, per: 1}
-	}
-	return figureUnit{Words: t.Unit, decimals: max(t.Decimals-1, 0), per: 1}
-}
+// forecastUnit returns the unit of a signal's forecast figures.
+func (l localizer) forecastUnit(d signals.Definition) forecastUnit { return forecastUnit{l, l.Own(d)} }
+
+// Words follow a number.
+func (u forecastUnit) Words() string { return u.FigureUnit(u.def) }
 
 // write writes a value of the figure without the words.
-func (u figureUnit) write(v float64) string {
-	text := fixed(v/u.per, u.decimals)
-	if number, negative := strings.CutPrefix(text, "−"); negative {
-		return "−" + u.prefix + number
-	}
-	return u.prefix + text
+func (u forecastUnit) write(v float64) string { return u.Figure(u.def, v) }
+
+// between writes two bounds with the words.
+func (u forecastUnit) between(lo, hi float64) string {
+	return u.Between(u.write(lo), u.write(hi)) + " " + u.Words()
 }
 
 // score writes a score, which has the unit of the figure.
-func (u figureUnit) score(v *float64) string { return number(scaled(v, 1/u.per)) }
+func (u forecastUnit) score(v *float64) string { return u.Plain(scaled(v, 1/u.def.Scale())) }
 
-func newForecastRow(f view.Forecast, unit figureUnit) forecastRow {
+// figureName returns the name of a signal's forecast figure, whose English name is given.
+func (l localizer) figureName(signal, figure, english string) string {
+	d, _ := signals.ByID(signal)
+	if t, ok := l.texts(d); ok && t.Figures[figure] != "" {
+		return t.Figures[figure]
+	}
+	return english
+}
+
+// Level writes the share that an interval is built to hold.
+func (l localizer) Level(percent int) string {
+	return l.Num(new(float64(percent)), 0) + l.PercentSign()
+}
+
+// Gain writes a share as a percentage with its sign.
+func (l localizer) Gain(share *float64) string { return l.Change(nil, nil, scaled(share, 100)) }
+
+func newForecastRow(f view.Forecast, unit forecastUnit) forecastRow {
 	at := func(p float64) string {
 		for _, q := range f.Quantiles {
 			if q.P == p {
 				return unit.write(q.Value)
 			}
 		}
-		return unknown
+		return unit.T("unknown")
 	}
 	row := forecastRow{
 		Forecast: f, Median: at(0.5), Low50: at(0.25), High50: at(0.75), Low80: at(0.1), High80: at(0.9), Low90: at(0.05), High90: at(0.95),
 	}
+	row.InUnit = unit.between(quantileAt(f, 0.1), quantileAt(f, 0.9))
 	if g := f.Grade; g != nil && g.Outcome != nil && g.Hits != nil {
 		row.Outcome, row.Score, row.Held = unit.write(*g.Outcome), unit.score(g.CRPS), g.Hits.P80
 	}
@@ -178,28 +204,28 @@ func fixed(v float64, decimals int) string {
 	return text
 }
 
-// plotForecasts plots, in the units of the page, the central 80 % of a figure's forecasts, newest first, with the published figures.
-func plotForecasts(c view.Scorecard, list []view.Forecast, per float64) template.HTML {
+// plot plots, in the units of the page, the central 80 % of forecasts, newest first, with the published figures.
+func (f figureForecasts) plot(list []view.Forecast) template.HTML {
 	if len(list) == 0 {
 		return ""
 	}
 	var band plot.Band
 	median, outcome := plot.Line{Class: "second"}, plot.Line{}
-	for _, f := range slices.Backward(list) {
-		x := float64(f.Target.ReleaseAt.Unix())
+	per := f.Unit.def.Scale()
+	for _, one := range slices.Backward(list) {
+		x := float64(one.Target.ReleaseAt.Unix())
 		band.X, median.X, outcome.X = append(band.X, x), append(median.X, x), append(outcome.X, x)
-		band.Lo, band.Hi = append(band.Lo, quantileAt(f, 0.1)/per), append(band.Hi, quantileAt(f, 0.9)/per)
-		median.Y = append(median.Y, quantileAt(f, 0.5)/per)
+		band.Lo, band.Hi = append(band.Lo, quantileAt(one, 0.1)/per), append(band.Hi, quantileAt(one, 0.9)/per)
+		median.Y = append(median.Y, quantileAt(one, 0.5)/per)
 		y := math.NaN()
-		if f.Grade != nil && f.Grade.Outcome != nil {
-			y = *f.Grade.Outcome / per
+		if one.Grade != nil && one.Grade.Outcome != nil {
+			y = *one.Grade.Outcome / per
 		}
 		outcome.Y = append(outcome.Y, y)
 	}
 	figure := plot.Figure{
-		ID: "forecasts-" + c.Figure, Height: 260, Title: c.Name,
-		Description: "The central 80% of each forecast with its median, and the figure once it was published, by the time of the release.",
-		From:        list[len(list)-1].Target.ReleaseAt.AddDate(0, 0, -3), To: list[0].Target.ReleaseAt.AddDate(0, 0, 3),
+		ID: "forecasts-" + f.Figure, Height: 260, Title: f.Name, Description: f.Unit.Say("forecasts.plot"), Words: f.Unit.figureWords(),
+		From: list[len(list)-1].Target.ReleaseAt.AddDate(0, 0, -3), To: list[0].Target.ReleaseAt.AddDate(0, 0, 3),
 		Marks: []plot.Mark{band, median, outcome},
 	}
 	return template.HTML(figure.SVG()) //nolint:gosec // made here, with its texts escaped

@@ -3,6 +3,8 @@ package pages
 import (
 	"testing"
 
+	"tidemark/picks"
+	"tidemark/signals"
 	"tidemark/signals/forecast"
 )
 
@@ -25,19 +27,47 @@ func TestAForecastHasTheUnitOfItsSignalsPage(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		v    float64
-		want string
+		want map[picks.Lang]string
 	}{
-		"crack-spread-321": {13.887, "$13.89 a barrel"}, "lng-arbitrage": {-0.849, "−$0.85 per MMBtu"}, "hormuz-transit": {103.284, "103 ships a day"},
-		"eia-weekly-petroleum": {-4833, "−4.8 million barrels"}, "iowa-corn-yield": {221.3, "221.3 bushels an acre"},
+		"crack-spread-321": {13.887, map[picks.Lang]string{"en": "$13.89 a barrel", "es": "13,89 dólares por barril"}},
+		"lng-arbitrage":    {-0.849, map[picks.Lang]string{"en": "−$0.85 per MMBtu", "pt": "−US$\u00a00,85 por MMBtu"}},
+		"hormuz-transit":   {103.284, map[picks.Lang]string{"en": "103 ships a day", "hi": "103 जहाज़ प्रतिदिन"}},
+		"eia-weekly-petroleum": {-4833, map[picks.Lang]string{
+			"en": "−4.8 million barrels", "es": "−4,8 millones de barriles", "hi": "−0.48 करोड़ बैरल",
+		}},
+		"iowa-corn-yield":      {221.3, map[picks.Lang]string{"en": "221.3 bushels an acre", "pt": "13,89 toneladas por hectare"}},
+		"tropomi-no2-economic": {103.21, map[picks.Lang]string{"en": "103.2 index", "es": "103,2 índice"}},
 	}
-	for id, want := range tests {
-		figures := forecast.Of(id)
-		if len(figures) == 0 {
-			t.Errorf("%s has no forecast", id)
+	same := map[string]string{"ships/day": "transits/day"} // two names of one unit
+	for _, d := range signals.All() {
+		want, ok := tests[d.ID]
+		if figures := forecast.Of(d.ID); len(figures) == 0 || !ok {
+			t.Errorf("%s has %d forecasts", d.ID, len(figures))
 		}
-		for _, target := range figures {
-			if unit := unitOf(target); unit.write(want.v)+" "+unit.Words != want.want {
-				t.Errorf("%s, %s: %s %s, want %s", id, target.Figure, unit.write(want.v), unit.Words, want.want)
+		for _, target := range forecast.Of(d.ID) {
+			if target.Unit != d.Unit && same[target.Unit] != d.Unit {
+				t.Errorf("%s, %s: the unit is %s, and that of the signal is %s", d.ID, target.Figure, target.Unit, d.Unit)
+			}
+		}
+		for lang, text := range want.want {
+			if unit := (localizer{Lang: lang}).forecastUnit(d); unit.write(want.v)+" "+unit.Words() != text {
+				t.Errorf("%s in %s: %s %s, want %s", d.ID, lang, unit.write(want.v), unit.Words(), text)
+			}
+		}
+	}
+}
+
+func TestEachForecastFigureHasANameInEveryLanguage(t *testing.T) {
+	t.Parallel()
+	for _, lang := range picks.Langs() {
+		seen := map[string]bool{}
+		for _, d := range signals.All() {
+			for _, target := range forecast.Of(d.ID) {
+				name := localizer{Lang: lang}.figureName(d.ID, target.Figure, target.Name)
+				if seen[name] || lang != picks.English && name == target.Name {
+					t.Errorf("%s, %s in %s is %q", d.ID, target.Figure, lang, name)
+				}
+				seen[name] = true
 			}
 		}
 	}

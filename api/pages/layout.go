@@ -140,7 +140,7 @@ func (l *layout) follow(f feed) {
 }
 
 // translated are the pages that exist in every language.
-var translated = map[string]bool{"/picks": true, "/portfolio": true, "/events": true, "/economic-events": true, "/digest": true, "/compare": true, dashboardPath: true}
+var translated = map[string]bool{"/picks": true, "/portfolio": true, "/events": true, "/economic-events": true, "/digest": true, "/compare": true, "/calendar": true, dashboardPath: true}
 
 // current reports how a page relates to the target of a link: "page" if it is the target, "true" if it is below the target.
 func current(link, address string) string {
@@ -153,6 +153,14 @@ func current(link, address string) string {
 		return "true"
 	}
 	return ""
+}
+
+// inLanguage is the query of the address that a page has in a language. English has none.
+func inLanguage(lang picks.Lang) string {
+	if lang == picks.English {
+		return ""
+	}
+	return "?lang=" + string(lang)
 }
 
 // inLanguages adds a page's versions in all languages. For search engines the English version has the URL without a language. A visitor may

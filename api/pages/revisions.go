@@ -4,13 +4,20 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"html/template"
 	"time"
 
 	"tidemark/api/view"
+	"tidemark/picks"
+	"tidemark/signals"
 )
 
 // revisionsBody is the content of the page of a signal's revisions.
 type revisionsBody struct {
+	localizer
+
+	// Def is the definition in the page's language.
+	Def    signals.Definition
 	Signal *view.Signal
 	// Rows are the instants at which the history changed, newest first.
 	Rows  []view.Vintage
@@ -19,11 +26,30 @@ type revisionsBody struct {
 	Latest []view.HistoryPoint
 }
 
+// List and CSV are links to the same data.
+func (b revisionsBody) List() template.HTML {
+	return anchor("/api/signals/"+b.Def.ID+"/vintages", b.T("revisions.list"))
+}
+
+// CSV links the history.
+func (b revisionsBody) CSV() template.HTML {
+	return anchor("/api/signals/"+b.Def.ID+"/history?format=csv", "CSV")
+}
+
+// anchor is the element of a link.
+func anchor(address, text string) template.HTML {
+	return template.HTML(`<a href="` + template.HTMLEscapeString(address) + `">` + template.HTMLEscapeString(text) + `</a>`) //nolint:gosec // escaped
+}
+
 // maxRevised is the maximum number of revised points on the page.
 const maxRevised = 30
 
 // revisions lists when a signal's history changed: what was added, revised and withdrawn.
 func (p *Pages) revisions(ctx context.Context, r request, s *view.Signal) (*view.Document, error) {
+	lang, err := r.lang()
+	if err != nil {
+		return nil, err
+	}
 	query := view.VintagesRequest{Limit: perPage}
 	if cursor := r.text("cursor"); cursor != "" {
 		if err := query.ReadCursor(cursor); err != nil {
@@ -38,18 +64,22 @@ func (p *Pages) revisions(ctx context.Context, r request, s *view.Signal) (*view
 	if err := json.Unmarshal(doc.Identity.Body, &list); err != nil {
 		return nil, fmt.Errorf("read an answer: %w", err)
 	}
-	body := revisionsBody{Signal: s, Rows: list.Data, Older: r.olderURL(next)}
+	local := r.local(lang)
+	body := revisionsBody{localizer: local, Def: local.Own(s.Definition), Signal: s, Rows: list.Data, Older: r.olderURL(next)}
 	points := s.History.Points(time.Time{})
 	for i := len(points) - 1; i >= 0 && len(body.Latest) < maxRevised; i-- {
 		if points[i].Vintage > 1 {
 			body.Latest = append(body.Latest, points[i])
 		}
 	}
-	l := p.layout(r.site, r.path)
-	l.Title = s.Snapshot.Name + ": revisions" + suffix
-	l.Description = "When the history of the signal changed: values that were added, revised and withdrawn. " + s.Snapshot.Name + "."
+	l := p.layoutIn(local, r.site, r.path)
+	l.Title = local.Say("revisions.page", body.Def.Name) + suffix
+	l.Description = local.Say("revisions.about", body.Def.Name)
 	l.JSON = "/api/signals/" + s.Definition.ID + "/vintages"
-	l.Disclaimer = s.Snapshot.Disclaimer
+	if lang == picks.English {
+		l.Disclaimer = s.Snapshot.Disclaimer
+	}
 	l.Body = body
+	p.inLanguages(&l, r)
 	return p.document("revisions", l, time.Time{}), nil
 }

@@ -18,7 +18,7 @@ func TestTheRevisionsOfASignalAreAPage(t *testing.T) {
 		ParseFS(files, "templates/layout.html", "templates/parts.html", "templates/revisions.html"))
 	day := time.Date(2026, 3, 4, 0, 0, 0, 0, time.UTC)
 	err := page.ExecuteTemplate(io.Discard, "main", revisionsBody{
-		Signal: &view.Signal{Definition: def, Snapshot: view.SignalSnapshot{ID: def.ID, Name: def.Name}},
+		localizer: localizer{Lang: "es"}, Def: def, Signal: &view.Signal{Definition: def, Snapshot: view.SignalSnapshot{ID: def.ID, Name: def.Name}},
 		Rows:   []view.Vintage{{KnownAt: day, Added: 1, Revised: 2}},
 		Latest: []view.HistoryPoint{{ObservedAt: day, PublishedAt: day, Value: 1, Vintage: 2}},
 	})

@@ -47,7 +47,7 @@ type Evidence struct {
 	Environment string         `json:"environment"`
 	Disclaimer  string         `json:"disclaimer"`
 
-	// Why explains in English why the number differs from the previous one. It is empty if there is no previous one.
+	// Why explains in the language of the request why the number differs from the previous one. It is empty if there is no previous one.
 	Why string `json:"-"`
 }
 
@@ -142,7 +142,7 @@ func (v *View) Evidence(ctx context.Context, s *Signal, day time.Time, lang loca
 	if err != nil {
 		return nil, err
 	}
-	why, err := v.ChangeReport(ctx, s, ChangesRequest{To: e.AsOf, Lang: locale.English})
+	why, err := v.ChangeReport(ctx, s, ChangesRequest{To: e.AsOf, Lang: lang})
 	if err != nil && !errors.Is(err, postgres.ErrNotFound) && !errors.Is(err, postgres.ErrTooMany) {
 		return nil, err
 	}

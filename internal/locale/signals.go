@@ -19,6 +19,8 @@ type SignalTexts struct {
 	Lead string
 	// Parts are the labels of the components by their names.
 	Parts map[string]string
+	// Figures are the names of the forecast figures by their ids.
+	Figures map[string]string
 }
 
 // BushelsPerTonne is how many bushels of corn an acre yields where a hectare yields one tonne: a bushel of corn has 56 pounds.

@@ -37,8 +37,9 @@ func (l Line) draw(b *strings.Builder, s scale) {
 // narrowFigure wide.
 const labelHeight, letterWidth, narrowFigure = 15, 7.5, 400
 
-// labelAt returns the baseline of the text of a line's label: near the line's end, where the fewest points of the lines lie behind it.
-func labelAt(s scale, l Line, lines []Line) float64 {
+// labelAt returns the baseline of the text of a line's label: where the fewest points of the lines lie behind it, clear of the labels that
+// stand already, and of such places the one nearest to the line's end.
+func labelAt(s scale, l Line, lines []Line, stand []float64) float64 {
 	_, end, _ := l.end()
 	left := s.to - (s.to-s.from)*min(letterWidth*float64(len([]rune(l.Label)))/narrowFigure, .5)
 	own := l.heights(s, left)
@@ -46,7 +47,7 @@ func labelAt(s scale, l Line, lines []Line) float64 {
 	for _, other := range lines {
 		behind = append(behind, other.heights(s, left)...)
 	}
-	best, hidden := s.y(end)-8, math.MaxInt
+	best, hidden, distance := s.y(end)-8, math.MaxInt, 0.0
 	for _, at := range []float64{s.y(end) - 8, s.y(end) + 18, slices.Min(own) - 8, slices.Max(own) + 18} {
 		n := 0
 		for _, y := range behind {
@@ -54,8 +55,14 @@ func labelAt(s scale, l Line, lines []Line) float64 {
 				n++
 			}
 		}
-		if inside := at >= s.top-4 && at <= s.end-2; inside && n < hidden {
-			best, hidden = at, n
+		for _, y := range stand {
+			if math.Abs(y-at) < labelHeight {
+				n += len(behind)
+			}
+		}
+		far := math.Abs(at - 5 - s.y(end)) // a letter is about ten pixels high
+		if inside := at >= s.top-4 && at <= s.end-2; inside && (n < hidden || n == hidden && far < distance) {
+			best, hidden, distance = at, n, far
 		}
 	}
 	return best
@@ -93,13 +100,17 @@ func labels(b *strings.Builder, s scale, marks []Mark) {
 			lines = append(lines, l)
 		}
 	}
+	slices.SortStableFunc(lines, func(a, b Line) int { return cmp.Compare(a.Class, b.Class) }) // the values choose first
 	var list []label
+	var stand []float64
 	for _, l := range lines {
 		x, y, known := l.end()
 		if !known {
 			continue
 		}
-		list = append(list, label{labelAt(s, l, lines), l.Class, l.Label})
+		at := labelAt(s, l, lines, stand)
+		stand = append(stand, at)
+		list = append(list, label{at, l.Class, l.Label})
 		if l.Class == "" {
 			fmt.Fprintf(b, `<circle class="end" cx="%s%%" cy="%s" r="3.5"/>`, number(s.x(x)/inner*100), number(s.y(y)))
 		}

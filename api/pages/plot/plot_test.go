@@ -299,3 +299,31 @@ func TestAFigureStandsAlone(t *testing.T) {
 		t.Errorf("a picture of nothing: %s", got)
 	}
 }
+
+// Two labels that would lie on each other do not push one away from its own line's end, if there is room elsewhere.
+func TestTheLabelOfAValueKeepsClearOfTheBaselines(t *testing.T) {
+	t.Parallel()
+	from, to := day(2026, 1, 1), day(2026, 4, 11)
+	value, baseline := Line{Label: "$16.21"}, Line{Class: "second", Label: "baseline"}
+	for at := from; !at.After(to); at = at.AddDate(0, 0, 1) {
+		x := float64(at.Unix())
+		y := 14.0
+		if n := len(value.X) - 90; n >= 0 { // it rises above the baseline, and falls
+			y = []float64{13.4, 14.5, 15.5, 16.5, 17.5, 18.5, 19.5, 20.7, 19, 17.5, 16.2}[n]
+		}
+		value.X, value.Y = append(value.X, x), append(value.Y, y)
+		baseline.X, baseline.Y = append(baseline.X, x), append(baseline.Y, 20.2)
+	}
+	svg := Figure{ID: "p", Title: "t", Description: "d", Height: 300, From: from, To: to, Marks: []Mark{Band{X: value.X[:2], Lo: []float64{10, 10}, Hi: []float64{25, 25}}, baseline, value}}.SVG()
+	at := map[string]float64{}
+	for _, m := range regexp.MustCompile(`class="halo label[^"]*" x="100%" y="([0-9.]+)" text-anchor="end">([^<]*)<`).FindAllStringSubmatch(svg, -1) {
+		y, err := strconv.ParseFloat(m[1], 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at[m[2]] = y
+	}
+	if math.Abs(at["$16.21"]-at["baseline"]) < labelHeight || at["$16.21"] < at["baseline"] {
+		t.Errorf("the labels stand at %v: that of the lower line is not below, and apart", at)
+	}
+}

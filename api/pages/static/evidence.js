@@ -4,6 +4,12 @@ const button = document.getElementById("hash-bytes");
 const status = document.getElementById("hashed");
 const marks = document.getElementById("marks");
 
+// words fills the places of a text of the page.
+const words = (name, ...values) => {
+  let next = 0;
+  return marks.dataset[name].replace(/%(?:\[(\d)\])?s/g, (_, place) => values[place ? place - 1 : next++]);
+};
+
 // around is how many bytes are shown on either side of a mark.
 const around = 160;
 
@@ -26,7 +32,7 @@ async function get(address) {
   const answer = await fetch(address);
   if (answer.status !== 429 && answer.status !== 503) return answer;
   const seconds = Math.min(Number(answer.headers.get("Retry-After")) || 5, 60);
-  status.textContent = `The server asks to wait ${seconds} seconds …`;
+  status.textContent = words("wait", seconds);
   await new Promise((resolve) => setTimeout(resolve, 1000 * seconds));
   return fetch(address);
 }
@@ -36,7 +42,7 @@ async function check(row, counts) {
   const want = row.dataset.sha256;
   const answer = await get(`/raw/${want}`);
   if (!answer.ok) {
-    say(row, "open", answer.status === 451 ? "not shown: the publisher's terms" : `not served: ${answer.status}`);
+    say(row, "open", answer.status === 451 ? words("terms") : words("notServed", answer.status));
     counts.open++;
     return null;
   }
@@ -44,7 +50,7 @@ async function check(row, counts) {
   const sum = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
   const got = Array.from(sum, (b) => b.toString(16).padStart(2, "0")).join("");
   const equal = got === want;
-  say(row, equal ? "ok" : "wrong", equal ? "equal" : `differs: ${got}`);
+  say(row, equal ? "ok" : "wrong", equal ? words("equal") : words("differs", got));
   counts[equal ? "ok" : "wrong"]++;
   return equal ? bytes : null;
 }
@@ -96,7 +102,7 @@ async function markCell(cell, bytes) {
   figure.dataset.series = series;
   figure.dataset.equal = String(Number(said.replaceAll(",", "")) === Number(value));
   const caption = document.createElement("figcaption");
-  caption.textContent = `${series} of ${observed}: ${place.where}`;
+  caption.textContent = words("of", series, observed, place.where);
   const shown = document.createElement("pre");
   const mark = document.createElement("mark");
   mark.textContent = said;
@@ -108,7 +114,7 @@ async function markCell(cell, bytes) {
 
 button?.addEventListener("click", async () => {
   if (!globalThis.crypto?.subtle) {
-    status.textContent = "This browser hashes on secure pages (https) only.";
+    status.textContent = words("secure");
     return;
   }
   button.disabled = true;
@@ -120,7 +126,7 @@ button?.addEventListener("click", async () => {
       const bytes = await check(row, counts);
       if (bytes) bodies.set(row.dataset.sha256, bytes);
     } catch (error) {
-      say(row, "open", `not read: ${error.message}`);
+      say(row, "open", words("notRead", error.message));
       counts.open++;
     }
   }
@@ -130,6 +136,6 @@ button?.addEventListener("click", async () => {
       await markCell(cell, bodies.get(cell.dataset.cell));
     } catch { /* what cannot be marked was hashed all the same */ }
   }
-  status.textContent = `${counts.ok} equal, ${counts.wrong} different, ${counts.open} not compared.`;
+  status.textContent = words("result", counts.ok, counts.wrong, counts.open);
   button.disabled = false;
 });

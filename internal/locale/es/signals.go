@@ -16,6 +16,9 @@ var signalTexts = map[string]locale.SignalTexts{
 			"ulsd_ny_harbor":     "Diésel de ultrabajo azufre, puerto de Nueva York, al contado",
 			"previous_252_days":  "Margen frente a las 252 sesiones anteriores",
 		},
+		Figures: map[string]string{
+			"spread": "Margen de refino 3:2:1, puerto de Nueva York, del último día con precios hasta el lunes",
+		},
 	},
 	"eia-weekly-petroleum": {
 		Short: "Crudo en EE. UU.", Figure: "%s millones de barriles", PerUnit: 1000, Decimals: 1, Normal: "de lo normal", At: "en lo normal",
@@ -32,6 +35,11 @@ var signalTexts = map[string]locale.SignalTexts{
 			"distillate_stocks":    "Existencias de destilados",
 			"refinery_utilisation": "Uso de la capacidad de refino",
 		},
+		Figures: map[string]string{
+			"crude_stocks_change":      "Variación semanal de las existencias comerciales de crudo en EE. UU.",
+			"gasoline_stocks_change":   "Variación semanal de las existencias de gasolina en EE. UU.",
+			"distillate_stocks_change": "Variación semanal de las existencias de destilados en EE. UU.",
+		},
 	},
 	"hormuz-transit": {
 		Short: "Ormuz", Figure: "%s buques al día", Normal: "de lo normal", At: "en lo normal",
@@ -43,6 +51,9 @@ var signalTexts = map[string]locale.SignalTexts{
 			"tankers":              "Petroleros, media de siete días",
 			"previous_364_days":    "Todos los buques, media de siete días, frente a la de 364 días antes",
 			"days_of_bad_coverage": "Días, de los siete, en que pasaron petroleros y ninguno llevaba carga",
+		},
+		Figures: map[string]string{
+			"ships_week": "Buques al día por el estrecho de Ormuz, media de la semana de lunes a domingo",
 		},
 	},
 	"iowa-corn-yield": {
@@ -57,6 +68,9 @@ var signalTexts = map[string]locale.SignalTexts{
 			"nass_forecast":  "Previsión del NASS (USDA)",
 			"forecast_share": "Peso de la previsión en la combinación",
 			"newest_final":   "Último rendimiento final",
+		},
+		Figures: map[string]string{
+			"next_print": "Próxima cifra del USDA del rendimiento del maíz en Iowa",
 		},
 	},
 	"lng-arbitrage": {
@@ -79,6 +93,9 @@ var signalTexts = map[string]locale.SignalTexts{
 			"assumed_regasification_europe": "Supuesto: regasificación en Europa",
 			"assumed_regasification_asia":   "Supuesto: regasificación en Asia",
 		},
+		Figures: map[string]string{
+			"margin_europe": "Margen del GNL de EE. UU. en Europa, con precios medios mensuales",
+		},
 	},
 	"tropomi-no2-economic": {
 		Short: "NO2 sobre la industria", Figure: "índice %s", Decimals: 1, Normal: "de lo normal", At: "en lo normal",
@@ -90,6 +107,9 @@ var signalTexts = map[string]locale.SignalTexts{
 			"yangtze": "Delta del Yangtsé, 30-33 N 118-122 E", "pearl": "Delta del río de las Perlas, 22-23,5 N 112,5-114,5 E",
 			"benelux_ruhr": "Benelux y Ruhr, 50,5-52,5 N 3,5-8 E", "po": "Valle del Po, 44,5-46 N 8-12 E", "delhi": "Delhi, 28-29,2 N 76,5-78 E",
 			"tokyo": "Bahía de Tokio, 35-36,2 N 139-140,5 E", "houston": "Houston, 29-30,5 N 96-94,5 O", "new_york": "Nueva York, 40-41,5 N 75-73 O",
+		},
+		Figures: map[string]string{
+			"index": "Índice del dióxido de nitrógeno sobre regiones industriales, mes siguiente",
 		},
 	},
 }

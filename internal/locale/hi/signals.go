@@ -16,6 +16,9 @@ var signalTexts = map[string]locale.SignalTexts{
 			"ulsd_ny_harbor":     "बहुत कम सल्फ़र वाला डीज़ल, न्यूयॉर्क बंदरगाह, हाज़िर भाव",
 			"previous_252_days":  "पिछले 252 कारोबारी दिनों की तुलना में मार्जिन",
 		},
+		Figures: map[string]string{
+			"spread": "3:2:1 रिफ़ाइनिंग मार्जिन, न्यूयॉर्क बंदरगाह, सोमवार तक के आख़िरी भाव वाले दिन का",
+		},
 	},
 	"eia-weekly-petroleum": {
 		Short: "अमेरिका में कच्चे तेल का भंडार", Figure: "%s करोड़ बैरल", PerUnit: 10000, Decimals: 2, Normal: "सामान्य स्तर", At: "सामान्य स्तर पर",
@@ -32,6 +35,11 @@ var signalTexts = map[string]locale.SignalTexts{
 			"distillate_stocks":    "डिस्टिलेट का भंडार",
 			"refinery_utilisation": "रिफ़ाइनरी क्षमता का उपयोग",
 		},
+		Figures: map[string]string{
+			"crude_stocks_change":      "अमेरिका के व्यावसायिक कच्चे तेल के भंडार में सप्ताह भर का बदलाव",
+			"gasoline_stocks_change":   "अमेरिका के पेट्रोल के भंडार में सप्ताह भर का बदलाव",
+			"distillate_stocks_change": "अमेरिका के डिस्टिलेट ईंधन के भंडार में सप्ताह भर का बदलाव",
+		},
 	},
 	"hormuz-transit": {
 		Short: "होर्मुज़", Figure: "%s जहाज़ प्रतिदिन", Normal: "सामान्य स्तर", At: "सामान्य स्तर पर",
@@ -43,6 +51,9 @@ var signalTexts = map[string]locale.SignalTexts{
 			"tankers":              "टैंकर, सात दिन का औसत",
 			"previous_364_days":    "सभी जहाज़, सात दिन का औसत, 364 दिन पहले के औसत की तुलना में",
 			"days_of_bad_coverage": "सात में से वे दिन जब टैंकर गुज़रे पर किसी में माल नहीं दिखा",
+		},
+		Figures: map[string]string{
+			"ships_week": "होर्मुज़ जलडमरूमध्य से प्रतिदिन जहाज़, सोमवार से रविवार तक के सप्ताह का औसत",
 		},
 	},
 	"iowa-corn-yield": {
@@ -57,6 +68,9 @@ var signalTexts = map[string]locale.SignalTexts{
 			"nass_forecast":  "USDA NASS का पूर्वानुमान",
 			"forecast_share": "मिश्रण में पूर्वानुमान का हिस्सा",
 			"newest_final":   "सबसे नई अंतिम उपज",
+		},
+		Figures: map[string]string{
+			"next_print": "आयोवा में मक्के की उपज का USDA का अगला आँकड़ा",
 		},
 	},
 	"lng-arbitrage": {
@@ -79,6 +93,9 @@ var signalTexts = map[string]locale.SignalTexts{
 			"assumed_regasification_europe": "मान्यता: यूरोप में पुनर्गैसीकरण",
 			"assumed_regasification_asia":   "मान्यता: एशिया में पुनर्गैसीकरण",
 		},
+		Figures: map[string]string{
+			"margin_europe": "यूरोप में अमेरिकी एलएनजी का मार्जिन, मासिक औसत भाव पर",
+		},
 	},
 	"tropomi-no2-economic": {
 		Short: "उद्योगों के ऊपर NO2", Figure: "सूचकांक %s", Decimals: 1, Normal: "सामान्य स्तर", At: "सामान्य स्तर पर",
@@ -90,6 +107,9 @@ var signalTexts = map[string]locale.SignalTexts{
 			"yangtze": "यांग्त्ज़ी डेल्टा, 30-33 N 118-122 E", "pearl": "पर्ल नदी डेल्टा, 22-23.5 N 112.5-114.5 E",
 			"benelux_ruhr": "बेनेलक्स और रूर, 50.5-52.5 N 3.5-8 E", "po": "पो घाटी, 44.5-46 N 8-12 E", "delhi": "दिल्ली, 28-29.2 N 76.5-78 E",
 			"tokyo": "टोक्यो खाड़ी, 35-36.2 N 139-140.5 E", "houston": "ह्यूस्टन, 29-30.5 N 96-94.5 W", "new_york": "न्यूयॉर्क, 40-41.5 N 75-73 W",
+		},
+		Figures: map[string]string{
+			"index": "औद्योगिक क्षेत्रों पर नाइट्रोजन डाइऑक्साइड का सूचकांक, अगला महीना",
 		},
 	},
 }

@@ -16,6 +16,9 @@ var signalTexts = map[string]locale.SignalTexts{
 			"ulsd_ny_harbor":     "Diesel de ultrabaixo enxofre, porto de Nova York, à vista",
 			"previous_252_days":  "Margem ante os 252 pregões anteriores",
 		},
+		Figures: map[string]string{
+			"spread": "Margem de refino 3:2:1, porto de Nova York, no último dia com preços até segunda-feira",
+		},
 	},
 	"eia-weekly-petroleum": {
 		Short: "Petróleo nos EUA", Figure: "%s milhões de barris", PerUnit: 1000, Decimals: 1, Normal: "do normal", At: "no nível normal",
@@ -32,6 +35,11 @@ var signalTexts = map[string]locale.SignalTexts{
 			"distillate_stocks":    "Estoques de destilados",
 			"refinery_utilisation": "Uso da capacidade de refino",
 		},
+		Figures: map[string]string{
+			"crude_stocks_change":      "Variação semanal dos estoques comerciais de petróleo dos EUA",
+			"gasoline_stocks_change":   "Variação semanal dos estoques de gasolina dos EUA",
+			"distillate_stocks_change": "Variação semanal dos estoques de destilados dos EUA",
+		},
 	},
 	"hormuz-transit": {
 		Short: "Ormuz", Figure: "%s navios por dia", Normal: "do normal", At: "no nível normal",
@@ -43,6 +51,9 @@ var signalTexts = map[string]locale.SignalTexts{
 			"tankers":              "Petroleiros, média de sete dias",
 			"previous_364_days":    "Todos os navios, média de sete dias, ante a de 364 dias antes",
 			"days_of_bad_coverage": "Dias, entre os sete, em que passaram petroleiros e nenhum levava carga",
+		},
+		Figures: map[string]string{
+			"ships_week": "Navios por dia no estreito de Ormuz, média da semana de segunda a domingo",
 		},
 	},
 	"iowa-corn-yield": {
@@ -57,6 +68,9 @@ var signalTexts = map[string]locale.SignalTexts{
 			"nass_forecast":  "Previsão do NASS (USDA)",
 			"forecast_share": "Peso da previsão na combinação",
 			"newest_final":   "Última produtividade final",
+		},
+		Figures: map[string]string{
+			"next_print": "Próximo número do USDA para a produtividade do milho em Iowa",
 		},
 	},
 	"lng-arbitrage": {
@@ -79,6 +93,9 @@ var signalTexts = map[string]locale.SignalTexts{
 			"assumed_regasification_europe": "Premissa: regaseificação na Europa",
 			"assumed_regasification_asia":   "Premissa: regaseificação na Ásia",
 		},
+		Figures: map[string]string{
+			"margin_europe": "Margem do GNL dos EUA na Europa, com preços médios mensais",
+		},
 	},
 	"tropomi-no2-economic": {
 		Short: "NO2 sobre a indústria", Figure: "índice %s", Decimals: 1, Normal: "do normal", At: "no nível normal",
@@ -90,6 +107,9 @@ var signalTexts = map[string]locale.SignalTexts{
 			"yangtze": "Delta do Yangtzé, 30-33 N 118-122 L", "pearl": "Delta do rio das Pérolas, 22-23,5 N 112,5-114,5 L",
 			"benelux_ruhr": "Benelux e Ruhr, 50,5-52,5 N 3,5-8 L", "po": "Vale do Pó, 44,5-46 N 8-12 L", "delhi": "Délhi, 28-29,2 N 76,5-78 L",
 			"tokyo": "Baía de Tóquio, 35-36,2 N 139-140,5 L", "houston": "Houston, 29-30,5 N 96-94,5 O", "new_york": "Nova York, 40-41,5 N 75-73 O",
+		},
+		Figures: map[string]string{
+			"index": "Índice do dióxido de nitrogênio sobre regiões industriais, mês seguinte",
 		},
 	},
 }
