@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"errors"
 	"maps"
 	"net"
@@ -14,8 +15,10 @@ import (
 
 // Agents is the handler for agents. Package mcp implements it.
 type Agents interface {
-	// ServeHTTP serves POST /api/mcp, from any origin.
-	http.Handler
+	// Serve serves POST /api/mcp, from any origin. Streams that stay open are counted for client; with an empty one they are not limited.
+	Serve(w http.ResponseWriter, r *http.Request, client string)
+	// Run tells the open streams what changed, until ctx ends. Then it ends them and returns nil.
+	Run(ctx context.Context) error
 	// ServerJSON describes the server for the MCP registry. Card describes it for clients that look below /.well-known.
 	ServerJSON() *view.Document
 	Card() *view.Document
@@ -92,15 +95,16 @@ func (s *Server) agent(w http.ResponseWriter, r *http.Request) {
 		refuse(http.StatusMethodNotAllowed, "MCP is spoken here by POST, without sessions.")
 		return
 	}
+	client := ""
 	if s.billing != nil {
-		name := clientNetwork(s.client(r))
-		if f := (*problemError)(nil); errors.As(s.limited(w, r, "mcp", name, s.o.Agents.Rate), &f) {
+		client = clientNetwork(s.client(r))
+		if f := (*problemError)(nil); errors.As(s.limited(w, r, "mcp", client, s.o.Agents.Rate), &f) {
 			h.Set("Retry-After", f.retryAfter)
 			refuse(http.StatusTooManyRequests, f.detail+" Go on after "+f.retryAfter+" seconds.")
 			return
 		}
 	}
-	s.o.Agents.Handler.ServeHTTP(w, r)
+	s.o.Agents.Handler.Serve(w, r, client)
 }
 
 // anyOrigin allows every web page, because no response depends on the caller.

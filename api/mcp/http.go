@@ -26,8 +26,8 @@ type message struct {
 	Method string          `json:"method"`
 }
 
-// ServeHTTP serves a POST. It reports every fault of the request as a JSON-RPC error.
-func (d *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+// Serve serves a POST of a client. It reports every fault of the request as a JSON-RPC error.
+func (d *Server) Serve(w http.ResponseWriter, r *http.Request, client string) {
 	if mediaType, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || mediaType != "application/json" {
 		refuse(w, http.StatusUnsupportedMediaType, nil, jsonrpc.CodeInvalidRequest, "Send a JSON-RPC message with the header Content-Type: application/json.")
 		return
@@ -68,6 +68,10 @@ func (d *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	// enough.
 	if accept := strings.Join(r.Header["Accept"], ","); accept == "" || strings.Contains(accept, "application/json") || strings.Contains(accept, "application/*") {
 		r.Header["Accept"] = []string{"application/json, text/event-stream"}
+	}
+	if one.Method == methodListen {
+		d.listen(w, r, one.ID, client)
+		return
 	}
 	d.handler.ServeHTTP(&responseRecorder{ResponseWriter: w, id: one.ID}, r)
 }

@@ -51,7 +51,9 @@ const (
 type Server struct {
 	o       Options
 	base    string
+	sdk     *mcp.Server
 	handler http.Handler
+	streams streams
 	// serverJSON and card describe the server to registries and clients.
 	serverJSON, card *view.Document
 }
@@ -77,16 +79,19 @@ const instructions = `Tidemark publishes market signals made of free public sour
 
 // New returns the server.
 func New(o Options) (*Server, error) {
-	d := &Server{o: o, base: strings.TrimRight(o.PublicURL, "/")}
+	d := &Server{o: o, base: strings.TrimRight(o.PublicURL, "/"), streams: streams{of: map[string]int{}, end: make(chan struct{})}}
 	s := mcp.NewServer(
 		&mcp.Implementation{Name: name, Title: product, Version: d.version(), WebsiteURL: d.base},
 		&mcp.ServerOptions{
 			Instructions: strings.ReplaceAll(instructions, "{base}", d.base),
 			Capabilities: &mcp.ServerCapabilities{
-				Tools: &mcp.ToolCapabilities{}, Resources: &mcp.ResourceCapabilities{}, Prompts: &mcp.PromptCapabilities{},
+				Tools: &mcp.ToolCapabilities{}, Resources: &mcp.ResourceCapabilities{Subscribe: true}, Prompts: &mcp.PromptCapabilities{},
 				Completions: &mcp.CompletionCapabilities{},
 			},
 			CompletionHandler: d.complete,
+			SubscribeHandler:  func(_ context.Context, r *mcp.SubscribeRequest) error { return d.subscribe(r.Params.URI) },
+			// The SDK wants both. There is nothing to undo.
+			UnsubscribeHandler: func(context.Context, *mcp.UnsubscribeRequest) error { return nil },
 			SetCacheable: func(_ context.Context, req mcp.Request, c *mcp.Cacheable) {
 				ttl := listTTL
 				if _, reads := req.(*mcp.ReadResourceRequest); reads {
@@ -96,6 +101,7 @@ func New(o Options) (*Server, error) {
 			},
 		},
 	)
+	d.sdk = s
 	if err := d.addTools(s); err != nil {
 		return nil, err
 	}
@@ -113,10 +119,11 @@ func New(o Options) (*Server, error) {
 	return d, nil
 }
 
-// methods are the supported methods. The SDK supports more: log levels, subscriptions.
+// methods are the supported methods. The SDK supports more: log levels, and the subscriptions of older revisions, which need a session.
 var methods = map[string]bool{
 	"initialize": true, "ping": true, "server/discover": true, "tools/list": true, "tools/call": true, "resources/list": true,
 	"resources/templates/list": true, "resources/read": true, "prompts/list": true, "prompts/get": true, "completion/complete": true,
+	methodListen: true,
 }
 
 func served(method string) bool {
@@ -136,6 +143,9 @@ func (d *Server) guard(next mcp.MethodHandler) mcp.MethodHandler {
 			return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: fmt.Sprintf("method %q is not served here", method)}
 		}
 		result, err = next(ctx, method, req)
+		if r, ok := result.(*mcp.InitializeResult); ok && r.Capabilities != nil {
+			r.Capabilities.Resources = &mcp.ResourceCapabilities{} // without a session nobody can be told
+		}
 		if r, ok := req.(*mcp.ReadResourceRequest); ok && err != nil {
 			err = wellFormed(err, r.Params.URI)
 		}

@@ -66,6 +66,7 @@ type RecordOptions struct {
 type Record struct {
 	o           RecordOptions
 	state       atomic.Pointer[RecordState]
+	changed     announcer
 	unavailable atomic.Bool
 
 	// mu is held from the read of the database until the new state is stored.
@@ -99,6 +100,9 @@ func NewRecord(o RecordOptions) (*Record, error) {
 
 // State returns the current state, nil before the first load.
 func (r *Record) State() *RecordState { return r.state.Load() }
+
+// Changed returns a channel that is closed when the next state is there. To miss none, take the channel before you read the state.
+func (r *Record) Changed() <-chan struct{} { return r.changed.wait() }
 
 // Degraded reports whether the database is unavailable, so that the state may be out of date.
 func (r *Record) Degraded() bool { return r.unavailable.Load() }
@@ -193,6 +197,7 @@ func (r *Record) load(ctx context.Context, full bool) error {
 		r.o.Log.ErrorContext(ctx, "the stored chain does not hold", "seq", st.proof.invalid)
 	}
 	r.state.Store(st)
+	r.changed.wake()
 	return nil
 }
 

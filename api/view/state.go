@@ -75,6 +75,7 @@ func (v *View) render(current func(*Signal) bool) error {
 	}
 	st.Catalog = NewDocument(TypeJSON, CachePublic, body, modified)
 	v.state.Store(st)
+	v.changed.wake()
 	return nil
 }
 

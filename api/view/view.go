@@ -95,6 +95,7 @@ type Options struct {
 type View struct {
 	o           Options
 	state       atomic.Pointer[State]
+	changed     announcer
 	unavailable atomic.Bool
 	// queries has a slot for each concurrent response that needs the database.
 	queries chan struct{}
@@ -164,6 +165,9 @@ func absolute(address string) bool {
 
 // State returns the current state, nil before the first load.
 func (v *View) State() *State { return v.state.Load() }
+
+// Changed returns a channel that is closed when the next state is there. To miss none, take the channel before you read the state.
+func (v *View) Changed() <-chan struct{} { return v.changed.wait() }
 
 // PublicURL returns the public base URL of the program, without a trailing slash.
 func (v *View) PublicURL() string { return v.o.PublicURL }

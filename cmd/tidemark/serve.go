@@ -157,6 +157,7 @@ func (p *program) serveAPI(ctx context.Context, db *postgres.DB, on listeners, w
 	g.Go(func() error { return v.Run(ctx) })
 	g.Go(func() error { return record.Run(ctx) })
 	g.Go(func() error { return published.Run(ctx) })
+	g.Go(func() error { return agents.Run(ctx) })
 	g.Go(func() error { return srv.Run(ctx) })
 	if payments != nil {
 		g.Go(func() error { return payments.Run(ctx) })
