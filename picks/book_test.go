@@ -1,6 +1,7 @@
 package picks
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"os"
@@ -16,14 +17,19 @@ import (
 // book is a folder for the cards of real filings, to be read: go test ./picks -run Book -book ../build/book.
 var book = flag.String("book", "", "a folder that gets a file with a card of each real company on each day")
 
-// The prices of the recorded files are adjusted for these splits. The cards are of the shares as they were.
+// The prices of the recorded files are adjusted for these splits, and for these spin-offs, which the publisher states as splits. The cards are
+// of the shares as they were.
 var splitsOf = map[string][]equity.Action{
 	"AAPL":  {{Date: day("2014-06-09"), New: 7, Old: 1}, {Date: day("2020-08-31"), New: 4, Old: 1}},
 	"AMZN":  {{Date: day("2022-06-06"), New: 20, Old: 1}},
 	"GOOGL": {{Date: day("2014-04-03"), New: 1998, Old: 1000}, {Date: day("2022-07-18"), New: 20, Old: 1}},
 	"NFLX":  {{Date: day("2015-07-15"), New: 7, Old: 1}},
 	"KO":    {{Date: day("2012-08-13"), New: 2, Old: 1}},
-	"GE":    {{Date: day("2021-08-02"), New: 1, Old: 8}},
+	"GE":    {{Date: day("2019-02-26"), New: 104, Old: 100, Kind: equity.SpinOff}, {Date: day("2021-08-02"), New: 1, Old: 8}},
+	"VZ":    {{Date: day("2010-07-02"), New: 1000, Old: 938, Kind: equity.SpinOff}},
+	"PFE":   {{Date: day("2020-11-17"), New: 1054, Old: 1000, Kind: equity.SpinOff}},
+	"IBM":   {{Date: day("2021-11-04"), New: 1046, Old: 1000, Kind: equity.SpinOff}},
+	"T":     {{Date: day("2022-04-11"), New: 1324, Old: 1000, Kind: equity.SpinOff}},
 }
 
 var bookDays = []string{"2014-11-14", "2016-05-16", "2018-11-15", "2020-05-15", "2021-11-15", "2022-10-14"}
@@ -35,7 +41,7 @@ func bookMarket(t *testing.T, pick time.Time) Market {
 	for i := range m.Candidates {
 		c := &m.Candidates[i]
 		for _, s := range splitsOf[c.Company.Name] {
-			s.CIK, s.Kind = c.Company.CIK, equity.Split
+			s.CIK, s.Kind = c.Company.CIK, cmp.Or(s.Kind, equity.Split)
 			c.History.Actions = append(c.History.Actions, s)
 		}
 		for n, b := range c.History.Bars {
@@ -90,6 +96,7 @@ func TestTheBookOfRealCardsShowsWhatTheFilingsShow(t *testing.T) {
 				}
 			}
 			wantConclusions(t, b, s)
+			wantMost(t, b, s, r.Scores)
 			for _, figure := range s.figures() {
 				for _, f := range figure.From {
 					if !f.Filed.Before(day(d)) || !slices.Contains(facts[s.CIK], f) {
@@ -135,6 +142,20 @@ func wantConclusions(t *testing.T, b Brief, s Score) {
 		d, _ := b.Facts.Find(id)
 		return d.Number()
 	}
+	value := func(id string) string {
+		d, _ := b.Facts.Find(id)
+		return d.Value
+	}
+	for _, id := range b.changes {
+		before, _ := b.Facts.Find(id + "_before")
+		now, _ := b.Facts.Find(id)
+		if to := before.AsOf.Format(time.DateOnly); to != value("before_to") {
+			t.Errorf("%s: %s of %s stands in the column of %s", s.Ticker, before.ID, to, value("before_to"))
+		}
+		if to := now.AsOf.Format(time.DateOnly); to != value("income_to") {
+			t.Errorf("%s: %s of %s stands in the column of %s", s.Ticker, id, to, value("income_to"))
+		}
+	}
 	backed := s.metric(CashBacking).Value
 	for what, wrong := range map[string]bool{
 		"earnings without cash, of cash flow above income":            b.risk == "accruals" && backed >= 0,
@@ -145,11 +166,40 @@ func wantConclusions(t *testing.T, b Brief, s Score) {
 		"little room for debt, of less than a quarter of the assets":  b.risk == "debt" && number("debt_ratio") < 25,
 		"large losses within weeks, of a volatility below 30 percent": b.risk == "volatility" && number("volatility") < 30,
 		"a shrinking business, of revenue that grew since the year":   b.risk == "shrinking" && (number("quarter_growth") > 0 || s.Revenue.Value > s.Book.over(revenue, s.Book.years[0]).Value),
-		"a main strength in which most others are better":             b.lead != "" && number(string(b.lead)+"_ahead") < 50,
+		"a main strength in which half of the others are better":      b.lead != "" && number(string(b.lead)+"_ahead") <= 50,
+		"support by what half of the others do better":                b.next != "" && number(string(b.next)+"_ahead") <= 50,
+		"a weak point in which half of the others are worse":          b.weak != "" && number(string(b.weak)+"_ahead") >= 50,
+		"earnings that cash backs poorly, of four fifths in cash":     s.Income.Value > 0 && s.CashFlow.Value >= 0.8*s.Income.Value && (b.risk == "accruals" || slices.Contains(b.poor, CashBacking)),
+		"passed tests in its favor, of a minority":                    slices.Contains(b.strong, FinancialStrength) && 2*number("fscore") <= number("fscore_known"),
+		"failed tests against it, of a minority":                      slices.Contains(b.poor, FinancialStrength) && 2*number("fscore") > number("fscore_known"),
+		"high expectations, of earnings less than half of the median": b.risk == "price" && 2*number("net_income") < number("usual_income"),
+		"a quarter before the newest report":                          b.Facts.Has("quarter_to") && value("quarter_to") != value("income_to"),
 	} {
 		if wrong {
 			d, _ := b.Facts.Find("pick_date")
 			t.Errorf("%s on %s: %s", s.Ticker, d.Value, what)
+		}
+	}
+}
+
+// wantMost fails if a text says that a company does better or worse than most and half of the others say otherwise. It counts by itself.
+func wantMost(t *testing.T, b Brief, s Score, scores []Score) {
+	t.Helper()
+	for sign, list := range map[float64][]string{1: b.strong, -1: b.poor} {
+		for _, id := range list {
+			if slices.Contains([]string{PriceMomentum, FinancialStrength, CashBacking}, id) {
+				continue // their texts compare with other things
+			}
+			var others []float64
+			for _, o := range scores {
+				if m := o.metric(id); o.CIK != s.CIK && m.Known() {
+					others = append(others, sign*m.Value)
+				}
+			}
+			slices.Sort(others)
+			if n := len(others); n == 0 || sign*s.metric(id).Value <= others[(n-1)/2] {
+				t.Errorf("%s: %s is %v, said to be on the side %+.0f of most of %d", s.Ticker, id, s.metric(id).Value, sign, n)
+			}
 		}
 	}
 }
@@ -161,7 +211,9 @@ func TestNoTextDrawsAConclusionThatItsFiguresContradict(t *testing.T) {
 		for i, s := range r.Scores {
 			of := r
 			of.Pick = &r.Scores[i]
-			wantConclusions(t, NewBrief(of, s, Background{}), s)
+			b := NewBrief(of, s, Background{})
+			wantConclusions(t, b, s)
+			wantMost(t, b, s, r.Scores)
 		}
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"tidemark/internal/equity"
 )
 
 // Brief is the source of a text about one company: the facts, the documents that contain them, and the points that the numbers support.
@@ -33,6 +35,10 @@ type Brief struct {
 	// bookAndEarnings reports whether its price is compared with book value and earnings only, not also with cash flow and operating
 	// income.
 	bookAndEarnings bool
+	// loses reports whether the company made a loss in the last twelve months.
+	loses bool
+	// allKnown reports of each group whether all its metrics are known: only then a text lists them.
+	allKnown map[Group]bool
 	// priceOnly reports whether the source of its prices states no dividends.
 	priceOnly bool
 	// changes are the lines that the last report changed.
@@ -65,7 +71,8 @@ func NewBrief(r Ranking, s Score, background Background) Brief {
 	w.valuation(background.History)
 	w.peers(r.Scores)
 	w.next()
-	b.choose(s)
+	w.sensitivity(r)
+	b.choose(s, r.Scores)
 	return b
 }
 
@@ -112,38 +119,128 @@ func (s Score) recovers(facts Data) bool {
 	return quarter.Number() > 0 || s.Revenue.Known() && year.Known() && s.Revenue.Value > year.Value
 }
 
-// choose decides what is worth saying.
-func (b *Brief) choose(s Score) {
+// choose decides what is worth saying. scores are all companies compared.
+func (b *Brief) choose(s Score, scores []Score) {
 	weights := DefaultRules().weights()
 	groups := slices.Clone(scoreGroups)
 	slices.SortStableFunc(groups, func(x, y Group) int {
 		return compareDown(weights[x]*s.Groups[x], weights[y]*s.Groups[y])
 	})
+	b.loses, b.allKnown = s.Income.Value < 0, s.allKnown()
 	if b.Facts.Has("quality_ahead") {
-		ahead, _ := b.Facts.Find(string(groups[0]) + "_ahead")
-		if s.Groups[groups[0]] > 0 && ahead.Number() >= 50 { // what most others beat is no strength
+		ahead := func(g Group) float64 {
+			d, _ := b.Facts.Find(string(g) + "_ahead")
+			return d.Number()
+		}
+		if s.Groups[groups[0]] > 0 && ahead(groups[0]) > 50 { // what half of the others match is no strength
 			b.lead = groups[0]
 		}
-		if b.lead != "" && s.Groups[groups[1]] > clear {
+		if b.lead != "" && s.Groups[groups[1]] > clear && ahead(groups[1]) > 50 {
 			b.next = groups[1]
 		}
-		if last := groups[3]; s.Groups[last] < -clear {
+		if last := groups[3]; s.Groups[last] < -clear && ahead(last) < 50 {
 			b.weak = last
 		}
 	}
 	metrics := slices.DeleteFunc(slices.Clone(s.Metrics), func(m Metric) bool { return math.IsNaN(m.Z) })
 	slices.SortStableFunc(metrics, func(x, y Metric) int { return compareDown(x.Z, y.Z) })
 	for _, m := range metrics {
-		if m.Z > clear && !(m.ID == CashBacking && m.Value <= 0) {
+		if m.Z > clear && s.supports(m, scores) {
 			b.strong = append(b.strong, m.ID)
 		}
 	}
 	for _, m := range slices.Backward(metrics) {
-		if m.Z < -clear && !(m.ID == CashBacking && m.Value >= 0) {
+		if m.Z < -clear && s.speaksAgainst(m, scores) {
 			b.poor = append(b.poor, m.ID)
 		}
 	}
 	b.risk = mainRisk(s, b.Facts)
+}
+
+// thinCash is the share of net income below which operating cash flow backs it poorly.
+const thinCash = 0.8
+
+// thinlyBacked reports whether operating cash flow is well below a positive net income.
+func (s *Score) thinlyBacked() bool {
+	return s.Income.Value > 0 && s.CashFlow.Value < float64(thinCash*s.Income.Value)
+}
+
+// supports reports whether a metric above its peers' mean is also a point for the company by its own figure: a text that says "than most" is true of all
+// companies compared, and no text calls cash flow a backing that is not there, or a minority of passed tests a strength.
+func (s *Score) supports(m Metric, scores []Score) bool {
+	switch m.ID {
+	case PriceMomentum: // the text compares the share with its sector
+		return m.Value > s.SectorMomentum
+	case FinancialStrength:
+		return m.Value > 0.5
+	case CashBacking:
+		return m.Value > 0 && s.CashFlow.Value > 0 && beatsMost(scores, s.CIK, m, 1)
+	}
+	return beatsMost(scores, s.CIK, m, 1)
+}
+
+// speaksAgainst is the same for a metric below its peers' mean.
+func (s *Score) speaksAgainst(m Metric, scores []Score) bool {
+	switch m.ID {
+	case PriceMomentum:
+		return m.Value < s.SectorMomentum
+	case FinancialStrength:
+		return m.Value <= 0.5
+	case CashBacking:
+		return m.Value < 0 && (s.thinlyBacked() || s.Income.Value < 0 && s.CashFlow.Value < 0)
+	}
+	return beatsMost(scores, s.CIK, m, -1)
+}
+
+// beatsMost reports whether a company's metric is above that of more than half of the other companies that have it, or below it for a sign of -1.
+func beatsMost(scores []Score, cik equity.CIK, m Metric, sign float64) bool {
+	beaten, others := 0, 0
+	for i := range scores {
+		if o := scores[i].metric(m.ID); scores[i].CIK != cik && o.Applies && o.Known() {
+			others++
+			if sign*m.Value > sign*o.Value {
+				beaten++
+			}
+		}
+	}
+	return 2*beaten > others
+}
+
+// allKnown reports of each group whether all metrics that apply are known.
+func (s *Score) allKnown() map[Group]bool {
+	all := map[Group]bool{Quality: true, Value: true, Momentum: true, Risk: true}
+	for _, m := range s.Metrics {
+		if m.Applies && !m.Known() {
+			all[m.Group] = false
+		}
+	}
+	return all
+}
+
+// usualYears is the number of fiscal years whose median net income is the usual one; minUsualYears must be known.
+const usualYears, minUsualYears = 5, 3
+
+// usualIncome is the median net income of the last fiscal years, and whether enough are known.
+func (b *Financials) usualIncome() (float64, bool) {
+	var list []float64
+	for _, year := range b.years[:min(len(b.years), usualYears)] {
+		if f := b.over(netIncome, year); f.Known() {
+			list = append(list, f.Value)
+		}
+	}
+	if len(list) < minUsualYears {
+		return 0, false
+	}
+	slices.Sort(list)
+	n := len(list)
+	return (list[(n-1)/2] + list[n/2]) / 2, true
+}
+
+// depressed reports whether net income is positive, and less than half of the usual one. A high multiple of it says that the price counts on a
+// recovery, and not that expectations are high.
+func (s *Score) depressed() bool {
+	usual, ok := s.Book.usualIncome()
+	return ok && s.Income.Value > 0 && s.Income.Value < usual/2
 }
 
 func compareDown(x, y float64) int {
@@ -169,6 +266,7 @@ func mainRisk(s Score, facts Data) string {
 	}
 	z := func(id string) float64 { return s.metric(id).Z }
 	unknown, measures := value("unknown"), value("measures")
+	price := max(value("pe")/30-1, -z(EarningsYield)-1.5)
 	// A measure that is only worse than that of the others is no risk if the figure in the text says the opposite: holds is false.
 	risks := []struct {
 		key   string
@@ -176,13 +274,14 @@ func mainRisk(s Score, facts Data) string {
 		holds bool
 	}{
 		{"loss", loss(value("net_income")), true},
-		{"price", max(value("pe")/30-1, -z(EarningsYield)-1.5), value("pe") >= 20},
+		{"price", price, value("pe") >= 20 && !s.depressed()},
+		{"depressed", price, value("pe") >= 20 && s.depressed()},
 		{"debt", max(value("debt_ratio")/40-1, -z(LowDebt)-1.5), value("debt_ratio") >= 25},
 		{"volatility", max(value("volatility")/45-1, -z(LowVolatility)-1.5), value("volatility") >= 30},
 		{"falling", max(-value("momentum")/20-1, -z(PriceMomentum)-1.5), value("momentum") < 0},
 		{"shrinking", -value("revenue_growth")/5 - 1, !s.recovers(facts)},
 		{"weak", 0.5 - value("fscore")/value("fscore_known"), true},
-		{"accruals", -z(CashBacking) - 1, s.metric(CashBacking).Value < 0},
+		{"accruals", -z(CashBacking) - 1, s.thinlyBacked()},
 		{"signal", -s.Tilt.Total/maxTilt*2 - 1, true},
 		{"unknown", 4*unknown/measures - 1, true},
 	}

@@ -52,6 +52,9 @@ func (w *briefWriter) figures() {
 		w.amount("cash_flow", s.CashFlow.with(s.Income))
 		w.amount("free_cash_flow", s.CashFlow.minus(s.Spending.with(s.CashFlow)).with(s.Income))
 	}
+	if usual, ok := s.Book.usualIncome(); ok && s.depressed() {
+		d.dollars("usual_income", usual, s.Book.years[0].End, -1)
+	}
 	w.basis("shares", s.MarketValue)
 	d.dollars("market_value", s.MarketValue.Value, w.day, w.source(s.MarketValue.From...))
 	if year := s.FScore.Year; !year.End.IsZero() {
@@ -141,8 +144,8 @@ func (w *briefWriter) growth() {
 	w.ratio("revenue_growth", s.revenueGrowth())
 	end := s.Revenue.Over.End
 	now := book.quarter(revenue, end)
-	if !now.Known() {
-		return
+	if !now.Known() || !end.Equal(s.Income.Over.End) {
+		return // a quarter that a newer report has followed is not told
 	}
 	for days := -6; days <= 6; days++ { // fiscal quarters end on a weekday, not on a date
 		before := book.quarter(revenue, now.Over.End.AddDate(0, 0, -364+days))

@@ -66,7 +66,8 @@ func (w *briefWriter) changed() {
 	}
 	var list []line
 	for _, l := range before.lines() {
-		if l.figure.Known() && known[l.id].figure.Known() {
+		// Some lines of the balance are stated once a year. A column is of one date, so an older balance has no place in it.
+		if l.figure.Over.End.Equal(before.Income.Over.End) && known[l.id].figure.Over.End.Equal(w.score.Income.Over.End) {
 			list = append(list, l)
 		}
 	}

@@ -41,7 +41,7 @@ func (b Brief) full(w *textWriter, t Texts) string {
 
 // origin is where the figures are from.
 func (b Brief) origin() []string {
-	phrases := b.listed("sources.annual", "sources.latest", "sources.next", "sources.revenue", "sources.prices", "sources.method")
+	phrases := b.listed("sources.annual", "sources.latest", "sources.next", "sources.revenue", "sources.prices", "sources.method", "sources.weights")
 	annual, _ := b.Facts.Find("annual_filed")
 	if latest, _ := b.Facts.Find("latest_filed"); latest.Source == annual.Source {
 		phrases = slices.DeleteFunc(phrases, func(p string) bool { return p == "sources.latest" })

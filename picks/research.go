@@ -104,6 +104,8 @@ func (b Brief) summary() []string {
 	if b.lead != "" {
 		lead := "why.lead." + string(b.lead)
 		switch {
+		case (b.lead == Value || b.lead == Quality) && !b.allKnown[b.lead]:
+			lead += ".some"
 		case b.lead == Value && b.trust:
 			lead += ".property"
 		case b.lead == Quality && b.financial, b.lead == Value && b.bookAndEarnings:
@@ -226,6 +228,9 @@ func (b Brief) metricPhrase(id, side string) string {
 	fact := map[string]string{EarningsYield: "net_income", CashYield: "free_cash_flow", FundsYield: "funds", TangibleYield: "tangible_equity", OperatingYield: OperatingYield, BookYield: BookYield}[id]
 	if d, ok := b.Facts.Find(fact); ok && d.Number() < 0 {
 		side = "loss"
+	}
+	if id == CashBacking && b.loses {
+		side = map[string]string{"good": "loss", "bad": "burn"}[side]
 	}
 	if id == PriceMomentum && side == "good" && b.priceOnly {
 		side += ".price" // the other phrase says "with dividends"

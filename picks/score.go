@@ -132,6 +132,8 @@ type Ranking struct {
 	NoPick string
 	// Chosen reports whether the pick is an editor's and not the method's.
 	Chosen bool
+	// Variations are what the method would have picked with the weight of one group a fifth smaller or larger; none without a pick.
+	Variations []Variation
 }
 
 // Why a company is not scored, where the reason has no numbers in it.
@@ -200,6 +202,7 @@ func Rank(m Market, rules Rules) Ranking {
 		r.Scores[i].Rank = i + 1
 	}
 	r.choose(m.Past, rules)
+	r.Variations = r.vary(m.Past, rules)
 	return r
 }
 
@@ -359,5 +362,6 @@ func (r Ranking) Choose(ticker string, past []PastPick, rules Rules) (Ranking, e
 		return r, fmt.Errorf("%s: %s", ticker, reason)
 	}
 	r.Pick, r.NoPick, r.Passed, r.Chosen = &r.Scores[i], "", nil, true
+	r.Variations = nil
 	return r, nil
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"tidemark/internal/equity"
+	"tidemark/internal/locale"
 )
 
 // Variation is the pick that another weight of one group would have made.
@@ -19,13 +20,13 @@ type Variation struct {
 	Same bool
 }
 
-// weightChanges are the factors that Sensitivity applies to each weight.
+// weightChanges are the factors that vary applies to each weight.
 var weightChanges = []float64{0.8, 1.2}
 
-// Sensitivity returns the pick of the day for a weight of one group that is a fifth smaller or larger. Each group has two variations, in
+// vary returns the pick of the day for a weight of one group that is a fifth smaller or larger. Each group has two variations, in
 // the order of the groups. The objections of earlier picks stay the same. past are the earlier picks in any order. It is nil if the ranking
 // has no pick.
-func (r Ranking) Sensitivity(past []PastPick, rules Rules) []Variation {
+func (r Ranking) vary(past []PastPick, rules Rules) []Variation {
 	if r.Pick == nil {
 		return nil
 	}
@@ -41,6 +42,21 @@ func (r Ranking) Sensitivity(past []PastPick, rules Rules) []Variation {
 		}
 	}
 	return list
+}
+
+// sensitivity adds in how many cases the pick of the day would be the same company under other weights. An editor's pick is not made by weights.
+func (w *briefWriter) sensitivity(r Ranking) {
+	if !w.brief.picked || r.Chosen || len(r.Variations) == 0 {
+		return
+	}
+	same := 0
+	for _, v := range r.Variations {
+		if v.CIK == w.score.CIK {
+			same++
+		}
+	}
+	w.facts().add("weights_same", float64(same), 0, locale.Count, r.Day, -1)
+	w.facts().add("weights_tried", float64(len(r.Variations)), 0, locale.Count, r.Day, -1)
 }
 
 // bestOf returns the best of some companies under other weights, nil of none. They are in the order of their scores, so equal totals keep it.

@@ -29,7 +29,7 @@ func TestThePickOfEachOtherWeightIsNamed(t *testing.T) {
 	t.Parallel()
 	m := synthMarket(5, 90, day("2026-03-16"))
 	r := Rank(m, DefaultRules())
-	list := r.Sensitivity(m.Past, DefaultRules())
+	list := r.vary(m.Past, DefaultRules())
 	if len(list) != 8 {
 		t.Fatalf("%d variations", len(list))
 	}
@@ -55,7 +55,7 @@ func TestThePickOfEachOtherWeightIsNamed(t *testing.T) {
 		}
 	}
 	r.Pick = nil
-	if got := r.Sensitivity(m.Past, DefaultRules()); got != nil {
+	if got := r.vary(m.Past, DefaultRules()); got != nil {
 		t.Errorf("a day without a pick has %v", got)
 	}
 }

@@ -158,7 +158,7 @@ func TestEveryWordIsThereThatTheCodeAsksFor(t *testing.T) {
 // unitOf is the unit that the fact of an id has in texts. The figures of indicators have several: these are percentages.
 func unitOf(id string) locale.Unit {
 	for unit, ids := range map[locale.Unit][]string{
-		locale.Millions: {"revenue", "net_income", "market_value", "free_cash_flow", "cash_flow", "funds", "tangible_equity", "provisions"},
+		locale.Millions: {"revenue", "net_income", "market_value", "free_cash_flow", "cash_flow", "funds", "tangible_equity", "provisions", "usual_income"},
 		locale.Dollars:  {"price", "amount", "amount_before"},
 		locale.Times:    {"pe", "peers_pe", "range_low", "range_median", "range_high", "price_to_tangible", "size"},
 		locale.Percent: {
@@ -424,7 +424,7 @@ func TestTextFollowsTheData(t *testing.T) {
 	}{
 		{"a loss is a loss and the main risk", "The company is losing money: $50 million", loss},
 		{"and there is no multiple of it", "There are no earnings to value it on", func(s *Score) { loss(s); s.metric(EarningsYield).Z = -2 }},
-		{"a calm share leads", "Its main strength is low volatility", func(s *Score) {
+		{"a calm share leads", "Its main strength is a share price that moved less", func(s *Score) {
 			s.Groups = map[Group]float64{Risk: 3, Quality: 0.1, Value: 0.1, Momentum: 0.1}
 		}},
 		{"a trend leads", "Its main strength is momentum", func(s *Score) {

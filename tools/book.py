@@ -21,6 +21,9 @@ FORMS = re.compile(r"^(10-K|10-KT|10-Q|20-F|40-F)(/A)?$|^6-K$")
 # The recorded closes are adjusted for these splits.
 SPLITS = {"AAPL": [("2014-06-09", 7), ("2020-08-31", 4)], "AMZN": [("2022-06-06", 20)], "GOOGL": [("2014-04-03", 1.998), ("2022-07-18", 20)],
           "NFLX": [("2015-07-15", 7)], "KO": [("2012-08-13", 2)], "GE": [("2021-08-02", 1 / 8)]}
+# And for these spin-offs, which change no number of shares.
+SPINOFFS = {"GE": [("2019-02-26", 1.04)], "VZ": [("2010-07-02", 1000 / 938)], "PFE": [("2020-11-17", 1.054)], "IBM": [("2021-11-04", 1.046)],
+            "T": [("2022-04-11", 1.324)]}
 
 
 def date(text):
@@ -74,7 +77,7 @@ class Prices:
         self.days, self.closes = [], []
         for row in csv.DictReader(open(file)):
             day, close = date(row["Date"]), float(row["Close"])
-            for split, ratio in SPLITS.get(ticker, []):
+            for split, ratio in SPLITS.get(ticker, []) + SPINOFFS.get(ticker, []):
                 if day < date(split):
                     close *= ratio
             self.days.append(day)
@@ -85,7 +88,8 @@ class Prices:
         return math.prod([r for d, r in SPLITS.get(self.ticker, []) if after < date(d) <= to])
 
     def gain(self, i, j):
-        return self.closes[j] / self.closes[i] * self.split(self.days[i], self.days[j])
+        spun = math.prod([r for d, r in SPINOFFS.get(self.ticker, []) if self.days[i] < date(d) <= self.days[j]])
+        return self.closes[j] / self.closes[i] * self.split(self.days[i], self.days[j]) * spun
 
 
 def amounts(facts, day, end):
@@ -95,6 +99,19 @@ def amounts(facts, day, end):
     revenue = every(REVENUE)
     return {"net_income": income, "cash_flow": cash, "free_cash_flow": [c - s for c in cash for s in spending],
             "revenue": [max(revenue)] if revenue else [], "gross": every(["GrossProfit"])}
+
+
+def previous(card, facts, end):
+    """Returns the figures of the report before, as the filings stated them before the newest report was filed."""
+    filed = min(date(r["filed"]) for r in facts["NetIncomeLoss"]["units"]["USD"] if date(r["end"]) == end and FORMS.match(r["form"]))
+    to = date(card["before_to"][0])
+    of = amounts(facts, filed, to)
+    assets = stated(facts, "Assets", filed).get((None, to))
+    debts = [stated(facts, t, filed).get((None, to)) for t in DEBT]
+    return {"net_income_before": of["net_income"], "revenue_before": of["revenue"], "free_cash_flow_before": of["free_cash_flow"],
+            "net_margin_before": [100 * i / r for i in of["net_income"] for r in of["revenue"]],
+            "gross_margin_before": [100 * g / r for g in of["gross"] for r in of["revenue"]],
+            "debt_ratio_before": [100 * d / assets for d in debts if d is not None and assets]}
 
 
 def wanted(card, facts, prices, day):
@@ -129,6 +146,8 @@ def wanted(card, facts, prices, day):
     if "momentum_from" in card:
         out["momentum"] = [100 * (prices.gain(prices.days.index(date(card["momentum_from"][0])), prices.days.index(date(card["momentum_to"][0]))) - 1)]
         out["momentum_from"], out["momentum_to"] = [prices.days[today - 1 - 252]], [prices.days[today - 1 - 21]]
+    if "before_to" in card:
+        out |= previous(card, facts, end)
     logs = [math.log(prices.gain(i - 1, i)) for i in range(today - 63, today)]
     out["volatility"] = [100 * statistics.stdev(logs) * math.sqrt(252)]
     return out

@@ -140,7 +140,7 @@ func (c picksExplain) Run(ctx context.Context, p *program) error {
 		}
 		if ranking.Pick != nil && ranking.Pick.CIK == s.CIK {
 			_, _ = fmt.Fprintln(p.stdout, "the method's pick of the day; with another weight it would be:")
-			for _, v := range ranking.Sensitivity(market.Past, picks.DefaultRules()) {
+			for _, v := range ranking.Variations {
 				_, _ = fmt.Fprintf(p.stdout, "  %s\n", v)
 			}
 		}
