@@ -31,7 +31,9 @@ type Sequencer struct {
 	Every, CosignEvery time.Duration
 	// StepTimeout bounds each step of a round. A connection that hangs ends the step, and the next round repeats it. Zero means 2 minutes.
 	StepTimeout time.Duration
-	Log         *slog.Logger
+	// Wake asks for a round at once, in which the witnesses are asked although CosignEvery is not over. It may be nil.
+	Wake <-chan struct{}
+	Log  *slog.Logger
 	// Metrics counts panics. It may be nil.
 	Metrics *telemetry.Metrics
 
@@ -59,6 +61,8 @@ type cosigning struct {
 const (
 	// cosignAgain is the interval at which a size without new entries is cosigned again.
 	cosignAgain = 24 * time.Hour
+	// wokenPause is the least time between two requests to a witness, also where rounds are asked for.
+	wokenPause = 100 * time.Millisecond
 	// witnessTimeout bounds a request to a witness.
 	witnessTimeout = 10 * time.Second
 )
@@ -69,9 +73,9 @@ func (s *Sequencer) Run(ctx context.Context) error {
 	begun := map[string]bool{}
 	tick := time.NewTicker(s.Every)
 	defer tick.Stop()
-	for {
+	for pause := s.CosignEvery; ; {
 		for _, k := range s.Keys {
-			err := s.Metrics.Guard(ctx, s.Log, "transparency log", func() error { return s.round(ctx, k, begun) })
+			err := s.Metrics.Guard(ctx, s.Log, "transparency log", func() error { return s.round(ctx, k, begun, pause) })
 			switch {
 			case ctx.Err() != nil:
 				return nil
@@ -93,6 +97,9 @@ func (s *Sequencer) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
+			pause = s.CosignEvery
+		case <-s.Wake:
+			pause = wokenPause
 		}
 	}
 }
@@ -107,8 +114,8 @@ func (s *Sequencer) begin() {
 	}
 }
 
-// round brings a log forward. What the witnesses do not do is no error of it.
-func (s *Sequencer) round(ctx context.Context, k *LogKey, begun map[string]bool) error {
+// round brings a log forward. Each witness is asked if its last request is older than a pause. What the witnesses do not do is no error of it.
+func (s *Sequencer) round(ctx context.Context, k *LogKey, begun map[string]bool, pause time.Duration) error {
 	if !begun[k.Log] {
 		start := postgres.LogStart{Log: k.Log, Origin: k.Origin, VKey: k.VKey(), OldVKeys: k.OldVKeys(), Environment: s.Environment, PicksEarly: s.PicksEarly}
 		if s.Policy != nil {
@@ -149,7 +156,7 @@ func (s *Sequencer) round(ctx context.Context, k *LogKey, begun map[string]bool)
 	if s.Policy == nil || s.Client == nil {
 		return nil
 	}
-	if err := s.step(ctx, func(ctx context.Context) error { return s.cosign(ctx, k) }); err != nil && ctx.Err() == nil {
+	if err := s.step(ctx, func(ctx context.Context) error { return s.cosign(ctx, k, pause) }); err != nil && ctx.Err() == nil {
 		s.Log.WarnContext(ctx, "the checkpoint is not cosigned", "log", k.Log, "err", err)
 	}
 	return nil
@@ -167,7 +174,7 @@ func (s *Sequencer) step(ctx context.Context, part func(context.Context) error) 
 }
 
 // cosign asks the witnesses that lack the newest checkpoint.
-func (s *Sequencer) cosign(ctx context.Context, k *LogKey) error {
+func (s *Sequencer) cosign(ctx context.Context, k *LogKey, pause time.Duration) error {
 	newest, err := s.DB.NewestLogCheckpoint(ctx, k.Log, false)
 	if errors.Is(err, postgres.ErrNotFound) {
 		return nil
@@ -189,7 +196,7 @@ func (s *Sequencer) cosign(ctx context.Context, k *LogKey) error {
 	var wg sync.WaitGroup
 	for _, w := range s.Policy.Witnesses {
 		c := s.of(k.Log, w)
-		if w.URL == "" || !s.due(c, newest.Size) {
+		if w.URL == "" || !s.due(c, newest.Size, pause) {
 			continue
 		}
 		wg.Go(func() {
@@ -236,11 +243,11 @@ func (s *Sequencer) of(log string, w tlog.PolicyWitness) *cosigning {
 }
 
 // due reports whether a witness is asked now, and counts it as asked.
-func (s *Sequencer) due(c *cosigning, size int64) bool {
+func (s *Sequencer) due(c *cosigning, size int64, pause time.Duration) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now() //nolint:forbidigo // how often others are asked is a matter of the wall clock
-	if now.Sub(c.asked) < s.CosignEvery || c.cosigned == size && now.Sub(c.asked) < cosignAgain {
+	if now.Sub(c.asked) < pause || c.cosigned == size && now.Sub(c.asked) < cosignAgain {
 		return false
 	}
 	c.asked = now

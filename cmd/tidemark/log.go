@@ -42,13 +42,14 @@ func (s sequencer) run(ctx context.Context) error {
 }
 
 // newSequencer makes the sequencer from the settings.
-func (p *program) newSequencer(db *postgres.DB) (s sequencer, err error) {
+func (p *program) newSequencer(db *postgres.DB, w *worldRuntime) (s sequencer, err error) {
 	if p.settings.LogOrigin == "" {
 		return s, nil
 	}
 	s.Sequencer = &workers.Sequencer{
 		DB: db, Environment: p.environment(), Every: checkpointEvery, CosignEvery: cosignEvery, Log: p.log.With("role", "worker"),
 		Client: witness.NewClient(http.DefaultTransport), Metrics: p.metrics, PicksEarly: p.settings.EarlyPicks(),
+		Wake: w.wakeLog,
 	}
 	if p.settings.World == "sandbox" {
 		s.Every, s.CosignEvery = sandboxCheckpointEvery, sandboxCosignEvery
@@ -67,6 +68,40 @@ func (p *program) newSequencer(db *postgres.DB) (s sequencer, err error) {
 	}
 	s.Watch(p.metrics)
 	return s, nil
+}
+
+// How long an announcement of a sandbox's past waits for the quorum, and after which pause it looks again. After so many in vain no more wait.
+const (
+	pastQuorumWait = 20 * time.Second
+	pastQuorumPoll = 10 * time.Millisecond
+	pastQuorumVain = 3
+)
+
+// awaitQuorum waits in a sandbox's past until the witnesses hold the seals that are not revealed yet. It wakes the sequencer of this process; that of
+// another process comes by itself. Witnesses that do not answer are given up.
+func (r *worldRuntime) awaitQuorum(ctx context.Context, db *postgres.DB) error {
+	poll := time.NewTicker(pastQuorumPoll)
+	defer poll.Stop()
+	end := time.NewTimer(pastQuorumWait)
+	defer end.Stop()
+	for !r.stepped.Following() && r.quorumsMissed.Load() < pastQuorumVain {
+		if waits, err := db.SealWaits(ctx); err != nil || !waits {
+			return err
+		}
+		select {
+		case r.wakeLog <- struct{}{}:
+		default: // it is awake
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-end.C:
+			r.quorumsMissed.Add(1)
+			return nil
+		case <-poll.C:
+		}
+	}
+	return nil
 }
 
 // sandboxWitnesses are the names of a sandbox's witnesses. They show the mechanism, but are not independent: one process runs them all.

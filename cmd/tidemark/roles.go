@@ -147,7 +147,7 @@ func (workerCommand) Run(ctx context.Context, p *program) error {
 	if err := p.checkToken(ctx, db); err != nil {
 		return err
 	}
-	logs, err := p.newSequencer(db)
+	logs, err := p.newSequencer(db, w)
 	if err != nil {
 		return err
 	}
@@ -330,6 +330,9 @@ func (p *program) newJobs(db *postgres.DB, w *worldRuntime, engine *ingest.Engin
 	j.ingest = workers.Ingest{DB: db, Engine: engine, Sources: byID, Dependents: dependents(list, defs)}
 	j.backfills = workers.Backfills{DB: db, Signals: j.signals, Archive: store, Sources: byID, Now: w.now}
 	j.announcements = workers.Announcements{DB: db, Log: log}
+	if w.wakeLog != nil {
+		j.announcements.AwaitQuorum = func(ctx context.Context) error { return w.awaitQuorum(ctx, db) }
+	}
 	j.publications = workers.Publications{Picks: j.picks, Signals: p.definitions(), Log: log}
 	j.ledger = p.newLedger(db)
 	j.webhooks = p.newWebhooks(db)

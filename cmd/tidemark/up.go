@@ -145,7 +145,7 @@ func (p *program) runRoles(ctx context.Context, on listeners, stack *devstack.St
 	if err != nil {
 		return err
 	}
-	logs, err := p.newSequencer(db)
+	logs, err := p.newSequencer(db, w)
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"tidemark/api/view"
@@ -29,6 +30,10 @@ type worldRuntime struct {
 	catchingUp bool
 	// poll is how often an idle worker looks for work.
 	poll time.Duration
+	// wakeLog wakes the sequencer of this process in a sandbox's past. It is nil elsewhere.
+	wakeLog chan struct{}
+	// quorumsMissed is how often an announcement waited in vain for the witnesses.
+	quorumsMissed atomic.Int32
 }
 
 // openWorld opens the database as a worker, and the database's world.
@@ -102,6 +107,7 @@ func (p *program) newSandbox(ctx context.Context, db *postgres.DB) (*worldRuntim
 	if r.catchingUp {
 		r.stepped = world.NewStepped(*w.ClockAt)
 		r.poll = 20 * time.Millisecond
+		r.wakeLog = make(chan struct{}, 1)
 	} else {
 		r.stepped = world.NewStepped(w.CreatedAt)
 		r.stepped.Follow()

@@ -89,6 +89,20 @@ func (db RecordStore) HeldBack(ctx context.Context, at time.Time) (held bool, er
 	return held, nil
 }
 
+// SealWaits reports whether a seal without a reveal waits for its witnesses: they are asked, and have not cosigned a size with it yet.
+func (db RecordStore) SealWaits(ctx context.Context) (waits bool, err error) {
+	err = db.reads.QueryRow(ctx, `
+		select exists (
+			select from pick_seals s
+			join log_heads h on h.log = 'record' and h.witnesses <> '[]' and h.stopped is null
+			where s.revealed_at is null
+				and not exists (select from log_checkpoints c where c.log = 'record' and c.size > s.idx and c.witnessed_at is not null))`).Scan(&waits)
+	if err != nil {
+		return false, fmt.Errorf("look for a seal that waits for witnesses: %w", asUnavailable(err))
+	}
+	return waits, nil
+}
+
 // Method is a version of a method that ran on history.
 type Method struct {
 	// Name is the method's, such as picks or crack-spread-321. Status is tried, adopted or dropped.

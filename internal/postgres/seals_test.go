@@ -393,12 +393,18 @@ func TestAnAnnouncementWaitsForItsWitnessesForFiveMinutes(t *testing.T) {
 			if tt.cosigned {
 				s.witness()
 			}
+			if waits, err := s.db.SealWaits(t.Context()); err != nil || waits != (tt.witnesses != nil && !tt.cosigned) {
+				t.Errorf("the seal waits %v, %v", waits, err)
+			}
 			if list := s.announceAt("2026-03-02", tt.clock); len(list) != tt.want {
 				t.Errorf("announced %d picks, want %d", len(list), tt.want)
 			}
 			held, err := s.db.HeldBack(t.Context(), calendar.At(date(t, "2026-03-02"), tt.clock))
 			if err != nil || held != (tt.want == 0) {
 				t.Errorf("held back %v, %v", held, err)
+			}
+			if waits, err := s.db.SealWaits(t.Context()); err != nil || waits != (tt.want == 0) {
+				t.Errorf("after the announcement the seal waits %v, %v", waits, err)
 			}
 		})
 	}

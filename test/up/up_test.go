@@ -161,14 +161,17 @@ func awaitVerified(t *testing.T, dir, base string) {
 		get(t, base+"/api/v1/verify/picks?limit=1", &record)
 		return record.Checks["git"] == "ok" && record.Checks["attestations"] == "ok", fmt.Sprint(record.Checks)
 	})
-	program.Until(t, program.Timeout, "the picks are witnessed, and each seal is opened by its reveal", func() (bool, string) {
+	program.Until(t, program.Timeout, "the picks are witnessed, each seal was cosigned first and is opened by its reveal", func() (bool, string) {
 		status, out := program.Run(t, program.Options{Dir: dir}, "verify", "--url", base)
-		return status == 0 && witnesses.MatchString(out) && opened.MatchString(out), fmt.Sprintf("exit status %d:\n%s", status, out)
+		return status == 0 && witnesses.MatchString(out) && opened.MatchString(out) && inOrder.MatchString(out), fmt.Sprintf("exit status %d:\n%s", status, out)
 	})
 }
 
 // opened is what verify says of the seals in the log of a server.
 var opened = regexp.MustCompile(`(?m)^ok +seals +[1-9][0-9]* sealed picks? in the [0-9]+ leaves of the log that the server names, each opened by its reveal`)
+
+// inOrder is what verify says where the witnesses cosigned each seal of a sandbox before its reveal.
+var inOrder = regexp.MustCompile(`(?m)^ok +seal_order +more than half of the witnesses that the server names cosigned each of [1-9][0-9]* sealed picks? before its reveal`)
 
 // rebuilt checks that the stored portfolio still equals the portfolio computed from picks and prices, whichever process was killed.
 func rebuilt(t *testing.T, dir string) {
