@@ -171,7 +171,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	}
 	r.add(*unread, *unasked, compareLog(sealed, unreadSeals, rules, o.Now), compareSeals(w, sealed, unreadSeals, final, now))
 	if sealed != nil {
-		r.add(compareSealOrder(ctx, s, rules, sealed, now, said.Environment != "demo"), compareDataset(ctx, s, sealed, now))
+		r.add(compareNotes(sealed, final), compareSealOrder(ctx, s, rules, sealed, now, said.Environment != "demo"), compareDataset(ctx, s, sealed, now))
 	}
 	log := rules.log(sealed)
 	if memory, missing := r.remember(o, rules, sealed); missing {

@@ -25,6 +25,7 @@ type sealing struct {
 	// vouched reports whether the reader's policy knows the log.
 	vouched bool
 	days    tlog.SealedDays
+	notes   tlog.LoggedNotes
 	// cosigned is the checkpoint whose cosignatures count, and picks are those below it; all are the picks below the newest one.
 	cosigned   *tlog.Opened
 	picks, all tlog.LoggedPicks
@@ -145,6 +146,7 @@ func (l *sealing) add(index int64, text []byte) {
 		return // kinds of later versions
 	}
 	l.days.Add(index, leaf)
+	l.notes.Add(leaf)
 	l.addDataset(index, leaf)
 }
 
@@ -200,6 +202,18 @@ func compareSeals(w *verification, l *sealing, unread error, final *answer, now 
 		c.Status, c.Detail = OK, "no pick was sealed in "+leaves
 	default:
 		c.Status, c.Detail = OK, fmt.Sprintf("%s in %s, each opened by its reveal%s%s", count(sealed, "sealed pick"), leaves, notDue(open), more)
+	}
+	return c
+}
+
+// compareNotes looks for the log's days without a pick and its corrections in the server's answer. The log was read before the answer.
+func compareNotes(l *sealing, final *answer) Check {
+	c := Check{"notes", OK, "the server shows each day without a pick and each correction of the log"}
+	if final == nil {
+		return Check{c.Name, NotChecked, "the chain is broken"}
+	}
+	if hidden := l.notes.Hidden(final.Gaps, final.Corrections); len(hidden) > 0 {
+		c.Status, c.Detail = Mismatch, some(hidden)
 	}
 	return c
 }

@@ -155,6 +155,17 @@ def sealed_leaves(picks, begin=0, **lies):
     return out
 
 
+GAP = {"date": "2025-01-09", "reason": "no price by the cutoff"}
+CORRECTION = {"seq": 7, "what": "the close was 62.10", "evidence": "https://example.org/7", "date": "2025-01-14"}
+
+
+def noted(picks):
+    """The leaves of a log with a day without a pick and a correction."""
+    gap = f'tidemark/gap/v1\ndate {GAP["date"]}\nreason {GAP["reason"]}\nat 2025-01-09T22:30:00.000000Z\n'
+    correction = "tidemark/correction/v1\n" + "".join(f"{key} {value}\n" for key, value in CORRECTION.items()) + "at 2025-01-14T15:00:00.000000Z\n"
+    return leaves_of(picks) + [gap.encode(), correction.encode()]
+
+
 def logged(leaves, *times, log=LOG, policy=POLICY, signed=None, **members):
     """A log of leaves that the first witnesses cosigned at some times (None: did not)."""
     body = f"{log.name}\n{len(signed or leaves)}\n{base64.b64encode(root(signed or leaves)).decode()}\n"
@@ -249,6 +260,14 @@ cosigned = [
     ("a day has two seals", answer(good), [], {}, logged(sealed_leaves(good, pick6="two seals"), T, T), "contradicted", None, 10, (2, 3)),
     ("a day has two reveals", answer(good), [], {}, logged(sealed_leaves(good, pick6="two reveals"), T, T), "contradicted", None, 10, (2, 3)),
     ("a pick was announced without a seal", answer(good), [], {}, logged(sealed_leaves(good, pick6="unsealed"), T, T), "contradicted", None, 10, (2, 3)),
+    ("the server shows the gap and the correction of the log", answer(good, gaps=[GAP], corrections=[CORRECTION]), [], {}, logged(noted(good), T, T),
+     "witnessed", None, 10, (2, 3)),
+    ("the server hides a day without a pick", answer(good, corrections=[CORRECTION]), [], {}, logged(noted(good), T, T), "contradicted", None, 10, (2, 3)),
+    ("the server hides a correction", answer(good, gaps=[GAP]), [], {}, logged(noted(good), T, T), "contradicted", None, 10, (2, 3)),
+    ("the server gives another reason for a day without a pick", answer(good, gaps=[GAP | {"reason": "holiday"}], corrections=[CORRECTION]), [], {},
+     logged(noted(good), T, T), "contradicted", None, 10, (2, 3)),
+    ("the server shows another correction", answer(good, gaps=[GAP], corrections=[CORRECTION | {"what": "nothing"}]), [], {},
+     logged(noted(good), T, T), "contradicted", None, 10, (2, 3)),
     ("a sealed pick was not revealed, in a log that only the server names", answer(good), all_good, {},
      logged(sealed_leaves(good, pick6="missing"), T, T, named=True, required=True), "contradicted", None, 10, (1, 1)),
     ("sealed, and the log that the server names was read", answer(good, seals=sealed("2025-01-08")), all_good, {},

@@ -6,7 +6,8 @@
                                              cosigned the server's log; without a policy nobody is asked, so at best it is self-consistent
     verify.py --proof FILE --policy FILE     a .tlog-proof file (C2SP), by the keys of your policy; no network is used
 
-Exit status: 0 for witnessed, 1 for contradicted, 2 where bytes do not fit (not checked), 3 for a proof without a fresh quorum.
+Exit status: 0 for witnessed, 1 for contradicted, 2 where bytes do not fit (not checked), 3 for a proof without a fresh quorum. With --url: 3 for
+self-consistent with a policy, also if the log could not be checked.
 """
 import base64
 import hashlib
@@ -14,6 +15,7 @@ import json
 import re
 import sys
 import time
+import urllib.error
 import urllib.request
 from datetime import datetime, timedelta, timezone
 
@@ -84,14 +86,14 @@ class Log:
         """named: the policy is the server's own word. Its witnesses are then no parties, and their quorum covers nothing."""
         self.newest = self
         self.policy, self.required, self.named = Policy(policy), required, named
-        self.hashes, self.fault, self.times, self.broken = [], False, {}, {}
+        self.hashes, self.fault, self.times, self.broken, self.notes, self.fits = [], False, {}, {}, [], False
         try:
             _, size, root, cosigned = open_note(note, self.policy)
             if size != len(leaves) or root_of(leaves) != root:
                 raise NotChecked("the leaves are not those of the checkpoint")
         except NotChecked:
             return
-        self.times = cosigned
+        self.times, self.fits = cosigned, True
         for leaf in leaves:
             text = leaf.decode("utf-8", "replace")
             if not text.startswith("tidemark/pick/v1\n") or self.fault:
@@ -101,11 +103,17 @@ class Log:
                 self.hashes.append(found[2])
             else:
                 self.fault = True
-        self.broken = broken_seals(leaves)
+        self.broken, self.notes = broken_seals(leaves), notes_of(leaves)
 
     def contradicts(self, hashes):
         newest = self.newest  # the newest size, where it has more leaves than the one that is cosigned
         return newest.fault or newest.hashes != hashes[:len(newest.hashes)]
+
+    def hidden(self, answer):
+        """Returns the days without a pick and the corrections of the log that an answer does not show."""
+        shown = [(n["date"], n["reason"]) for n in answer.get("gaps") or []]
+        shown += [(n["date"], n["seq"], n["what"], n["evidence"]) for n in answer.get("corrections") or []]
+        return [note for note in self.newest.notes if note not in shown]
 
     def fresh(self, now):
         """Returns the witnesses that cosigned lately."""
@@ -178,6 +186,18 @@ def broken_seals(leaves):
     return {date: day.fault for date, day in sorted(days.items()) if day.fault}
 
 
+def notes_of(leaves):
+    """Returns the days without a pick and the corrections among leaves."""
+    out = []
+    for leaf in leaves:
+        text = leaf.decode("utf-8", "replace")
+        if (found := GAP_LEAF.fullmatch(text)) and is_day(found[1]):
+            out.append((found[1], found[2]))
+        elif (found := CORRECTION_LEAF.fullmatch(text)) and is_day(found[4]):
+            out.append((found[4], int(found[1]), found[2], found[3]))
+    return out
+
+
 def judge(answer, witnesses, policy, log=None):
     """Returns the verdict, the number of the first pick at fault, the length that fresh witnesses hold, and k and n of "k of n"."""
     picks, now = answer["picks"], instant(policy["now"])
@@ -207,7 +227,7 @@ def judge(answer, witnesses, policy, log=None):
     if log is not None:
         parties.update(("cosigner", label) for label in log.policy.witnesses if not log.named)
         logged = log.contradicts(hashes)
-        admitted = admitted or bool(log.newest.broken)
+        admitted = admitted or bool(log.newest.broken) or bool(log.hidden(answer))
         if not logged:
             cosigned = log.fresh(instant(policy.get("clock") or policy["now"]).timestamp())
             quorum = bool(cosigned) and log.policy.quorum != "none" and log.policy.is_met(cosigned)
@@ -234,6 +254,8 @@ GENESIS_LEAF = re.compile(r"tidemark/genesis/v1\norigin [^\n]+\nenvironment (?:l
 SEAL_LEAF = re.compile(rf"tidemark/seal/v1\nabout pick ([^\n]+)\ncommitment ([0-9a-f]{{64}})\nmethod [^\n]+\nreveal_by ({INSTANT})\nat {INSTANT}\n", re.ASCII)
 REVEAL_LEAF = re.compile(rf"tidemark/reveal/v1\nseal ([0-9]+)\nabout pick ([^\n]+)\nsalt ([0-9a-f]{{64}})\ncontent ([A-Za-z0-9+/]+=*)\nat {INSTANT}\n", re.ASCII)
 PICK_OF_LEAF = re.compile(rf"tidemark/pick/v1\nseq [0-9]+\npreimage ([^\n]+)\nhash [0-9a-f]{{64}}\nat {INSTANT}\n", re.ASCII)
+GAP_LEAF = re.compile(rf"tidemark/gap/v1\ndate ([^\n]+)\nreason ([^\n]+)\nat {INSTANT}\n", re.ASCII)
+CORRECTION_LEAF = re.compile(rf"tidemark/correction/v1\nseq ([0-9]+)\nwhat ([^\n]+)\nevidence ([^\n]+)\ndate ([^\n]+)\nat {INSTANT}\n", re.ASCII)
 TIMED_LEAF = re.compile(r"tidemark/(?:genesis|seal|reveal|pick|gap|forecast|grade|correction|method|sources|key|dataset)/v1\n"
                         rf"(?:[^\n]+\n)+at ({INSTANT})\n", re.ASCII)
 LOG_KEY, WITNESS_KEY = 1, 4
@@ -507,13 +529,18 @@ def read_leaves(url, size):
 def read_log(url, rules):
     """Returns the log of a server. Where the newest size waits for its cosignatures, those of the newest witnessed size count."""
     policy = Policy(rules)
-    witnessed, newest = (get(url + path).decode("utf-8") for path in ("/log/checkpoint.witnessed", "/log/checkpoint"))
-    (_, size, _, _), (_, whole, _, cosigned) = open_note(witnessed, policy), open_note(newest, policy)
+    try:
+        witnessed = get(url + "/log/checkpoint.witnessed").decode("utf-8")
+    except urllib.error.HTTPError as error:
+        if error.code != 404:
+            raise
+        witnessed = None  # no size has a quorum
+    newest = get(url + "/log/checkpoint").decode("utf-8")
+    (_, whole, _, cosigned) = open_note(newest, policy)
+    size = open_note(witnessed, policy)[1] if witnessed else 0
     leaves = read_leaves(url, whole)
     out = Log(rules, newest, leaves, policy.quorum != "none")
-    if not out.times and root_of(leaves) != open_note(newest, policy)[2]:
-        raise NotChecked("the leaves are not those of the newest checkpoint")
-    if policy.is_met({w for w, at in cosigned.items() if time.time() - QUORUM_FRESH <= at <= time.time() + AHEAD}):
+    if not out.fits or not witnessed or policy.is_met({w for w, at in cosigned.items() if time.time() - QUORUM_FRESH <= at <= time.time() + AHEAD}):
         return out
     older = Log(rules, witnessed, leaves[:size], policy.quorum != "none")
     older.newest = out
@@ -522,17 +549,26 @@ def read_log(url, rules):
 
 def main_url(url, policy):
     """Judges the chain of a server, by the witnesses of the reader's policy."""
-    log, now = None, datetime.now(timezone.utc).isoformat()
+    log, unread, now = None, None, datetime.now(timezone.utc).isoformat()
     if policy:
         try:
-            log = read_log(url, read(policy))
-        except (NotChecked, OSError, UnicodeDecodeError) as error:
-            print(f"the log is not checked: {error}")
+            rules = read(policy)
+            Policy(rules)
+        except NotChecked as error:
+            print(f"the policy cannot be read: {error}")
             return 2
+        try:
+            log = read_log(url, rules)
+        except (NotChecked, OSError, UnicodeDecodeError) as error:
+            log, unread = Log(rules, "", [], True), error  # nothing is witnessed then
     answer = json.loads(get(url + "/api/v1/verify/picks"))
     verdict, fault, covered, (k, n) = judge(answer, [], {"now": now}, log)
     print(f"{verdict} ({k} of {n}): {len(answer['picks'])} picks, {covered} of them held by fresh witnesses"
           + (f", pick {fault} is at fault" if fault else ""))
+    if unread:
+        print(f"the log is not checked: {unread}")
+    for note in log.hidden(answer) if log else []:
+        print(f"the log, signed, has what the server does not show: {note}")
     for day, what in (log.newest.broken if log else {}).items():
         print(f"the log, signed: the sealed pick of {day} is {what}")
     return {"contradicted": 1, "witnessed": 0}.get(verdict, 3 if policy else 0)

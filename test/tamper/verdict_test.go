@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -153,7 +155,56 @@ func (w *witnessed) verdicts(t *testing.T) map[string]string {
 	if contradicted := said["tidemark verify"] == "contradicted"; contradicted != (status != 0) {
 		t.Errorf("tidemark verify says %s and exits with %d", said["tidemark verify"], status)
 	}
+	w.others(t, said)
 	return said
+}
+
+// askPage asks as the page /verify does, with its own files, but for the attestations: this server has none.
+const askPage = `
+import { readFileSync } from "node:fs";
+const [scripts, url, file] = process.argv.slice(-3);
+const { recompute, judge } = await import(scripts + "/verdict.mjs");
+const { fetchLog, parsePolicy } = await import(scripts + "/log.mjs");
+const chain = await (await fetch(url + "/api/v1/verify/picks")).json();
+const read = await fetchLog(url + "/log/", await parsePolicy(readFileSync(file, "utf8")), Date.now()).catch((e) => ({ why: e.message }));
+const log = read.why ? { hashes: [], fault: null, cosigners: [], enough: () => false } : read;
+const policy = { attester: null, now: chain.verified_at, clock: new Date().toISOString() };
+console.log(judge(chain, await recompute(chain.picks), [], policy, { ...log, required: true, named: false }).verdict);
+`
+
+// others adds what the page's script and the independent verifier say, where the machine can run them.
+func (w *witnessed) others(t *testing.T, said map[string]string) {
+	t.Helper()
+	scripts := t.TempDir()
+	for _, name := range []string{"verdict", "log"} {
+		text, err := os.ReadFile("../../api/pages/static/" + name + ".js")
+		if err == nil {
+			err = os.WriteFile(filepath.Join(scripts, name+".mjs"), text, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for way, args := range map[string][]string{
+		"the page's script": {"node", "--input-type=module", "--eval", askPage, "--", scripts, w.url, w.policy},
+		"verify.py":         {"python3", "../../examples/python/verify.py", "--url", w.url, "--policy", w.policy},
+	} {
+		if _, err := exec.LookPath(args[0]); err != nil {
+			t.Logf("%s is not installed, so %s was not asked", args[0], way)
+			continue
+		}
+		var complaint bytes.Buffer
+		cmd := exec.CommandContext(t.Context(), args[0], args[1:]...)
+		cmd.Stderr = &complaint
+		out, err := cmd.Output()
+		if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
+			t.Fatal(err)
+		}
+		said[way], _, _ = strings.Cut(strings.TrimSpace(string(out)), " ")
+		if said[way] == "" {
+			t.Errorf("%s: %v: %s", way, err, complaint.Bytes())
+		}
+	}
 }
 
 // agree reports whether all say the word.
@@ -166,8 +217,8 @@ func agree(said map[string]string, word string) bool {
 	return true
 }
 
-// A superuser changes the stored record. The server's own word, what agents are told, and the command with a reader's policy are one verdict,
-// and it is not "witnessed".
+// A superuser changes the stored record. The server's own word, what agents are told, and the command, the page's script and the independent
+// verifier with a reader's policy are one verdict, and it is not "witnessed".
 func TestALieInTheDatabaseHasOneVerdictByEveryWayOfAsking(t *testing.T) {
 	t.Parallel()
 	const rehash = `

@@ -215,7 +215,20 @@ export async function sealsOf(leaves) {
   };
 }
 
-// readLog returns what the witnesses of a policy hold: the picks of a checkpoint's leaves, its seals, and when each cosigned it; why says why it
+const gapLeaf = form("gap", "date ([^\\n]+)", "reason ([^\\n]+)"), correctionLeaf = form("correction", "seq (\\d+)", "what ([^\\n]+)", "evidence ([^\\n]+)", "date ([^\\n]+)");
+
+// notesOf returns the days without a pick and the corrections among leaves.
+export function notesOf(leaves) {
+  const gaps = [], corrections = [];
+  for (const leaf of leaves) {
+    const text = decoder.decode(leaf), gap = gapLeaf.exec(text), c = correctionLeaf.exec(text);
+    if (gap && isDay(gap[1])) gaps.push({ date: gap[1], reason: gap[2] });
+    if (c && isDay(c[4])) corrections.push({ seq: Number(c[1]), what: c[2], evidence: c[3], date: c[4] });
+  }
+  return { gaps, corrections };
+}
+
+// readLog returns what the witnesses of a policy hold: the picks of a checkpoint's leaves, its seals and notes, and when each cosigned it; why says why it
 // could not be checked, null where it could. Bytes that do not fit together accuse who carried them, and not the log.
 export async function readLog(policy, note, leaves) {
   const cosigners = [...policy.witnesses.keys()].map((name) => ({ name, at: null }));
@@ -224,7 +237,7 @@ export async function readLog(policy, note, leaves) {
     const opened = await openNote(note, policy);
     if (opened.size !== leaves.length || !(await rootOf(leaves)).same(opened.root)) throw new Error("the leaves are not those of the checkpoint");
     for (const c of cosigners) c.at = opened.times.get(c.name) ?? null;
-    Object.assign(log, picksOf(leaves), { size: opened.size, seals: await sealsOf(leaves) });
+    Object.assign(log, picksOf(leaves), { size: opened.size, seals: await sealsOf(leaves), notes: notesOf(leaves) });
   } catch (e) {
     log.why = e.message;
   }

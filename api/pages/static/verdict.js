@@ -82,11 +82,21 @@ function compareLog({ all, ...log }, hashes) {
     : `pick ${wrong + 1} of the log has another hash`;
 }
 
+// hiddenNotes says which days without a pick and which corrections of a log an answer does not show, each with a text.
+export function hiddenNotes(answer, log) {
+  const { gaps = [], corrections = [] } = (log?.all ?? log)?.notes ?? {};
+  const hides = (shown, note) => !(shown ?? []).some((s) => Object.keys(note).every((k) => s[k] === note[k]));
+  return [
+    ...gaps.filter((g) => hides(answer.gaps, g)).map((g) => ({ text: `It has the day without a pick ${g.date} (${g.reason}), and the server does not show it.` })),
+    ...corrections.filter((c) => hides(answer.corrections, c)).map((c) => ({ text: `It has a correction of pick ${c.seq} of ${c.date}, and the server does not show it.` })),
+  ];
+}
+
 // judge returns the verdict on a recomputed chain: contradicted, witnessed or self_consistent.
 // answer has picks, chain_length, head_hash and, where picks are sealed, seals, whose faults with contradicts count against the chain:
 // nobody accuses himself wrongly. A witness has its name, a length of at least 1, a head, and where known date, attester and at (an
 // instant), and a fault where it counts against the chain by itself. policy has attester, where the reader expects one, now, and clock, the reader's own where that is another one.
-// log is what log.js read of the log, null where nobody asked: the hashes of its picks, its seals (a broken one counts against the chain), its cosigners with their times, whether some are enough,
+// log is what log.js read of the log, null where nobody asked: the hashes of its picks, its seals and notes (a broken seal and a note that the answer hides count against the chain), its cosigners with their times, whether some are enough,
 // and required where nothing is witnessed without them. A log without a fresh quorum covers nothing. named says that the policy is the server's
 // own word: then its witnesses are no parties, and their quorum covers nothing. Where the answer says that picks are sealed (seals.since) and no
 // log was read, the server hides it, and nothing is witnessed.
@@ -115,7 +125,7 @@ export function judge(answer, { hashes, fault }, witnesses, policy, log = null) 
   const covered = Math.max(quorum && vouched ? length : 0, ...agreeing.filter((w) => w.fresh).map((w) => w.length));
   const held = Math.max(vouched && cosigned.length ? length : 0, ...agreeing.map((w) => w.length));
   const newest = Math.max(...agreeing.map((w) => w.time).filter(Number.isFinite), ...(vouched ? cosigned : []).map((c) => c.at).filter((at) => at <= clock + ahead));
-  const admitted = (answer.seals?.faults ?? []).some((f) => f.contradicts), broken = (log?.all ?? log)?.seals?.faults ?? [];
+  const admitted = (answer.seals?.faults ?? []).some((f) => f.contradicts), broken = [...(log?.all ?? log)?.seals?.faults ?? [], ...hiddenNotes(answer, log)];
   let verdict = "self_consistent";
   if (fault || !claim || admitted || broken.length || against.size || logged !== null) verdict = "contradicted";
   else if (covered > 0 && !hidden && (quorum || !log?.required) && (covered === n || (recent(covered) && recent(n - 1)))) verdict = "witnessed";

@@ -6,7 +6,7 @@ const shownRows = 400;
 const mostAttestations = 1000;
 
 const $ = (id) => document.getElementById(id);
-const { genesis, judge, recompute, rehash } = await import($("verify").dataset.verdict);
+const { genesis, hiddenNotes, judge, recompute, rehash } = await import($("verify").dataset.verdict);
 const { canVerify, fetchLog, parsePolicy, serverPolicy } = await import($("verify").dataset.log);
 
 let chain, original, last, run = 0;
@@ -110,7 +110,7 @@ function conclude() {
       : item(!against.length, against.length ? `What ${parties} hold is not the same: ${plural(against.length, "statement")} below differ.`
         : `Nothing that ${parties} hold differs. It goes up to pick ${j.held}, and the newest is of ${minute(j.newest)}.`),
   ];
-  for (const f of j.broken) list.push(item(false, `The log, signed: ${f.text}`));
+  for (const f of j.broken) list.push(item(false, `The log, signed by its key: ${f.text}`));
   for (const f of chain.seals?.faults ?? []) list.push(item(false, `The server itself: ${f.text}`));
   const seals = (log?.all ?? log)?.seals;
   if (seals?.sealed && !j.broken.length) {
@@ -285,7 +285,7 @@ async function askLog() {
     without(`The log is not checked: ${e.message}.`);
     return;
   }
-  if (log.all.hashes.length > original.picks.length) { // a pick came meanwhile, or the server hides one
+  if (log.all.hashes.length > original.picks.length || hiddenNotes(original, log).length) { // a pick or a note came meanwhile, or the server hides it
     await load();
     await check();
   }
