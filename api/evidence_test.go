@@ -175,6 +175,33 @@ func TestProvenanceIsOfEveryBody(t *testing.T) {
 	}
 }
 
+// The served snapshot names the bodies of what came with it, and keeps those of the one before where nothing came.
+func TestEachNewSnapshotNamesTheBodiesThatCameWithIt(t *testing.T) {
+	t.Parallel()
+	f, _, _ := startEvidence(t, full())
+	await := func(at time.Time, count float64) (root string) {
+		t.Helper()
+		next := full()
+		next.At = at
+		f.save(next)
+		f.eventually("the snapshot of "+at.Format(time.TimeOnly), func() bool {
+			return f.get("/api/signals/crack-spread-321")["as_of"] == at.Format(time.RFC3339)
+		})
+		p, _ := f.get("/api/signals/crack-spread-321")["provenance"].(map[string]any)
+		list := f.get(strings.TrimPrefix(p["url"].(string), f.url)) // read again from the database
+		if p["count"] != count || p["count"] != list["count"] || p["merkle_root"] != list["merkle_root"] {
+			t.Errorf("at %s: %v, the list has %v with the root %v, want %v", at, p, list["count"], list["merkle_root"], count)
+		}
+		return list["merkle_root"].(string)
+	}
+	first := await(noon.Add(-50*time.Minute), 2)
+	if same := await(noon.Add(-40*time.Minute), 2); same != first {
+		t.Errorf("nothing came, and the root is %s after %s", same, first)
+	}
+	f.fetched("open", "https://upstream.example/c", "older values", before.Add(time.Minute), about(2, 20.1))
+	await(noon.Add(-30*time.Minute), 3)
+}
+
 func TestAPlaceLeadsToAValueInTheBytes(t *testing.T) {
 	t.Parallel()
 	f := startRaw(t)

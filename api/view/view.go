@@ -59,6 +59,8 @@ type Store interface {
 	FetchesByID(ctx context.Context, ids []int64) ([]series.Fetch, error)
 	// BodiesAsOf returns the archived bodies that a signal rests on, as known at an instant, oldest first.
 	BodiesAsOf(ctx context.Context, d signals.Definition, asOf time.Time) ([]postgres.Body, error)
+	// CountBehind returns how many observations BodiesAsOf goes through. The bodies are the same as long as the number is.
+	CountBehind(ctx context.Context, d signals.Definition, asOf time.Time) (int64, error)
 	// LoggedBodies returns the leaves of archived bodies in the log of sources, by SHA-256.
 	LoggedBodies(ctx context.Context, sums []string) (map[string]int64, error)
 	// Computed identifies the state of the history as of an instant. The error is postgres.ErrNotFound if the signal has no history then.
@@ -111,8 +113,9 @@ type View struct {
 type cachedSignal struct {
 	// snapshot is the newest snapshot for an instant in the past, or nil.
 	snapshot *postgres.Snapshot
-	// bodies are the archived bodies behind the snapshot.
+	// bodies are the archived bodies behind the snapshot, and behind is how many observations they were found in.
 	bodies []postgres.Body
+	behind int64
 	// ahead is the instant of a stored snapshot whose time is still in the future, or zero.
 	ahead time.Time
 	// history is as of the snapshot, and was read up to the row with the number newest.
@@ -232,11 +235,17 @@ func (v *View) read(ctx context.Context, id string, now time.Time, before cached
 	if err != nil {
 		return cachedSignal{}, err
 	}
-	h := cachedSignal{snapshot: s.Snapshot, bodies: before.bodies, ahead: s.Ahead, history: before.history, newest: s.Newest}
+	h := cachedSignal{snapshot: s.Snapshot, bodies: before.bodies, behind: before.behind, ahead: s.Ahead, history: before.history, newest: s.Newest}
 	if s.Snapshot != nil && !reflect.DeepEqual(before.snapshot, s.Snapshot) {
 		d := v.o.Definitions[slices.IndexFunc(v.o.Definitions, func(d signals.Definition) bool { return d.ID == id })]
-		if h.bodies, err = v.o.Store.BodiesAsOf(ctx, d, s.Snapshot.At); err != nil {
+		// They are counted first: of what is added meanwhile, the next snapshot finds more.
+		if h.behind, err = v.o.Store.CountBehind(ctx, d, s.Snapshot.At); err != nil {
 			return cachedSignal{}, err
+		}
+		if h.behind != before.behind || before.snapshot == nil {
+			if h.bodies, err = v.o.Store.BodiesAsOf(ctx, d, s.Snapshot.At); err != nil {
+				return cachedSignal{}, err
+			}
 		}
 	}
 	if len(s.Changed) > 0 || h.history == nil {

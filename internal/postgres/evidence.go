@@ -119,6 +119,17 @@ const bodiesAsOfSQL = `
 	) k join fetches f on f.id = k.fetch_id
 	order by f.id` // primary keys, backwards
 
+// CountBehind returns how many observations BodiesAsOf goes through. Observations are only added, so as long as the number stays the same,
+// the bodies do, too.
+func (db ObservationStore) CountBehind(ctx context.Context, d signals.Definition, asOf time.Time) (n int64, err error) {
+	err = db.reads.QueryRow(ctx, `select count(*) from observations where series = any(@series) and vintage_at <= @as_of`,
+		pgx.NamedArgs{"series": d.BacktestInputs(), "as_of": asOf}).Scan(&n)
+	if err != nil {
+		return 0, fmt.Errorf("count the observations behind a signal: %w", asUnavailable(err))
+	}
+	return n, nil
+}
+
 // BodiesAsOf returns the archived bodies that a signal's numbers, intervals, backtest and record rest on, as known at an instant. Each
 // brought a value of its inputs or of its backtest's target, in force or replaced since, or withdrew one. A body that came
 // twice is one, its first fetch. They are ordered by the time of the fetch, then by SHA-256.
