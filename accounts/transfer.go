@@ -3,7 +3,7 @@ package accounts
 import "time"
 
 // The states of a claim. A claim begins as pending. A grant is provisional until enough blocks are on top of it, then confirmed. It is
-// revoked if the chain or a better right takes it back. A claim that gets nothing is rejected, or expires.
+// revoked if the chain drops the transfer or another claim has a better right. A claim that gets nothing is rejected, or expires.
 const (
 	ClaimPending     = "pending"
 	ClaimProvisional = "provisional"

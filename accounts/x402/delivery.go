@@ -21,14 +21,14 @@ const extension = "offer-receipt"
 // deliveryVersion is the version of the extension's receipts.
 const deliveryVersion = 1
 
-// Delivery is what a seller signs about an answer that was paid for: the payload of a receipt of the extension, and the SHA-256 of the
-// content, which the extension does not have. Its members are in the order of their names in JSON, as RFC 8785 wants them.
+// Delivery is the statement that a seller signs about a paid response. It is the payload of the extension's receipt and, in addition, the
+// SHA-256 of the content. Its members are in the order of their names in JSON, as RFC 8785 requires.
 type Delivery struct {
 	// ContentSHA256 is of the body without a content coding, as 64 hex digits.
 	ContentSHA256 string `json:"contentSha256"`
 	// IssuedAt is in seconds since 1970.
 	IssuedAt int64 `json:"issuedAt"`
-	// Network is the network's CAIP-2 name, whatever the version of the payment.
+	// Network is the network's CAIP-2 name in every version of the payment.
 	Network     string `json:"network"`
 	Payer       string `json:"payer"`
 	ResourceURL string `json:"resourceUrl"`
@@ -73,7 +73,7 @@ func NewDeliveryKeys(text []byte, publicURL string) (*DeliveryKeys, error) {
 		parsed, err := x509.ParsePKCS8PrivateKey(block.Bytes)
 		private, ok := parsed.(ed25519.PrivateKey)
 		if err != nil || !ok {
-			return nil, errors.New("it has a block that is no Ed25519 private key in PKCS #8 (openssl genpkey -algorithm ed25519 makes one)")
+			return nil, errors.New("a PEM block is not an Ed25519 private key in PKCS #8 (openssl genpkey -algorithm ed25519 makes one)")
 		}
 		if k.private == nil {
 			k.private = private
@@ -81,7 +81,7 @@ func NewDeliveryKeys(text []byte, publicURL string) (*DeliveryKeys, error) {
 		k.public = append(k.public, private.Public().(ed25519.PublicKey))
 	}
 	if k.private == nil {
-		return nil, errors.New("it has no private key in PEM (openssl genpkey -algorithm ed25519 makes one)")
+		return nil, errors.New("no private key in PEM (openssl genpkey -algorithm ed25519 makes one)")
 	}
 	return k, nil
 }
@@ -99,7 +99,7 @@ func NewDeliveryKey(seed []byte) ([]byte, error) {
 func didOf(address string) (string, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {
-		return "", fmt.Errorf("%q is no address of a service", address)
+		return "", fmt.Errorf("%q is not the URL of a service", address)
 	}
 	return "did:web:" + strings.ReplaceAll(u.Host, ":", "%3A"), nil
 }
@@ -221,7 +221,7 @@ func ReadReceipt(text []byte) (*SignedReceipt, error) {
 	}
 	var outer Receipt
 	if err := json.Unmarshal(text, &outer); err != nil {
-		return nil, fmt.Errorf("it is no response to a payment: %w", err)
+		return nil, fmt.Errorf("not a response to a payment: %w", err)
 	}
 	var e extensions
 	if len(outer.Extensions) > 0 {
@@ -248,7 +248,7 @@ func readJWS(text string, outer *Receipt) (*SignedReceipt, error) {
 	for i, part := range parts {
 		var err error
 		if decoded[i], err = base64.RawURLEncoding.Strict().DecodeString(part); err != nil {
-			return nil, errors.New("its receipt is no base64url")
+			return nil, errors.New("its receipt is not valid base64url")
 		}
 	}
 	r := &SignedReceipt{Outer: outer, signed: parts[0] + "." + parts[1], signature: decoded[2]}
@@ -273,7 +273,7 @@ func readJWS(text string, outer *Receipt) (*SignedReceipt, error) {
 func ReadDIDKeys(text []byte) (map[string]ed25519.PublicKey, error) {
 	var d didDocument
 	if err := json.Unmarshal(text, &d); err != nil {
-		return nil, fmt.Errorf("it is no DID document: %w", err)
+		return nil, fmt.Errorf("not a DID document: %w", err)
 	}
 	keys := map[string]ed25519.PublicKey{}
 	for _, m := range d.Methods {
@@ -293,7 +293,7 @@ func ReadDIDKeys(text []byte) (map[string]ed25519.PublicKey, error) {
 	return keys, nil
 }
 
-// Expected is what a payer knows of a payment. Empty members are not compared.
+// Expected holds the facts that a payer knows about a payment. Empty members are not compared.
 type Expected struct {
 	// Content is the answer's body, nil if the payer has not kept it.
 	Content []byte
@@ -309,7 +309,7 @@ type Finding struct {
 	Detail string `json:"detail"`
 }
 
-// Check compares a receipt with the keys of its seller and with what the payer knows.
+// Check compares a receipt with the keys of its seller and with the facts that the payer knows.
 func (r *SignedReceipt) Check(keys map[string]ed25519.PublicKey, want Expected) []Finding {
 	var list []Finding
 	found := func(name, detail, fault string, ok bool) {
