@@ -178,7 +178,7 @@ func redirectBack(w http.ResponseWriter, r *http.Request) error {
 // said returns a notice: the id of its text in the languages, below "key.said ", and what the text names.
 func said(word string, args ...any) view.Notice { return view.Notice{Word: "said " + word, Args: args} }
 
-// langOf returns the language of the dashboard: the one that the address names, or else the one that the browser prefers.
+// langOf returns the language of the dashboard. The address names it; otherwise it is the language that the browser prefers.
 func langOf(r *http.Request) (lang picks.Lang, named bool) {
 	if lang, ok := picks.ParseLang(r.URL.Query().Get("lang")); ok {
 		return lang, true

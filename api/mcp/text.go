@@ -151,7 +151,7 @@ func named(before string, value *string) string {
 	return before + *value
 }
 
-// after returns a text with another before it, empty where there is none.
+// after returns a text with another before it. Without a text, it returns an empty string.
 func after(before, text string) string {
 	if text == "" {
 		return ""

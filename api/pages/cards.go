@@ -53,7 +53,7 @@ func (p *pictures) of(c card.Card) (*view.Document, error) {
 	return doc, nil
 }
 
-// homeCard returns the image of the home page: that of the most unusual signal, whose finding is the title of the page.
+// homeCard returns the image of the home page. It shows the most unusual signal, whose finding is the title of the page.
 func (p *Pages) homeCard(_ context.Context, r request) (*view.Document, error) {
 	if r.signals == nil {
 		return nil, nil

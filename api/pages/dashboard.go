@@ -19,7 +19,7 @@ type dashboardPage struct {
 	view.Dashboard
 
 	Plot template.HTML
-	// Said is what came of the visitor's form.
+	// Said is the outcome of the visitor's form.
 	Said string
 	// PaidPages reports whether signed-in visitors see more on the pages.
 	PaidPages bool
@@ -50,7 +50,7 @@ func (p *Pages) Dashboard(d view.Dashboard) []byte {
 
 const dashboardPath = "/dashboard"
 
-// said returns the text of a notice, which is empty if there is none.
+// said returns the text of a notice. Without a notice, the text is empty.
 func (l localizer) said(n view.Notice) string {
 	if n.Word == "" {
 		return ""

@@ -180,7 +180,7 @@ func unitWords(unit string) string {
 	return unit
 }
 
-// unitsInWords are the units of components that are no prices.
+// unitsInWords are the units of components other than prices.
 var unitsInWords = map[string]string{"bu/acre": "bushels an acre", "bu/acre per year": "bushels an acre each year", "ships/day": "ships a day"}
 
 // perUnit are the words for units of quantity behind a price.

@@ -18,7 +18,7 @@ type layout struct {
 	// Canonical is the absolute URL of the page. Style and Icon are the URLs of static files. JSON is the URL of the same data. Image is
 	// the URL of a preview image of 1200 by 630 pixels. Empty means none.
 	Canonical, Style, Icon, JSON, Image string
-	// Feed is the Atom feed of what the page shows: of the picks, if it has none of its own. An empty address means none.
+	// Feed is the Atom feed of the page's content. A page without its own feed names the feed of the picks. An empty address means no feed.
 	Feed feed
 	// Scripts are the modules that enhance the page.
 	Scripts []string
@@ -126,7 +126,7 @@ func (p *Pages) navigate(l *layout, address string) {
 // feed is an Atom feed.
 type feed struct{ Title, Address string }
 
-// The feeds. The one of the forecasts is a part of what the API's stream sends.
+// The feeds. The feed of the forecasts is a part of the API's stream.
 const (
 	picksFeed     = "/picks.atom"
 	forecastsFeed = "/api/stream/atom?topics=forecast"

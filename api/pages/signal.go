@@ -67,7 +67,7 @@ type signalBody struct {
 	// Now are the parameters of the same stretch as known now.
 	Now    template.URL
 	Ranges []choice
-	// Earlier, Later, Closer and Wider are the addresses of neighbouring views, empty if there are none.
+	// Earlier, Later, Closer and Wider are the addresses of neighbouring views. An empty address means no such view.
 	Earlier, Later, Closer, Wider string
 	Plots                         signalPlots
 	Backtest                      *backtestBody

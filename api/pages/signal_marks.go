@@ -68,8 +68,8 @@ func (p *Pages) overlayOf(ctx context.Context, s *view.Signal, points []view.His
 // discernible is how many forecasts a plot can show side by side.
 const discernible = 160
 
-// fansOf returns the newest forecasts of a signal's own figure that lie in view, in ascending time, as known as of an instant. scale is how
-// many of the signal's units one of the plot's is.
+// fansOf returns the newest forecasts of a signal's own figure that lie in view, as known as of an instant. They ascend in time. scale is
+// the number of the signal's units in one unit of the plot.
 func (p *Pages) fansOf(ctx context.Context, s *view.Signal, points []view.HistoryPoint, asOf time.Time, open bool, scale float64) ([]fan, error) {
 	targets := forecast.Of(s.Definition.ID)
 	if len(targets) == 0 {

@@ -72,7 +72,7 @@ func (l localizer) Figure(d signals.Definition, v any) string {
 	return d.Prefix() + text
 }
 
-// FigureUnit returns the words after a figure, and the signal's unit if there are none.
+// FigureUnit returns the words after a figure. Without such words, it returns the signal's unit.
 func (l localizer) FigureUnit(d signals.Definition) string {
 	if unit := d.FigureUnit(); unit != "" {
 		return unit

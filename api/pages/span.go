@@ -63,8 +63,8 @@ func (b *signalBody) days() {
 	}
 }
 
-// named returns the range of a name if the days of a stretch are those that the form shows for it, and else the stretch: the form sends
-// its days also if the visitor did not change them.
+// named returns the range of a name if the form shows the days of the stretch for that name. Otherwise it returns the stretch. The form
+// also sends days that the visitor did not change.
 func (b *signalBody) named(s span, name string) span {
 	if name == "" || s.Name != "" {
 		return s
@@ -111,7 +111,7 @@ func (b *signalBody) address(path string, s span) string {
 // closest is the number of points below which no link leads closer.
 const closest = 4
 
-// neighbours sets the links to the stretches beside the shown one. They need at least two points.
+// neighbours sets the links to the stretches before and after the shown stretch. They need at least two points.
 func (b *signalBody) neighbours(path string) {
 	first, last := b.Signal.History.First(), b.Signal.History.Last()
 	from, to := b.Plots.from, b.Plots.to

@@ -87,7 +87,7 @@ func (l localizer) Pct(f *float64) string {
 	return l.Signed(f) + l.PercentSign()
 }
 
-// Waits reports whether no session has closed since the pick, so that nobody could have bought it yet.
+// Waits reports whether no session has closed since the pick. Until then, readers could not have bought it.
 func (l localizer) Waits(k view.Pick) bool { return k.EntryDate == nil }
 
 // Bought reports whether the newest close is the one at which a reader could have bought the pick, so that it has no return yet.
@@ -157,7 +157,7 @@ func (l localizer) Price(text string) string {
 }
 
 // Amount writes a value with its unit in the words of the language: "248 mil", "2,1 millones de barriles". It returns an unknown value as
-// the text, which is what the API shows.
+// the text that the API shows.
 func (l localizer) Amount(value any, unit string) string {
 	text, ok := value.(string)
 	if p, isPointer := value.(*string); isPointer && p != nil {
@@ -194,7 +194,7 @@ func (l localizer) Sector(name string) string {
 	return sentence(picks.WriteTerm(l.Lang, "sector."+name))
 }
 
-// SectorOrCash returns the name of a sector, or of the cash beside the sectors.
+// SectorOrCash returns the name of a sector, or the word for cash.
 func (l localizer) SectorOrCash(name string) string {
 	if name == "Cash" {
 		return l.T("portfolio.Cash")

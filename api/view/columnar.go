@@ -38,7 +38,8 @@ func (l *Listing) writeColumns(ctx context.Context, w io.Writer) error {
 	return out.Close()
 }
 
-// linkColumns are the columns of linkHeader with their types. The price and the preimage stay texts: they are hashed as they stand.
+// linkColumns are the columns of linkHeader with their types. The price and the preimage stay texts, because the hash covers their exact
+// characters.
 var linkColumns = []columns.Column{
 	{Name: "seq", Kind: columns.Integer},
 	{Name: "ticker", Kind: columns.Text},

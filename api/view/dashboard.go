@@ -29,8 +29,8 @@ type Dashboard struct {
 	MinTopUp string
 	// Transfers describes how to pay with the stablecoin. It is nil if transfers are not accepted.
 	Transfers *DashboardTransfers
-	// HasAlerts reports whether the key can have alerts. AlertKinds and AlertSignals are what a rule can be about. NewSecret is the secret of a new
-	// alert, in the only response that shows it.
+	// HasAlerts reports whether the key can have alerts. AlertKinds and AlertSignals are the subjects that a rule can have. NewSecret is
+	// the secret of a new alert, in the only response that shows it.
 	HasAlerts                bool
 	Alerts                   []Alert
 	AlertKinds, AlertSignals []string
@@ -47,7 +47,7 @@ type Dashboard struct {
 	Named    bool
 }
 
-// Notice says what came of a form, in the words of the page's language: Word is the id of a text below "key.", and Args are what it names.
+// Notice tells the outcome of a form in the language of the page. Word is the id of a text below "key.", and Args fill its gaps.
 type Notice struct {
 	Word string
 	Args []any

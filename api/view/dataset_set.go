@@ -20,8 +20,8 @@ type DatasetManifest struct {
 	Synthetic   bool          `json:"synthetic"`
 	Environment string        `json:"environment"`
 	Disclaimer  string        `json:"disclaimer"`
-	// ContentsURL is the address of what the set says of itself. The transparency log has the hash of these bytes. It is null for sets from
-	// before. LogIndex is the number of the leaf, ProofURL the file that proves it offline; both are null while no signed size has it.
+	// ContentsURL is the address of the set's description of itself. The transparency log has the hash of these bytes. It is null for sets
+	// from before. LogIndex is the number of the leaf, ProofURL the file that proves it offline; both are null while no signed size has it.
 	ContentsURL *string `json:"contents_url"`
 	LogIndex    *int64  `json:"log_index"`
 	ProofURL    *string `json:"proof_url"`

@@ -51,7 +51,7 @@ type Skill struct {
 // goodRatio is a good information ratio a year. It does not depend on the record.
 const goodRatio = 0.5
 
-// evaluated is what is computed once for a state.
+// evaluated holds the results that are computed once for a state.
 type evaluated struct {
 	comparison *LikeWithLike
 	// matched is the return of the comparison's benchmark, not rounded.

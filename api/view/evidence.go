@@ -302,8 +302,8 @@ func (v *View) evidenceBodies(ctx context.Context, fetchIDs []int64, bodies map[
 	return nil
 }
 
-// collect lists the bodies in the order of the cells, those of the value first, and at last those of withdrawals. Of a body that came twice it is the later fetch: a parser may
-// read more of the same bytes later.
+// collect lists the bodies in the order of the cells: first the bodies of the value, last the bodies of withdrawals. For a body that came
+// twice it names the later fetch, because a later parser may read more of the same bytes.
 func (e *Evidence) collect(bodies map[int64]EvidenceBody) {
 	byHash := map[string]EvidenceBody{}
 	for _, b := range bodies {

@@ -93,8 +93,8 @@ func (v *View) NewMethodRegistry(methods []postgres.Method, published *Publicati
 	return out
 }
 
-// stockRecord judges the record as the best of a number of trials. The trials' own returns are not kept, so their ratios are taken to vary as
-// those of trials without skill over as many days: by 1/(n-1).
+// stockRecord judges the record as the best of a number of trials. The trials' own returns are not kept. So their ratios are assumed to
+// vary like the ratios of trials without skill over as many days: by 1/(n-1).
 func (st *PublicationsState) stockRecord(trials int) *StockRecord {
 	var excess []float64
 	for i := 1; i < len(st.history); i++ {

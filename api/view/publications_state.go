@@ -145,7 +145,8 @@ func (st *PublicationsState) price(p postgres.Pick, assumedPct float64) pricedPi
 	return out
 }
 
-// returnSince returns the return of a pick's shares up to their newest close, with what is assumed after it if they stopped trading.
+// returnSince returns the return of a pick's shares up to their newest close. If they stopped trading, it includes the loss that is assumed
+// after that close.
 func (st *PublicationsState) returnSince(p pricedPick, price equity.Price, day time.Time) picks.Return {
 	r := st.prices.ReturnSince(p.CIK, price, day, farFuture)
 	r.Pct = 100 * ((1+r.Pct/100)*(1+p.assumed) - 1)

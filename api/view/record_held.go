@@ -11,17 +11,19 @@ import (
 	"tidemark/internal/postgres"
 )
 
-// heldLog is what the operator's witnesses hold of the record's log. The zero value is of a server without a log, or without witnesses.
+// heldLog is the part of the record's log that the operator's witnesses hold. The zero value means a server without a log, or without
+// witnesses.
 type heldLog struct {
 	policy *tlog.Policy
-	// opened is nil if no checkpoint could be read by the log's key, or if the leaves are not those that were signed. picks are those below it.
+	// opened is nil if no checkpoint could be read by the log's key, or if the leaves differ from the signed leaves. picks are the picks
+	// below it.
 	opened *tlog.Opened
 	picks  tlog.LoggedPicks
-	// misfit says that the stored leaves are not those that were signed; empty if they are.
+	// misfit says how the stored leaves differ from the signed leaves; empty if they are equal.
 	misfit string
 }
 
-// log is what the rules of the verdict take of it: nil without a log or without a policy.
+// log returns the input of the verdict's rules: nil without a log or without a policy.
 func (h heldLog) log() *chain.Log {
 	if h.policy == nil {
 		return nil
@@ -30,7 +32,7 @@ func (h heldLog) log() *chain.Log {
 }
 
 // readHeldLog reads the newest checkpoint that the operator's quorum cosigned, or else the newest one, with the leaves below it. If full is
-// set, it reads them all, otherwise those that were not read before.
+// set, it reads all leaves, otherwise only the new ones.
 func (r *Record) readHeldLog(ctx context.Context, full bool) (h heldLog, err error) {
 	heads, err := r.o.Store.LogHeads(ctx)
 	if err != nil {
@@ -81,7 +83,7 @@ func (r *Record) readHeldLog(ctx context.Context, full bool) (h heldLog, err err
 	return h, nil
 }
 
-// readLeaves are the first leaves of the log: their tree, and the picks among them. What a cosignature covers is the tree's root, so leaves
+// readLeaves are the first leaves of the log: their tree, and the picks among them. A cosignature covers the root of the tree, so leaves
 // that a superuser changed are found.
 type readLeaves struct {
 	tree  tlog.Edge

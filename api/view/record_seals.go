@@ -39,8 +39,8 @@ type PickSeal struct {
 	RevealIndex    *int64     `json:"reveal_index"`
 	RevealProofURL *string    `json:"reveal_proof_url"`
 	RevealedAt     *time.Time `json:"revealed_at"`
-	// Fault is null if nothing is wrong. Its values are missing (the reveal did not come in time), late, wrong (it opens no seal, or shows another
-	// pick than the announced one), doubled (two seals or two reveals) and unsealed (a pick without a seal before it).
+	// Fault is null if nothing is wrong. Its values are missing (the reveal did not come in time), late, wrong (it opens no seal, or shows
+	// another pick than the announced one), doubled (two seals or two reveals) and unsealed (a pick without a seal before it).
 	Fault *string `json:"fault"`
 	// Text says in a sentence what is wrong; null if nothing is.
 	Text *string `json:"text"`
@@ -167,7 +167,7 @@ func verdictWithSeal(v chain.Verdict, s *PickSeal) chain.Verdict {
 	return v
 }
 
-// readSeals reads the leaves of the log about seals, from the first one or those that are new.
+// readSeals reads the leaves of the log about seals: all if full is set, otherwise only the new ones.
 func (r *Record) readSeals(ctx context.Context, st *RecordState, full bool) error {
 	if full {
 		r.sealed, r.sealedTo = tlog.SealedDays{}, 0
@@ -178,7 +178,7 @@ func (r *Record) readSeals(ctx context.Context, st *RecordState, full bool) erro
 		}
 	})
 	if err != nil {
-		r.sealedTo = 0 // some leaves may be counted: the next read begins anew
+		r.sealedTo = 0 // some leaves may be counted: the next read starts over
 		r.sealed = tlog.SealedDays{}
 		return err
 	}

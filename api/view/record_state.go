@@ -32,7 +32,7 @@ type RecordState struct {
 	// sealed are the days whose pick was sealed, by date.
 	sealed []tlog.SealedDay
 
-	// held is what the operator's witnesses hold of the log.
+	// held is the part of the log that the operator's witnesses hold.
 	held heldLog
 	// judgement is on the chain alone, verdict on the whole record with its seals, and judged says who was counted.
 	judgement chain.Judgement

@@ -90,8 +90,8 @@ func (st *RecordState) sealsContradict() bool {
 	return false
 }
 
-// holdings are what the attestations and the ledger's remote hold. An attestation that is not confirmed is compared, and never fresh. A ledger
-// that exists only on this server does not count as a party.
+// holdings lists the heads that the attestations and the ledger's remote hold. An attestation that is not confirmed is compared, and never
+// fresh. A ledger that exists only on this server does not count as a party.
 func (st *RecordState) holdings() (list []chain.Holding) {
 	for _, a := range st.attestations {
 		h := chain.Holding{

@@ -37,7 +37,7 @@ type Figure struct {
 	Words Words
 }
 
-// Words are what a language changes in a figure: the sign before decimals, and the short names of months.
+// Words are the parts of a figure that depend on the language: the sign before decimals, and the short names of months.
 type Words struct {
 	Decimal string
 	Months  [12]string
