@@ -22,7 +22,7 @@ type Difference struct {
 }
 
 // LoadedLater is the outcome of a compared slot whose snapshot was computed before the first load of an input. That load brought values
-// that were published before the slot, so the slot's data are no longer those of its snapshot. It says nothing about the program.
+// that were published before the slot, so the slot's data differ from the data of its snapshot. It says nothing about the program.
 const LoadedLater = "loaded_later"
 
 // Differences lists the slots of a backfill that are done, in their order, each with all that stands and all that came out.

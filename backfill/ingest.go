@@ -22,7 +22,7 @@ type Received struct {
 }
 
 // Receive requests a window of a source's observations (zero: all). If nothing was known before, the rows of one page are copied while the
-// next page is fetched. err joins the errors of the failed requests; Good then has the other responses.
+// next page is fetched. err joins the errors of the failed requests. Good then has the other responses.
 func Receive(ctx context.Context, db *postgres.DB, e *ingest.Engine, src ingest.Source, w series.Window, f task.Fence) (r *Received, err error) {
 	r = &Received{db: db, src: src, fence: f, storing: db.Storing(f)}
 	return r, e.Stream(ctx, src, w, f.RunID, r)

@@ -40,8 +40,8 @@ func resultOf(s postgres.Snapshot) *Result {
 	}
 }
 
-// alike reports whether two snapshots have the same content, regardless of the program and time of their computation. When their inputs were
-// first loaded and which load was the newest are no part of it: each later computation knows more of that.
+// alike reports whether two snapshots have the same content, regardless of the program and time of their computation. The first load of the
+// inputs and the newest load are not compared, because each later computation knows more of them.
 func alike(a, b postgres.Snapshot) (bool, error) {
 	x, err := said(a)
 	if err != nil {

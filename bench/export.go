@@ -25,8 +25,8 @@ const npmPackages = ".cache/conformance/columns"
 //go:embed export.mjs
 var duckDBExport []byte
 
-// exports measures P12: a history as Parquet, from the database against COPY of the same query to nowhere, and from memory against DuckDB's
-// own export of the same rows; and the bytes of a row, against CSV and CSV with zstd.
+// exports measures P12: the export of a history as Parquet. From the database, the peer is COPY of the same query to nowhere. From memory,
+// it is DuckDB's own export of the same rows. It also compares the bytes of a row with CSV, and with CSV under zstd.
 func exports(ctx context.Context, m *meter) error {
 	return withServed(ctx, fortyYears, func(ctx context.Context, s *fixture) error {
 		then := now.AddDate(0, 0, -revisions/2).Add(time.Hour)

@@ -40,7 +40,7 @@ type fixture struct {
 	def signals.Definition
 	// track is the history as it was stored last.
 	track signals.Track
-	// definitions are what the API serves.
+	// definitions are the signals that the API serves.
 	definitions []signals.Definition
 	// dir is for files, server the database's address.
 	dir, server string

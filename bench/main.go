@@ -38,7 +38,7 @@ var targets = []struct {
 	{"P13", "leaves of the log appended, proven and checked, against INSERT, against hashing the tiles, and against SHA-256 alone", transparencyLog},
 }
 
-// The measurements that run only where they are named: they compare nothing.
+// The measurements that run only if they are named: they compare nothing.
 const (
 	yearsID = "log-years"
 	scaleID = "scale"

@@ -308,7 +308,7 @@ func (p *python) compare(m *meter, in series.Set, at time.Time, target float64) 
 	return nil
 }
 
-// report prints a ratio, and how far the columns are from what the peer wrote.
+// report prints a ratio, and how far the columns are from the columns of the peer.
 func (p *python) report(m *meter, what string, columns [][]float64, rows int, ours, theirs time.Duration, target float64) error {
 	id, _, _ := strings.Cut(what, ",")
 	apart, err := p.apart(id, columns)

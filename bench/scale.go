@@ -29,8 +29,8 @@ const (
 	scaleWriters = 4
 )
 
-// scale loads what docs/scale.md speaks of, a thousand made-up signals and a hundred thousand keys, and prints what they cost: time, disk, the
-// start and the heap of an API, and charges of many keys against charges of few.
+// scale loads a thousand made-up signals and a hundred thousand keys. It prints their cost: time, disk, the start and the heap of an API,
+// and charges of many keys against charges of few. docs/performance.md has the figures.
 func scale(ctx context.Context, m *meter) error {
 	return withFixture(ctx, scaleFew, func(ctx context.Context, s *fixture) error {
 		b := &scaleBench{meter: m, fixture: s}
@@ -58,7 +58,7 @@ func (b *scaleBench) definition(i int) signals.Definition {
 	return d
 }
 
-// of is the fixture with one of the made-up signals in place of its own.
+// of is the fixture with one of the made-up signals instead of its signal.
 func (b *scaleBench) of(i int) *fixture {
 	one := *b.fixture
 	one.def = b.definition(i)
@@ -164,7 +164,7 @@ func (b *scaleBench) serveSignals(ctx context.Context) error {
 	})
 }
 
-// news stores a week more of some signals, one after the other.
+// news stores one more week of some signals, in order.
 func (b *scaleBench) news(ctx context.Context) error {
 	worker, err := postgres.Open(ctx, b.server, postgres.RoleWorker)
 	if err != nil {
@@ -188,7 +188,7 @@ func (b *scaleBench) news(ctx context.Context) error {
 	return nil
 }
 
-// databaseSize is what the database takes on the disk, in bytes.
+// databaseSize is the size of the database on the disk, in bytes.
 func (b *scaleBench) databaseSize(ctx context.Context, db *postgres.DB) (int64, error) {
 	c, err := db.Checkup(ctx, b.now)
 	return c.Size, err

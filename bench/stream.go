@@ -24,9 +24,9 @@ const (
 	streamPause = 100 * time.Millisecond
 )
 
-// streamVisible measures P11: how long after its commit a change has reached 5,000 clients that listen to the stream of an API process as it
-// is run. Beside it is the least that can be: a session that waits for the same notification and reads the one row. The two take turns, in
-// blocks. The clients are in this process: what they cost comes on top.
+// streamVisible measures P11: how long after its commit a change has reached 5,000 clients that listen to the stream of an API process as
+// it is run. The peer is the least that is possible: a session that waits for the same notification and reads the one row. The two take
+// turns, in blocks. The clients are in this process, so the figure includes their cost.
 func streamVisible(ctx context.Context, m *meter) error {
 	return withFixture(ctx, 100, func(ctx context.Context, s *fixture) (err error) {
 		ours, err := s.startAPI(ctx, "TRUSTED_PROXIES=127.0.0.0/8", "SIGNALS_RATE_LIMIT=off")
