@@ -109,7 +109,7 @@ type Judgement struct {
 // Missing reports whether nothing is witnessed because a log is hidden, or because its quorum is required and missing.
 func (j Judgement) Missing() bool { return j.missing }
 
-// Of returns the verdict on one pick, by its number. A pick is witnessed only if a fresh agreeing witness holds it by itself.
+// Of returns the verdict on one pick, by its number. A pick is witnessed only if a fresh agreeing witness holds this very pick.
 func (j Judgement) Of(seq int64) Verdict {
 	switch {
 	case j.Verdict == Contradicted:

@@ -38,7 +38,7 @@ type Options struct {
 	// Policy is the reader's own for the log: its key, the witnesses that they know, and how many count. Nil: what the server names of its log
 	// must be there, cosigned by more than half of the witnesses that it names, and none of them counts as a witness.
 	Policy *tlog.Policy
-	// Memory is what the reader kept of earlier audits; Run adds to it. Nil: nothing is kept.
+	// Memory holds the facts that the reader kept of earlier audits; Run adds to it. Nil: nothing is kept.
 	Memory *Memory
 	// Note is a signed checkpoint of the log that the reader has from elsewhere; empty for none.
 	Note []byte
@@ -66,7 +66,7 @@ const (
 	Pending    Status = "pending"     // what is there holds, and something has yet to come
 	NotChecked Status = "not checked" // the detail says why
 	Mismatch   Status = "mismatch"
-	Unproven   Status = "not proven" // nothing contradicts it, and only the server's word stands for it
+	Unproven   Status = "not proven" // nothing contradicts it, and the server alone says so
 )
 
 // Check is one thing that was looked at.
@@ -96,8 +96,8 @@ type Report struct {
 	// the same and are fresh.
 	Agreeing int `json:"agreeing"`
 	Parties  int `json:"parties"`
-	// Covered is the number of picks that fresh agreeing witnesses hold, Held the number that any agreeing witness holds, and Newest the
-	// time of the newest of these; null without one.
+	// Covered is the number of picks that fresh agreeing witnesses hold, Held the number that any agreeing witness holds. Newest is the
+	// time of the newest agreeing witness, null without one.
 	Covered   int64      `json:"covered"`
 	Held      int64      `json:"held"`
 	Newest    *time.Time `json:"newest"`

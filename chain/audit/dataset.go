@@ -24,7 +24,7 @@ const (
 	datasetSettles = 10 * time.Minute // a cache may have the manifest of the day before for so long
 )
 
-// datasetLeaf is what the log says of the data set of a day.
+// datasetLeaf is the statement of the log about the data set of a day.
 type datasetLeaf struct {
 	index  int64
 	sha256 string
@@ -125,7 +125,8 @@ func (s *server) dataset(ctx context.Context, l *sealing, now time.Time) (string
 		leaf.index, tlog.FormatTime(leaf.at)), nil
 }
 
-// newestManifest reads the manifest of the newest set. One that is older than the newest set in the log is read again, and then a fault.
+// newestManifest reads the manifest of the newest set. If it is older than the newest set in the log, it is read again. If it is still
+// older, that is a fault.
 func (s *server) newestManifest(ctx context.Context, l *sealing, now time.Time) (m datasetManifest, err error) {
 	for try := 0; ; try++ {
 		body, err := s.file(ctx, datasetPath+"manifest.json", maxManifest)

@@ -172,7 +172,7 @@ func (s *server) check(resp *http.Response) error {
 type timeoutReader struct {
 	r     io.Reader
 	quiet *time.Timer
-	// since is how many bytes came since the timeout was reset, and spoke whether one did.
+	// since is the number of bytes that came since the timeout was reset. spoke reports whether any came.
 	since int
 	spoke *atomic.Bool
 	// timeout is how long the server may say nothing.

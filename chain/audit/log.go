@@ -54,7 +54,7 @@ func (s *server) logRules(ctx context.Context, policy *tlog.Policy) (*logRules, 
 }
 
 // readLog reads the whole log of a server, computes its root, follows the seals, and finds the policy's witnesses that cosigned it. unread
-// says why it could not; nil if it could. rules is nil if the server names no log.
+// is the reason why the log could not be read; nil if it was read. rules is nil if the server names no log.
 func (s *server) readLog(ctx context.Context, o Options) (l *sealing, rules *logRules, unread error) {
 	rules, err := s.logRules(ctx, o.Policy)
 	if err != nil {
@@ -120,8 +120,8 @@ func freshIn(policy *tlog.Policy, o *tlog.Opened, now time.Time) (names []string
 	return names
 }
 
-// log is what a report's judgement rests on of the log; nil where neither the reader nor the server names one. A log that the server names and
-// that was not read leaves nothing witnessed.
+// log returns the facts of the log that a report's judgement rests on; nil if neither the reader nor the server names a log. A log that the
+// server names and that was not read leaves nothing witnessed.
 func (r *logRules) log(l *sealing) *chain.Log {
 	if r == nil {
 		return nil

@@ -151,8 +151,8 @@ func (s *SeenLog) against(l *sealing) string {
 	return ""
 }
 
-// remember holds the log to what the reader kept of it. Where it agrees, it is kept for the next time. missing reports whether a log that the
-// server had is not there.
+// remember compares the log with the checkpoint that the reader kept of it. If they agree, the newer one is kept for the next time. missing
+// reports whether a log that the server had is not there.
 func (r *Report) remember(o Options, rules *logRules, l *sealing) (c Check, missing bool) {
 	c, r.Log = Check{Name: "log_memory", Status: NotChecked}, &LogReport{Named: rules != nil && rules.named}
 	report, had := r.Log, ""

@@ -19,7 +19,7 @@ const (
 	maxBundle = tlog.TileWidth * (2 + tlog.MaxLeaf)
 )
 
-// sealing is what a server's log says of sealed picks.
+// sealing holds the statements of a server's log about sealed picks.
 type sealing struct {
 	size int64
 	// vouched reports whether the reader's policy knows the log.
@@ -29,7 +29,7 @@ type sealing struct {
 	// cosigned is the checkpoint whose cosignatures count, and picks are those below it; all are the picks below the newest one.
 	cosigned   *tlog.Opened
 	picks, all tlog.LoggedPicks
-	// newest is the newest checkpoint, and hashes are those of its leaves.
+	// newest is the newest checkpoint, and hashes are the hashes of its leaves.
 	newest *tlog.Opened
 	hashes []tlog.Hash
 	// datasets are the leaves about daily data sets, by their days. newestDataset is the last day; datasetTwice says which has two leaves.
@@ -52,9 +52,9 @@ func (l *sealing) rootsAt(sizes ...int64) map[int64]tlog.Hash {
 	return wanted
 }
 
-// saidSeals is what a server says of its own sealed picks.
+// saidSeals holds the statements of a server about its sealed picks.
 type saidSeals struct {
-	// Since is the first day that it sealed. So it has a log, whatever else it says.
+	// Since is the first day that it sealed. A server that names this day has a log.
 	Since  *string
 	Faults []saidFault
 }

@@ -40,7 +40,7 @@ type Progress struct {
 }
 
 // Step does all work that is possible now. It checks the progress of the open rows and advances them. If no row is on its way and head is
-// longer than the attested chain, it begins a new row. now is the time written into rows; it also determines which rows are stuck. If a
+// longer than the attested chain, it begins a new row. now is the time written into rows. It also determines which rows are stuck. If a
 // step is killed at any point, the next one repairs the state. The caller holds the attester's lock.
 //
 // It returns ErrUnavailable if no node answered: call again. It returns ErrStale if the lock was lost: stop. Other errors are ErrForked,

@@ -143,7 +143,7 @@ func unavailable(failures []error) error {
 // nodeError is the failure of one node to answer. Another one may.
 type nodeError struct {
 	cause error
-	// spoke reports whether the node responded with a refusal.
+	// spoke reports whether the node answered with a refusal.
 	spoke bool
 }
 

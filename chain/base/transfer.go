@@ -130,9 +130,9 @@ func (c *Client) Evidence(ctx context.Context, txHash string) (Evidence, error) 
 	return e, nil
 }
 
-// VerifyTransfer judges a transaction by its evidence. It returns every transfer in it that can be claimed, each as a separate entry. If
-// there is none, it returns the first reason, in the order of the errors above. keyMade is the time at which the claimant's key was made.
-// It is pure: the same evidence gives the same result.
+// VerifyTransfer judges a transaction by its evidence. It returns every transfer in it that can be claimed, each as a separate entry.
+// Without such a transfer, it returns the first reason, in the order of the errors above. keyMade is the time at which the claimant's key
+// was made. It is pure: the same evidence gives the same result.
 func VerifyTransfer(e Evidence, t Terms, now, keyMade time.Time) ([]Transfer, error) {
 	r := e.Receipt
 	switch {

@@ -16,8 +16,8 @@
 //   - Size: go-git adds 19 modules to the program, and still needs the git binary for a remote that is a folder.
 //
 // The price is a git (and for signing an ssh-keygen) on the machine; Open returns an error if it is missing. The binary is isolated from
-// the user: no system or user configuration, no hooks, no credential helpers, no replace references, a fixed language, and only the few
-// environment variables that a network needs. Another owner's ledger is read from a copy of its objects.
+// the user. It has no system or user configuration, no hooks, no credential helpers and no replace references. Its language is fixed, and
+// its environment has only the few variables that a network needs. Another owner's ledger is read from a copy of its objects.
 //
 // # Crash safety
 //

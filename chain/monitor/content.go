@@ -90,8 +90,8 @@ func (r *rules) mark(day string, pick bool) {
 // bodySoon is how soon after its fetch a body must be in a signed size.
 const bodySoon = time.Minute
 
-// body counts a body that the log did not have in time. The monitor's own clock says so, so it proves nothing to others. Bodies of before the
-// log are left out, and those of a demonstration, whose clock is another one.
+// body counts a body that the log did not have in time. The monitor's own clock says so, so it proves nothing to others. Bodies from before
+// the log are left out, and bodies of a demonstration, which has another clock.
 func (r *rules) body(index int64, leaf tlog.Leaf) {
 	fetched := leaf.At()
 	if r.Environment != "live" || !fetched.After(r.GenesisAt) || !fetched.Before(r.Seen.Add(-bodySoon)) {
@@ -203,8 +203,8 @@ func (r rules) clone() rules {
 	return r
 }
 
-// content reports what the leaves say and no single one proves: days without a pick or a gap, times ahead, leaves of unknown kinds, and picks
-// that nobody held sealed.
+// content reports the faults that need more than one leaf: days without a pick or a gap, times ahead, leaves of unknown kinds, and picks
+// whose seal no quorum held.
 func (r *round) content() {
 	rules := &r.state.Rules
 	live := rules.Environment == "live"
@@ -250,13 +250,13 @@ func (r *round) emptyDays() {
 type openedSeal struct {
 	Seal  int64 `json:"seal"`
 	Shown int64 `json:"shown"`
-	// ClosedAt is when the monitor saw both. Late is what it found; empty while it was not asked.
+	// ClosedAt is when the monitor saw both. Late is its finding; empty before it has asked.
 	ClosedAt time.Time `json:"closed_at"`
 	Late     string    `json:"late,omitempty"`
 }
 
 const (
-	// unheldFor is for how long it is told that nobody held a seal, and maxOpened how many sealed picks may wait to be asked about.
+	// unheldFor is how long the monitor reports a seal that no quorum held. maxOpened is how many sealed picks may wait for a request.
 	unheldFor, maxOpened = 7 * 24 * time.Hour, 40
 	// maxProof bounds a proof, in bytes.
 	maxProof = 64 << 10

@@ -78,7 +78,7 @@ type Options struct {
 	Cadence time.Duration
 	// AnswerTimeout is how long one answer may take, to its end. Zero: 30 seconds.
 	AnswerTimeout time.Duration
-	// PartTimeout is how long a part of a round may take: the log's files, or the server's lists. The next round goes on from there. Zero: 5
+	// PartTimeout is how long a part of a round may take: the log's files, or the server's lists. The next round continues there. Zero: 5
 	// minutes.
 	PartTimeout time.Duration
 	// Reread is how many files of the old tree are read again each round. Zero: 256.
@@ -109,7 +109,7 @@ type Monitor struct {
 	o      Options
 	client *http.Client
 	state  *state
-	// ahead is what was read of a checkpoint that could not be followed to its end; nil if nothing.
+	// ahead is the part of a checkpoint that was read before it could not be followed further; nil if nothing.
 	ahead *ahead
 
 	audited    time.Time
@@ -219,8 +219,8 @@ func (r *round) find(kind, subject string, warning bool, format string, args ...
 	r.found = append(r.found, Finding{Kind: kind, Subject: subject, Warning: warning, Text: fmt.Sprintf(format, args...)})
 }
 
-// prove keeps a contradiction that the log signed, once: about names it among those of its kind. A fork that grows, or that is cosigned anew,
-// is the same one.
+// prove keeps a contradiction that the log signed, once: about is its name within its kind. A fork that grows, or that is cosigned again,
+// is the same contradiction.
 func (r *round) prove(kind, about, text string, parts ...[]byte) error {
 	return keep(r.o.Dir, r.state.Origin, kind, about, text, parts...)
 }
@@ -371,12 +371,12 @@ func (r *round) follow(f *files, o *tlog.Opened) (whole bool, err error) {
 	return true, nil
 }
 
-// ahead is what was read beyond the memory's size. It counts for nothing until a signed root confirms it.
+// ahead holds the leaves that were read beyond the memory's size. They count for nothing until a signed root confirms them.
 type ahead struct {
-	// size and root are those of the memory from which it goes on.
+	// size and root are the size and root of the memory that it continues.
 	size int64
 	root tlog.Hash
-	// edge is that of the leaves that were read, and rules and broken are what they say.
+	// edge is the edge of the leaves that were read; rules and broken are the findings about them.
 	edge   tlog.Edge
 	rules  rules
 	broken []string

@@ -26,7 +26,7 @@ type openSeal struct {
 	RevealBy   time.Time `json:"reveal_by"`
 	// SeenAt is when the monitor saw the seal; zero if it may have been there for long.
 	SeenAt time.Time `json:"seen_at"`
-	// Revealed is the SHA-256 of what the reveal shows, Picked the SHA-256 of the preimage of the pick's leaf; empty before.
+	// Revealed is the SHA-256 of the content of the reveal, Picked the SHA-256 of the preimage of the pick's leaf; empty before.
 	Revealed string `json:"revealed,omitempty"`
 	Picked   string `json:"picked,omitempty"`
 	// Shown is the number of the first leaf that shows the pick, 0 before.

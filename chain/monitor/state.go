@@ -61,8 +61,8 @@ type rules struct {
 	// SealingFrom is the day since which picks are sealed, empty while none is. Open are the seals of picks by their days, at most maxOpen.
 	SealingFrom string              `json:"sealing_from"`
 	Open        map[string]openSeal `json:"open"`
-	// Whole means that the rules know the log from its genesis, which says how many picks there were, and the head of their chain. Begun means
-	// that leaves came after those of before the log, and Last is the time of the last one.
+	// Whole means that the rules know the log from its genesis, which says how many picks there were, and the head of their chain. Begun
+	// means that leaves came after the leaves from before the log. Last is the time of the last leaf.
 	Whole         bool      `json:"whole,omitempty"`
 	GenesisLength int64     `json:"genesis_length,omitempty"`
 	GenesisHead   string    `json:"genesis_head,omitempty"`

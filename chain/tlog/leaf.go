@@ -188,13 +188,13 @@ func FormatLeaf(kind string, values ...string) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// Commitment is what a seal holds: SHA-256 of "tidemark/seal/v1", a line feed, the salt and the content, in lower-case hex.
+// Commitment is the hash in a seal: SHA-256 of "tidemark/seal/v1", a line feed, the salt and the content, in lower-case hex.
 func Commitment(salt, content []byte) string {
 	sum := sha256.Sum256(slices.Concat([]byte(leafPrefix+KindSeal+"/v1\n"), salt, content))
 	return hex.EncodeToString(sum[:])
 }
 
-// Opens reports whether a reveal opens a seal: the commitment is that of its salt and content, and both are about the same.
+// Opens reports whether a reveal opens a seal: the commitment is of its salt and content, and both have the same subject.
 func Opens(seal, reveal Leaf) bool {
 	content, ok := reveal.Content()
 	salt, err := hex.DecodeString(reveal.Get("salt"))

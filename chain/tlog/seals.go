@@ -183,7 +183,7 @@ func (s *SealedDays) Days(now time.Time) []SealedDay {
 	for _, p := range s.days {
 		d := *p
 		if d.SealIndex >= 0 && d.RevealIndex < 0 && (now.After(d.RevealBy) || s.newest.After(d.RevealBy)) && d.Fault == "" {
-			// That the log went on without it is what proves it: a log that stands still may have it ready.
+			// Only a log that grew without it proves the fault: a log that stands still may have it ready.
 			d.Fault, d.Contradicts = SealMissing, s.newest.After(d.RevealBy)
 		}
 		out = append(out, d)
