@@ -19,7 +19,7 @@ type claimsCommand struct {
 type claimsList struct {
 	format
 
-	Key   string `help:"Only those of this key (key_...)."`
+	Key   string `help:"Only claims of this key (key_...)."`
 	State string `enum:",pending,provisional,confirmed,rejected,expired,revoked" default:"" help:"Only these (pending, provisional, confirmed, rejected, expired, revoked)."`
 	Limit limit  `default:"50" help:"How many, newest first."`
 }

@@ -75,7 +75,7 @@ func (o *outside) onlySuperseded(sha256 string) bool {
 	return named
 }
 
-// keyOf names the observation of a cell. One that was replaced is of series.Before.
+// keyOf names the observation of a cell. An observation that was replaced is of series.Before.
 func keyOf(c view.EvidenceCell) observation {
 	id := series.ID(c.Series)
 	if c.Superseded {

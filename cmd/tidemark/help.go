@@ -117,7 +117,7 @@ func (h *helpText) command(node *kong.Node) {
 	h.columns("Flags:", flags)
 	title := "Settings it reads: environment, .env file or flags (LOG_LEVEL is --log-level)"
 	switch {
-	case len(settings) > mostSettings:
+	case len(settings) > maxSettings:
 		h.columns(title+".\nThe first to know:", first)
 		h.line("\n%d more: `tidemark help settings %s`", len(settings)-len(first), strings.Fields(node.Path())[0])
 	case len(settings) > moreSettings:
@@ -130,8 +130,8 @@ func (h *helpText) command(node *kong.Node) {
 const (
 	// moreSettings is the number of settings above which only the first sentence of each is shown.
 	moreSettings = 12
-	// mostSettings is the number above which only those tagged as first are shown, so that the help of a role fits a screen.
-	mostSettings = 25
+	// maxSettings is the number above which only those tagged as first are shown, so that the help of a role fits a screen.
+	maxSettings = 25
 )
 
 // settingHelp returns the first sentence about a setting, its default, and its flag if the flag has another name.

@@ -160,7 +160,7 @@ type witnessAdd struct {
 
 	URL     string `name:"url" help:"The address of the log's files. The witness looks there for its own lines, at start and each hour." placeholder:"URL"`
 	Vouched string `help:"For a further key of a known log: a file with a checkpoint that the old key and the new one have signed." placeholder:"FILE" type:"path"`
-	Replace bool   `help:"For a further key of a known log that nothing vouches for: accept it alone. The old one is kept for what it signed."`
+	Replace bool   `help:"Accept a new key of a known log although nothing vouches for it. The old key stays valid for the checkpoints that it signed."`
 }
 
 // Run adds a log, or a key of a log.
@@ -284,7 +284,7 @@ type cosignedBy struct {
 	Fresh bool `json:"fresh"`
 }
 
-// judgeProof says what a proof is worth whose leaf is in the log.
+// judgeProof judges a proof whose leaf is in the log.
 func (c verifyCommand) judgeProof(proof tlog.Proof, opened *tlog.Opened, policy *tlog.Policy, now time.Time) (provedLeaf, error) {
 	out := provedLeaf{
 		Verdict: chain.SelfConsistent, Origin: opened.Origin, Index: proof.Index, Size: opened.Size,

@@ -98,7 +98,7 @@ func (p *program) giveUp(err error) {
 	}
 }
 
-// unanswered adds to the error of a silent server what an operator can do.
+// unanswered adds a hint for the operator to the error of a server that did not answer.
 func unanswered(err error) error {
 	return fmt.Errorf("%w: is the server frozen, or its machine? (COMMAND_TIMEOUT, or --command-timeout, is how long a command waits)", err)
 }

@@ -289,7 +289,7 @@ func ofSetting(err error, text string) string {
 	return text
 }
 
-// plainly replaces the format in an error of the library with an example, and names the choice that is closest to a value that is none.
+// plainly replaces the format in an error of the library with an example, and names the choice that is closest to an invalid value.
 func plainly(text string) string {
 	text = fromEnv.ReplaceAllString(text, "") // ofSetting names the setting
 	if m := choices.FindStringSubmatch(text); m != nil {

@@ -37,7 +37,7 @@ type scheduleSettings struct {
 // troublesFile returns the file with the faults of this sandbox.
 func (p *program) troublesFile() string { return filepath.Join(p.worldDir(), "troubles.json") }
 
-// faultable returns the sources whose upstreams can have faults: all that the schedule requests, by themselves or with another one.
+// faultable returns the sources whose upstreams can have faults: all that the schedule requests, alone or together with another source.
 func (p *program) faultable() (ids []string) {
 	for _, s := range p.schedule() {
 		if s.Job == task.Ingest || s.Job == task.Equities {
@@ -47,7 +47,7 @@ func (p *program) faultable() (ids []string) {
 	return append(ids, edgar.Submissions("", nil).ID, edgar.Facts("", nil).ID)
 }
 
-// seeFault says how to see the fault of a source at work. Its command is one that the schedule accepts.
+// seeFault says how to see the effect of a source's fault. The schedule accepts the command that it names.
 func (p *program) seeFault(source string) string {
 	job, subject, but := task.Equities, source, ""
 	switch source {
@@ -77,7 +77,7 @@ func (p *program) inSandbox() error {
 type sandboxFault struct {
 	scheduleSettings
 	Source string        `arg:"" help:"The source whose upstream misbehaves."`
-	Kind   string        `arg:"" help:"late: it publishes nothing new. revised: its newest figures change. malformed: it answers with a page for people. shrunk: it loses its history, except the last year. away: it is down."`
+	Kind   string        `arg:"" help:"Late: it publishes nothing new. Revised: its newest figures change. Malformed: it answers with a web page. Shrunk: it loses its history, except the last year. Away: it is down."`
 	Until  time.Time     `format:"2006-01-02T15:04:05Z07:00" xor:"end" help:"When it ends, in the sandbox's time (RFC 3339). Default: when it is cleared."`
 	For    time.Duration `xor:"end" help:"How long it lasts, such as 2h."`
 }

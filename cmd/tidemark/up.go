@@ -213,7 +213,7 @@ func (p *program) keepSynced(ctx context.Context, stack *devstack.Stack) {
 	}
 }
 
-// pastMemory is up to how many bytes the garbage collector leaves alone while a sandbox lives through its past.
+// pastMemory is the heap size in bytes up to which the garbage collector rests while a sandbox simulates its past.
 const pastMemory = 1 << 30
 
 // collectSeldom lets the heap grow as in a simulation, up to pastMemory, until the returned function is called. That saves a sixth of the

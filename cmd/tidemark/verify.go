@@ -37,7 +37,7 @@ type verifyCommand struct {
 	Receipt     string   `help:"The receipt of a paid answer to check instead (PAYMENT-RESPONSE)." placeholder:"FILE"`
 	Content     string   `help:"Its answer's body, not compressed." placeholder:"FILE"`
 	Transaction string   `help:"The transaction that paid for it." placeholder:"HASH"`
-	Keys        string   `help:"Its seller's keys. Default: those of its host." placeholder:"FILE"`
+	Keys        string   `help:"Its seller's keys. Default: the keys of its host." placeholder:"FILE"`
 	JSON        bool     `name:"json" help:"Print the outcome as JSON, also of --proof and of a failure."`
 }
 
@@ -70,7 +70,7 @@ func (c verifyCommand) Run(ctx context.Context, p *program) error {
 	return err
 }
 
-// notChecked is what a verification without a verdict prints as JSON.
+// notChecked is the JSON of a verification without a verdict.
 type notChecked struct {
 	Verdict string `json:"verdict"`
 	Error   string `json:"error"`
@@ -103,7 +103,7 @@ func (c verifyCommand) verifyServer(ctx context.Context, p *program) error {
 	return nil
 }
 
-// options are those of the audit, and the file that keeps what it learns; empty for none.
+// options returns the options of the audit, and the file that keeps its memory; empty means no file.
 func (c verifyCommand) options(p *program) (o audit.Options, keep string, err error) {
 	o = audit.Options{
 		URL: c.URL, Ledger: c.Ledger, Signers: c.Signers, RPC: c.RPC, Attester: c.Attester, Witnessed: c.Require == "witnessed", Now: p.now(),
@@ -171,7 +171,7 @@ func (c verifyCommand) print(out io.Writer, r *audit.Report) error {
 	return err
 }
 
-// printConflict sets the reader's checkpoint beside the one that the server shows, where they are not of one history.
+// printConflict prints the reader's checkpoint and the server's checkpoint if they are not of one history.
 func printConflict(out io.Writer, r *audit.Report) error {
 	if r.Log.Kept == nil || r.Log.Served == nil || !slices.ContainsFunc(r.Checks, func(c audit.Check) bool {
 		return c.Name == "log_memory" && c.Status == audit.Mismatch

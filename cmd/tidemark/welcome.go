@@ -57,7 +57,7 @@ func (g *welcome) begin(ctx context.Context) {
 	if len(words) > 0 {
 		attrs = append(attrs, "notice", strings.Join(words, " "))
 	}
-	// Whoever starts the program needs the addresses, whatever the level of the log.
+	// The person who starts the program needs the addresses at every level of the log.
 	telemetry.Logger(g.p.stdout, g.p.settings.LogFormat, "info").InfoContext(ctx, "starting", attrs...)
 }
 
@@ -144,7 +144,7 @@ func (g *welcome) where(out io.Writer) {
 // defaultStateDir is the default of STATE_DIR.
 const defaultStateDir = ".tidemark"
 
-// programName is how the person who started this program can call it again. go run builds it into a folder that is gone afterwards.
+// programName is how the person who started this program can call it again. go run builds it into a folder that it deletes afterwards.
 func programName(started string) string {
 	if strings.Contains(started, "/go-build") {
 		return "go run ./cmd/tidemark"
