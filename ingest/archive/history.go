@@ -194,8 +194,8 @@ func (f *Folder) readSteps(ids []int64, yield func(series.Step, error) bool) err
 	}
 }
 
-// holds returns an error unless the history is that of the manifest, and speaks of all its exchanges. Exchanges that it does not speak of
-// would count as left out.
+// holds returns an error unless the history belongs to the manifest and covers all its exchanges. Exchanges that it does not cover would
+// count as left out.
 func (f *Folder) holds(h historyHeader) error {
 	digest, n := sha256.New(), 0
 	for fetch, err := range f.Fetches() {

@@ -85,8 +85,9 @@ func NotListed(names []string) []series.Finding {
 	}}
 }
 
-// ToAsk lists the companies to ask about: those that were never asked, those whose tickers in the list differ from ours, and some of those
-// that were not asked for long. unlisted are the companies for which the list has no ticker. asked has when each was last asked.
+// ToAsk lists the companies to ask about: new companies, companies whose tickers in the list differ from ours, and some of the companies
+// that were last asked long ago. unlisted are the companies without a ticker in the list. asked has the time of the last request about
+// each.
 func ToAsk(list []equity.Company, known Known, asked map[equity.CIK]time.Time, now time.Time) (ask, unlisted []equity.CIK) {
 	tickers := map[equity.CIK][]string{}
 	for _, c := range list {
@@ -126,8 +127,8 @@ func NeverPriced(known Known, asked map[equity.CIK]time.Time) bool {
 	return false
 }
 
-// From splits companies into those that were asked about before and the others, and returns the day from which the filings of each are
-// asked for.
+// From splits companies into old ones, which were asked about before, and fresh ones. It returns the first day of the filings to request
+// for each group.
 func From(ids []equity.CIK, asked map[equity.CIK]time.Time, now time.Time) (old, fresh []equity.CIK, oldFrom, freshFrom time.Time) {
 	for _, id := range ids {
 		if _, ok := asked[id]; ok {

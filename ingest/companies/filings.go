@@ -12,16 +12,16 @@ import (
 // longAbsence is since when the list of the newest filings no longer has all that was filed: it reaches back a business day.
 const longAbsence = 4 * 24 * time.Hour
 
-// Figures come minutes to a day after their filing, at times weeks. Every run asks for the figures of the newest reports, and once a day for
-// those of older ones.
+// Figures come minutes to a day after their filing, at times weeks. Every run asks for the figures of the newest reports, and one run a day
+// for the figures of older reports.
 const (
 	newReport    = 2 * 24 * time.Hour
 	awaitReport  = 30 * 24 * time.Hour
 	awaitAgainIn = 20 * time.Hour
 )
 
-// FilingsFrom returns the day from which the newest filings are read at a slot. last is the slot of the last run that succeeded, zero if none
-// did. all means that the list no longer reaches back to it, so all companies are asked about instead.
+// FilingsFrom returns the first day of the newest filings to read at a slot. Its parameter last is the slot of the last successful run,
+// zero if no run succeeded. The result all means that the list no longer reaches back to it, so all companies are asked about instead.
 func FilingsFrom(slot, last time.Time) (from time.Time, all bool) {
 	if last.IsZero() {
 		last = slot
@@ -86,8 +86,9 @@ var ReportForms = []string{"10-K", "10-K/A", "10-KT", "10-KT/A", "10-Q", "10-Q/A
 // AwaitedFrom is the first filing date of the reports whose figures may still come.
 func AwaitedFrom(now time.Time) time.Time { return now.Add(-awaitReport) }
 
-// LackFigures lists the companies whose figures are asked for: those that were never asked, and those that filed a report without figures
-// so far. asked has when each was last asked, awaited when its newest report without figures was filed.
+// LackFigures lists the companies whose figures must be requested: companies that were never asked, and companies with a report that has no
+// figures yet. Its parameter asked has the time of the last request about each, awaited the filing time of the newest report without
+// figures.
 func LackFigures(known Known, asked, awaited map[equity.CIK]time.Time, now time.Time) []equity.CIK {
 	var ids []equity.CIK
 	for id := range known {

@@ -125,7 +125,7 @@ func (p *Pricing) Questions() []Question {
 	return list
 }
 
-// Believed is what may be stored of a response about a share.
+// Believed is the part of a response about a share that may be stored.
 type Believed struct {
 	// None means that no price may be stored.
 	None bool

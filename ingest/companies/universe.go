@@ -108,7 +108,8 @@ func (u Universe) Choose(all []equity.Company) (chosen []equity.Company, missing
 	return chosen, missing
 }
 
-// Newcomers are the chosen companies of a list that are not followed yet. missing names those of the universe that are not in the list.
+// Newcomers are the chosen companies of a list that are not followed yet. missing names the companies of the universe that are not in the
+// list.
 func (u Universe) Newcomers(list []equity.Company, known Known) (newcomers []equity.Company, missing []string) {
 	chosen, missing := u.Choose(list)
 	return slices.DeleteFunc(chosen, func(c equity.Company) bool { _, old := known[c.CIK]; return old }), missing

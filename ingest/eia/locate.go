@@ -22,7 +22,7 @@ var (
 	blank = regexp.MustCompile(`^(?:\s|&nbsp;|&#160;|\x{a0})+|(?:\s|&nbsp;|&#160;|\x{a0})+$`)
 )
 
-// locate finds the cell of a history page. Answers of the API are not looked at: their requests hold a key, so nobody is shown them.
+// locate finds the cell of a history page. It ignores responses of the API: their requests hold a key, so readers are not shown them.
 func (g group) locate(r ingest.Response, id series.ID, observedAt time.Time) (place ingest.Place, found bool) {
 	u, err := url.Parse(r.Request.URL)
 	if err != nil || u.Host != pageHost || u.Path != pagePath {
@@ -56,7 +56,7 @@ func (g group) locate(r ingest.Response, id series.ID, observedAt time.Time) (pl
 		if !rowLike.MatchString(r.head) {
 			continue
 		}
-		_ = g.rowReader()(r, func(day time.Time, c cell) error { // a row that is none has no value to find
+		_ = g.rowReader()(r, func(day time.Time, c cell) error { // an invalid row has no value to find
 			if day.Equal(observedAt) && c.length > 0 {
 				place, found = ingest.Place{Offset: c.at, Length: c.length, Where: fmt.Sprintf("row %q of the table", r.head)}, true
 			}

@@ -89,7 +89,7 @@ type row struct {
 
 type cell struct {
 	class, text string
-	// at and length are where the text stands in the body. Only locate sets them.
+	// at and length give the position of the text in the body. Only locate sets them.
 	at, length int
 }
 

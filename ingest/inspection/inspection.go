@@ -14,14 +14,15 @@ import (
 	"tidemark/internal/series"
 )
 
-// The checks of an inspection, beside those of the package quality.
+// The checks of an inspection, in addition to the checks of the package quality.
 const (
 	Accept   = "accept"   // the effect of accepting a unit that is held
 	rejected = "rejected" // an operator rejected the response
 )
 
-// Inspection holds the responses of a run and the findings about them. The caller passes on, in this order: Recall what the quarantine has of
-// Digests, Repeated responses if there is anything to Compare, and what is known of the series in ToCheck and Silent.
+// Inspection holds the responses of a run and the findings about them. The caller tells it, in this order, the results of three reads.
+// Recall takes the quarantine's entries for Digests. Repeated takes the repeated responses, if there is anything to Compare. Last come the
+// known values of the series in ToCheck and Silent.
 type Inspection struct {
 	Source ingest.Source
 
@@ -36,8 +37,8 @@ type Inspection struct {
 	whole []series.Finding
 }
 
-// New sorts the responses of a run of a source into units. asked is the window that was asked for, zero is the whole history; complete
-// reports whether all of it was answered.
+// New sorts the responses of a run of a source into units. asked is the requested window; zero is the whole history. complete reports
+// whether all of it was answered.
 func New(src ingest.Source, asked series.Window, complete bool, answers []ingest.Fetched) *Inspection {
 	c := &Inspection{
 		Source: src, asked: asked, complete: complete, answers: answers, readings: readingsOf(answers), units: unitsOf(src, answers),
@@ -98,7 +99,7 @@ func (c *Inspection) Compare() bool {
 	return slices.ContainsFunc(c.units, func(u *Unit) bool { return u.state == good && u.Digest != "" })
 }
 
-// Repeated takes the fetches whose bytes equal the last responses. They are not checked again: what they say was decided before.
+// Repeated takes the fetches whose bytes equal the last responses. They are not checked again: an earlier run decided about them.
 func (c *Inspection) Repeated(same map[int64]bool) {
 	for _, u := range c.units {
 		changed := func(a ingest.Fetched) bool { return hasReadings(a) && !same[a.Fetch.ID] }
@@ -221,7 +222,7 @@ func (c *Inspection) Free() []ingest.Fetched {
 	return slices.DeleteFunc(slices.Clone(c.answers), func(a ingest.Fetched) bool { return !kept[a.Fetch.ID] })
 }
 
-// Unfree returns the units that must not be stored: those that are held, and those that an operator rejected.
+// Unfree returns the units that must not be stored: held units, and units that an operator rejected.
 func (c *Inspection) Unfree() []*Unit {
 	return slices.DeleteFunc(slices.Clone(c.units), func(u *Unit) bool { return u.state == good })
 }

@@ -14,8 +14,8 @@ import (
 	"tidemark/internal/series"
 )
 
-// locate finds the row of a yield in the file of the web form. Answers of the API are not looked at: their requests hold a key, so nobody is
-// shown them. An index of the crop's condition is of five rows, so no place states it.
+// locate finds the row of a yield in the file of the web form. It ignores responses of the API: their requests hold a key, so readers are
+// not shown them. An index of the crop's condition combines five rows, so no single place states it.
 func locate(r ingest.Response, id series.ID, observedAt time.Time) (ingest.Place, bool) {
 	u, err := url.Parse(r.Request.URL)
 	if err != nil || u.Host != host || !strings.HasPrefix(u.Path, spreadsheetPath) || id != finalYield && id != forecast {

@@ -18,7 +18,7 @@ const pageSize = 1000
 const where = "portid='" + chokepoint + "'"
 
 // The parameters that store a page's position in the chain. The parser keeps no state and the fetch log no fragment of a URL, so the state
-// is in the query. The service ignores unknown parameters, for example the ones with which browsers avoid caches.
+// is in the query. The service ignores unknown parameters, for example the parameters with which browsers avoid caches.
 const (
 	// countParam is how many days the layer had when the chain began.
 	countParam = "tidemark_count"

@@ -14,8 +14,8 @@ import (
 	"tidemark/internal/series"
 )
 
-// locate finds the southernmost row of a region in the grid of a month. A mean is of many cells: the place is that of the first of them.
-// The version stands in the first line.
+// locate finds the southernmost row of a region in the grid of a month. A mean is of many cells; the place is the first of them. The first
+// line states the version.
 func locate(r ingest.Response, id series.ID, observedAt time.Time) (ingest.Place, bool) {
 	u, err := url.Parse(r.Request.URL)
 	if err != nil {
@@ -71,7 +71,7 @@ func locate(r ingest.Response, id series.ID, observedAt time.Time) (ingest.Place
 	return within(p, members), true
 }
 
-// member is a packed file of a body, and where its text stands in the whole.
+// member is a packed file of a body, with the position of its text in the whole.
 type member struct{ from, to, text, end int }
 
 // unpack returns the text of a grid, and the packed files that it came in. A grid that is not packed has none.
@@ -79,7 +79,7 @@ func unpack(body []byte) (text []byte, members []member, err error) {
 	if !bytes.HasPrefix(body, []byte{0x1f, 0x8b}) {
 		return body, nil, nil
 	}
-	packed := bytes.NewReader(body) // it reads byte by byte, so it stands where a file ends
+	packed := bytes.NewReader(body) // it reads byte by byte, so its position is the end of a file
 	unpacked, err := gzip.NewReader(packed)
 	for err == nil {
 		unpacked.Multistream(false)

@@ -75,7 +75,7 @@ func (m *mean) add(value int, weight float64) {
 // cosines differ in the last bit, still read the same value.
 const decimals = 9
 
-// rounding is a difference that is no revision: before, means were kept with four decimals.
+// rounding is a difference that does not count as a revision: before, means were kept with four decimals.
 const rounding = 0.0001
 
 // value is the mean column in umol/m2, or not ok if too few cells are defined.

@@ -82,7 +82,7 @@ func (a *no2Field) grid(month time.Time) Grid {
 	for i, r := range regions {
 		points := a.levels[i].Until(month)
 		patches[i] = newPatch(r, points[len(points)-1].Value/molesPerUnit)
-		// Most months are near the usual share of holes; one in thirty is lost under clouds.
+		// Most months are near the usual share of holes; about every thirtieth is lost under clouds.
 		patches[i].holes = habits[r.id].clouds * (0.5 + a.clouds[i].Uniform(month))
 		if a.clouds[i].Chance(month, 1.0/30) {
 			patches[i].holes = 0.55

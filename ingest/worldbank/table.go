@@ -22,7 +22,7 @@ const (
 	maxAge = 45 * 24 * time.Hour
 	// maxLag is how many months the newest row may lie before the month of the workbook's date. One is normal.
 	maxLag = 2
-	// decimals is the number of decimals to which values are rounded. It is that of the database behind the workbook.
+	// decimals is the number of decimals of a rounded value. The database behind the workbook has as many.
 	//
 	// Programs that save such a workbook write a number with 15, 16 or 17 significant digits (0.14000000000000001). Rounding gives all
 	// these copies of one vintage the same values to the bit. Rounding everything to two decimals would lose digits that the publisher
@@ -30,7 +30,7 @@ const (
 	decimals = 11
 	// rounding is the difference that copies with only two decimals make, with room for the last bit. Revisions that matter begin at 0.1.
 	rounding = 0.006
-	// maxPrice is the limit up to which that rounding is exact, with room; no price in dollars comes near it.
+	// maxPrice is a limit below which that rounding is surely exact. No price in dollars comes near it.
 	maxPrice = 1e4
 )
 

@@ -1,7 +1,7 @@
 // Package worldbank reads the natural gas prices of the World Bank's commodity price data, the "Pink Sheet": monthly figures in one
 // workbook. Source declares the source, which takes two steps. The workbook's address changes every year, while the old one stays online
-// with figures that are no longer updated. So the address is read from the page of the commodity markets (landing.go), and then the
-// workbook from there (workbook.go, table.go). Sandbox answers for both with synthetic figures.
+// with outdated figures. So the address is read from the page of the commodity markets (landing.go), and then the workbook from there
+// (workbook.go, table.go). Sandbox answers for both with synthetic figures.
 package worldbank
 
 import (
