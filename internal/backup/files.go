@@ -48,7 +48,7 @@ func (in Installation) tool(ctx context.Context, major int, name string, args ..
 	return nil
 }
 
-// maxComplaint is the max length of what is shown of a program's error, in characters.
+// maxComplaint is the max length of the shown part of a program's error, in characters.
 const maxComplaint = 300
 
 // complaint returns the first error in the output of a Postgres client program, without the statement that caused it, and what to do about it

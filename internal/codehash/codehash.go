@@ -18,11 +18,11 @@ import (
 	"tidemark"
 )
 
-// Of returns the version of a method: the SHA-256, in lower-case hex, of all code of this module that the package of a folder is made of. That
-// is its own files and those of every package of the module that it imports, even through others, without lines of comments and without
-// tests. The versions of the other modules that they import and the version of Go are hashed too. So any change of a rule, a weight or a
-// constant is another version, and so is a change of code that changes no number. It panics for a folder whose code the program does not
-// carry: see tidemark.Methods.
+// Of returns the version of a method: the SHA-256, in lower-case hex, of all code of this module that the package of a folder is made of.
+// It covers the package's files and the files of every package of the module that it imports, even through others. It leaves out lines of
+// comments, and tests. It also covers the versions of the other modules that they import, and the version of Go. So any change of a rule, a
+// weight or a constant is another version. A change of code that changes no number is another version, too. It panics for a folder whose
+// code the program does not carry: see tidemark.Methods.
 var Of = memo(func(folder string) string {
 	version, err := hash(tidemark.Methods, tidemark.Module, folder)
 	if err != nil {
@@ -121,7 +121,7 @@ func (c *closure) follow(name string) error {
 	return nil
 }
 
-// module is what is read of a go.mod. needs are the modules that it requires, with their versions.
+// module is the content of a go.mod. needs are the modules that it requires, with their versions.
 type module struct {
 	name, version string
 	needs         map[string]string

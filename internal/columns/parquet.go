@@ -28,7 +28,7 @@ type rowGroup struct {
 	chunks              []chunk
 }
 
-// chunk is what the footer says of a column in a row group.
+// chunk is the footer's entry for a column in a row group.
 type chunk struct {
 	encodings []int
 	// dictionary and data are where the pages begin. dictionary is 0 if the chunk has none.
@@ -295,7 +295,7 @@ func (f *parquetFile) end(columns []vector) error {
 		}
 		t.bytes(6, []byte("tidemark version 1.0.0"))
 		t.list(7, thriftStruct, len(columns))
-		for range columns { // the order of the bounds is that of the type
+		for range columns { // the bounds are ordered as the type is
 			t.element(func() { t.within(1, func() {}) })
 		}
 	})

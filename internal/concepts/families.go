@@ -69,7 +69,7 @@ var (
 	// Goodwill and Intangibles are assets that a bank's creditors get nothing for.
 	Goodwill    = dollars("Goodwill")
 	Intangibles = dollars("IntangibleAssetsNetExcludingGoodwill", "FiniteLivedIntangibleAssetsNet")
-	// Provisions are what a bank sets aside in a period for loans that will not be paid back.
+	// Provisions are the amount that a bank sets aside in a period for loans that will not be paid back.
 	Provisions = dollars("ProvisionForLoanLeaseAndOtherLosses", "ProvisionForLoanAndLeaseLosses", "ProvisionForCreditLosses",
 		"ProvisionForLoanLossesExpensed", "FinancingReceivableCreditLossExpenseReversal")
 	// Depreciation, gains on sales and impairments turn a property trust's net income into funds from operations.

@@ -180,8 +180,8 @@ var (
 	redisSchemes   = []string{"redis", "rediss", "redis-sentinel", "rediss-sentinel", "redis-cluster", "rediss-cluster"}
 )
 
-// schemeFault says what is wrong with the beginning of a value that is a URL of some schemes, "" if nothing is. A value without a scheme is
-// valid. It repeats no more than the scheme, because the rest may hold a password.
+// schemeFault returns the fault in the beginning of a value that must be a URL of one of the schemes, "" if there is no fault. A value
+// without a scheme is valid. It repeats no more than the scheme, because the rest may hold a password.
 func schemeFault(value string, schemes ...string) string {
 	scheme, rest, ok := strings.Cut(value, ":")
 	if !ok || len(scheme) < 2 || strings.ContainsAny(scheme, "/\\.@= ") { // a folder, C:\folder, host:port, key=value

@@ -80,7 +80,7 @@ type Database struct {
 	DatabaseWorkerURL string `env:"DATABASE_WORKER_URL" name:"database-worker-url" secret:"true" help:"The same, with the login tidemark_worker. Default: DATABASE_URL."`
 }
 
-// Stored is the database of a world, for commands that end by themselves.
+// Stored is the database of a world, for commands that run once and end.
 type Stored struct {
 	Database
 	Waiting
@@ -132,7 +132,7 @@ type PublicPages struct {
 
 // Early holds the setting that lets readers who pay see sealed picks: the workers allow it in the database, and the API serves it.
 type Early struct {
-	PicksEarly string `env:"PICKS_EARLY" help:"yes: readers who pay may see a pick before its announcement, at /api/v1/picks/early, once a quorum of LOG_WITNESSES has cosigned its seal. It needs LOG_ORIGIN and LOG_WITNESSES, and the same value for the API and the workers. Everybody else sees the pick at the announcement. Ask a lawyer first. Default: no."`
+	PicksEarly string `env:"PICKS_EARLY" help:"yes: readers who pay may see a pick before its announcement, at /api/v1/picks/early, once a quorum of LOG_WITNESSES has cosigned its seal. It needs LOG_ORIGIN and LOG_WITNESSES, and the same value for the API and the workers. All other readers see the pick at the announcement. Ask a lawyer first. Default: no."`
 }
 
 // API holds the settings that only the public API reads.
@@ -275,7 +275,7 @@ type Attester struct {
 
 	EASAddress           string `env:"EAS_ADDRESS" name:"eas-address" default:"0x4200000000000000000000000000000000000021" help:"Contract of the Ethereum Attestation Service."`
 	EASSchemaRegistry    string `env:"EAS_SCHEMA_REGISTRY" name:"eas-schema-registry" default:"0x4200000000000000000000000000000000000020" help:"Its SchemaRegistry."`
-	EASStartBlock        uint64 `env:"EAS_START_BLOCK" name:"eas-start-block" default:"0" help:"A block before the attester's first attestation, from which logs are read. tidemark chain setup says which."`
+	EASStartBlock        uint64 `env:"EAS_START_BLOCK" name:"eas-start-block" default:"0" help:"Logs are read from this block on. It must come before the attester's first attestation. tidemark chain setup names one."`
 	ExplorerURL          string `env:"EXPLORER_URL" help:"Block explorer that answers link to. Default: Basescan for Base and Base Sepolia."`
 	AttesterKeyFile      string `env:"ATTESTER_KEY_FILE" help:"File with the attester's private key, mode 0600: 64 hex digits, or an encrypted keystore. Without it attestations stay pending."`
 	AttesterPasswordFile string `env:"ATTESTER_PASSWORD_FILE" help:"File, mode 0600, whose first line is the keystore's password."`
@@ -296,7 +296,7 @@ type Payments struct {
 	StripeAPIURL        string `env:"STRIPE_API_URL" name:"stripe-api-url" default:"https://api.stripe.com" help:"Where the Stripe API is; another address for tests."`
 }
 
-// Webhooks holds the settings of what is pushed to the webhooks of keys.
+// Webhooks holds the settings of pushes to the webhooks of keys.
 type Webhooks struct {
 	WebhooksPrivate bool `env:"WEBHOOKS_PRIVATE" default:"false" help:"true: webhooks of keys may use http, any port, and addresses of this machine and of private networks. Only for a sandbox or a replay: the live world refuses it."`
 }

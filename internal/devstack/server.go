@@ -302,9 +302,9 @@ func (s *Server) explain(err error, from int64) error {
 }
 
 // stopStale makes sure that no process named program uses the folder data. It sends main processes the signal stop, if given, and waits
-// three seconds; then it kills all. Children of an ended main process get SIGTERM: Postgres then tells clients that the session ends, while
-// the main process's signal would only cancel the statement. pidFile, which may be empty, is the file in data with the number of the main
-// process; without it, each process without a parent in the folder is one.
+// three seconds; then it kills all. Children of an ended main process get SIGTERM. Postgres then tells clients that the session ends; the
+// main process's signal would only cancel the statement. pidFile is the file in data with the number of the main process. If it is empty,
+// each process of the folder without a parent is a main process.
 func stopStale(data, program, pidFile string, stop syscall.Signal) error {
 	pids := processesIn(data, program)
 	if len(pids) == 0 {

@@ -142,16 +142,17 @@ const (
 	// permanent fault.
 	maxRestarts  = 5
 	healthyAfter = 30 * time.Second
-	// leastRoom is how many bytes of room on its disk a server needs to start: Postgres writes its log in files of 16 MB.
-	leastRoom = 32 << 20
+	// minRoom is how many bytes of room on its disk a server needs to start: Postgres writes its log in files of 16 MB.
+	minRoom = 32 << 20
 	// restartPause is the pause between two attempts to start a server.
 	restartPause = time.Second
-	// notice is the level of good news, which a person also sees beside a progress bar.
+	// notice is the level of good news. A person sees it above a progress bar, too.
 	notice = slog.LevelInfo + 2
 )
 
 // Keep restarts a server that has ended unexpectedly, on the same port and data, and logs it. It returns nil when ctx ends. It returns an
-// error if a server ended, or could not be started, more than five times without running for half a minute in between, or if its disk is full.
+// error if the disk is full. It also returns an error if a server ended or could not be started more than five times, without running for
+// half a minute in between.
 func (s *Stack) Keep(ctx context.Context) error {
 	deaths, since := map[*Server]int{}, map[*Server]time.Time{}
 	for {
@@ -166,7 +167,7 @@ func (s *Stack) Keep(ctx context.Context) error {
 				if time.Since(since[server]) > healthyAfter {
 					deaths[server] = 0
 				}
-				if room, known := roomIn(server.home.dir); known && room < leastRoom {
+				if room, known := roomIn(server.home.dir); known && room < minRoom {
 					return fmt.Errorf("%s has ended: the disk of %s has %d MB left. Make room, or choose a folder on another disk with STATE_DIR",
 						server.name, server.home.dir, room/1e6)
 				}

@@ -12,9 +12,9 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// A Postgres writes data that can be made again several times as fast if no commit waits for the disk. Its setting is in a file of the
-// data folder, and not on the command line, so that Stack.Sync can change it while the server runs. server.json names the start of the
-// machine while writes may not be on the disk: after another start of the machine, the data may be damaged.
+// A Postgres writes data that can be made again several times as fast if no commit waits for the disk. Its setting is in a file of the data
+// folder, and not on the command line, so that Stack.Sync can change it while the server runs. While writes may not be on the disk,
+// server.json names the start of the machine. After another start of the machine, the data may be damaged.
 
 const (
 	// alteredFile is the file of the data folder that `alter system` writes, and syncOff its line.
@@ -22,7 +22,7 @@ const (
 	syncOff     = "fsync = 'off'\n"
 	// syncTimeout limits the sync at a stop.
 	syncTimeout = 2 * time.Minute
-	// writtenBack is after how long a system has written everything to the disk by itself: Linux begins after 30 s.
+	// writtenBack is the time after which a system has written everything to the disk without a request: Linux begins after 30 s.
 	writtenBack = 2 * time.Minute
 )
 
@@ -51,8 +51,8 @@ func (h *stateDir) checkSynced(boot time.Time) error {
 		h.data())
 }
 
-// writtenBefore reports whether the server stopped in order so long before the machine started again that the system had written everything
-// by itself. Postgres removes its lock and writes pg_control last.
+// writtenBefore reports whether the server stopped in order so long before the machine started again that the system had written
+// everything. Postgres removes its lock and writes pg_control last.
 func (h *stateDir) writtenBefore(boot time.Time) bool {
 	if _, err := os.Stat(filepath.Join(h.data(), "postmaster.pid")); !errors.Is(err, os.ErrNotExist) {
 		return false

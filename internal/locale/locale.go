@@ -129,7 +129,7 @@ type Language struct {
 	And      string
 	JoinedBy func(next string) (and string)
 
-	// Articles begin the names that stand in sentences, each with the space after it. A title has none.
+	// Articles begin the names inside sentences, each with the space after it. A title has none.
 	Articles []string
 	// Phrases are the sentences of the texts, with placeholders for facts in braces. Terms are words for keys.
 	Phrases, Terms map[string]string

@@ -5,7 +5,8 @@ package locale
 type SignalTexts struct {
 	// Short names the signal in one to four words.
 	Short string
-	// Figure has one %s for the number, Gap one for a difference of two values that is told in the unit. Gap is empty if it is told in percent.
+	// Figure has a %s for the number. Gap has a %s for a difference of two values in the unit. It is empty if the difference is given in
+	// percent.
 	Figure, Gap string
 	// PerUnit is how many of the signal's units one of the figure's is. Zero means as in English.
 	PerUnit float64
@@ -13,9 +14,9 @@ type SignalTexts struct {
 	Decimals int
 	// Normal names the baseline after "above" and "below", and At says that a value is at it.
 	Normal, At string
-	// Baseline and Interval say the two methods in a few words. Truth is what the interval bounds.
+	// Baseline and Interval say the two methods in a few words. Truth names the value that the interval bounds.
 	Baseline, Interval, Truth string
-	// Lead says in one sentence what the signal is.
+	// Lead describes the signal in one sentence.
 	Lead string
 	// Parts are the labels of the components by their names.
 	Parts map[string]string

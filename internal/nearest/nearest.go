@@ -7,7 +7,7 @@ import (
 )
 
 // Of returns the word of a list that differs least from word, empty if none is close. It ignores case, and two swapped letters count as one
-// difference. Where no word is close, Of returns the shortest that begins with word, or else the only one that contains it.
+// difference. If no word is close, Of returns the shortest word that begins with word, or else the only word that contains it.
 func Of(word string, list ...string) string {
 	best, least := "", 2+len(word)/6
 	for _, other := range list {
@@ -24,7 +24,7 @@ func Of(word string, list ...string) string {
 // minPart is the minimum length of a part of a word.
 const minPart = 3
 
-// whole returns the word of which a part is given.
+// whole returns the word with the given part.
 func whole(part string, list []string) string {
 	begins, contains, others := "", "", false
 	for _, other := range list {

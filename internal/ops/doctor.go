@@ -175,7 +175,7 @@ func signalFindings(s State, unasked []Unasked, stale []Finding) (list []Finding
 	return list
 }
 
-// workFindings counts the open runs, and those that are tried again.
+// workFindings counts the open runs, and the runs that are tried again.
 func workFindings(s State, wrong []postgres.Alert) []Finding {
 	open := fmt.Sprintf("%d runs due, %d queued, %d at work", s.Open.Due, s.Open.Queued, s.Open.Running)
 	never := 0

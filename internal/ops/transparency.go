@@ -13,7 +13,7 @@ const (
 	logWaiting = 3 * time.Minute
 	// bodySoon is how long after its fetch a body must be in a signed size.
 	bodySoon = time.Minute
-	// sealTold is for how long a fault of a sealed pick is told to the operator. The public answers have it for ever.
+	// sealTold is how long a fault of a sealed pick is reported to the operator. Public responses report it permanently.
 	sealTold = 30 * 24 * time.Hour
 	// sealChunk is how many leaves are read at once.
 	sealChunk = 4096

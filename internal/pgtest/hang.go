@@ -9,8 +9,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// Hang makes one connection of a pool hang: the first one that sends a message with the given text. Nothing that it sends from then on
-// arrives, and nothing closes it, as behind a router that forgot the connection.
+// Hang makes one connection of a pool hang: the first connection that sends a message with the given text. Its later messages do not
+// arrive, and nothing closes it, as behind a router that forgot the connection.
 type Hang struct {
 	text []byte
 	hung atomic.Bool

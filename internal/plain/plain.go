@@ -20,11 +20,11 @@ const (
 	addr = `([^\s:,;]*(?:\[[^\]\s]*\])?:[\w-]+)`
 	path = `((?:[^:\n]|:[^\s])+?)`
 	url  = `"(\w+://[^"\s]*)"`
-	// connection is a socket's two ends, of which the second is the other side.
+	// connection is a socket's two ends; the second is the other side.
 	connection = `\w+ (?:\S+->)?` + addr
 )
 
-// Beginnings of phrases by which a text can be told.
+// Beginnings of phrases that identify a text.
 const (
 	NoAnswer     = "no answer in time"
 	NoListener   = "nothing listens at"
@@ -34,8 +34,8 @@ const (
 	NoRoom       = "no room is left on the disk"
 )
 
-// phrases are the texts of Go, its libraries and the system, with what they mean. Earlier ones are replaced first: they are parts of a later
-// text, or hold more of what happened.
+// phrases are the texts of Go, its libraries and the system, with their meaning. Earlier ones are replaced first: they are parts of a later
+// text, or say more about the event.
 var phrases = []struct {
 	of      *regexp.Regexp
 	meaning string
@@ -93,8 +93,8 @@ var phrases = []struct {
 // fileCalls are the calls of the system that Go names before a path.
 const fileCalls = `\b(?:open|openat|stat|lstat|statat|newfstatat|mkdir|mkdirat|readdirent|readlink|chdir|remove|unlinkat|read|write|sync|fsync|truncate|chmod|statfs|CreateFile) `
 
-// Text returns a text in which the phrases of Go, its libraries and the system are replaced by what they mean. Where it has several lines
-// or parts that say the same, one stays. Text may be called again with its result.
+// Text returns a text in which the phrases of Go, its libraries and the system are replaced by their meaning. If several lines or parts say
+// the same, one stays. Text may be called again with its result.
 func Text(s string) string {
 	for _, p := range phrases {
 		s = p.of.ReplaceAllString(s, p.meaning)

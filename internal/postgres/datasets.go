@@ -26,9 +26,9 @@ type Dataset struct {
 	AsOf        time.Time
 	Tables      []DatasetTable
 	PublishedAt time.Time
-	// Contents is what the set says of itself, byte by byte as its leaf in the transparency log has the hash of. It is nil for sets from before
-	// there were leaves. LogIndex is the number of the leaf, nil until a signed checkpoint contains it. SaveDataset makes the one, the log the
-	// other.
+	// Contents is the set's description of itself. Its leaf in the transparency log has the hash of these bytes. It is nil for sets from
+	// before there were leaves. LogIndex is the number of the leaf, nil until a signed checkpoint contains it. SaveDataset writes Contents,
+	// the log writes LogIndex.
 	Contents *string
 	LogIndex *int64
 }
@@ -150,7 +150,7 @@ const forgetDatasetFilesSQL = `
 	delete from dataset_files f
 	where not exists (select from datasets d, jsonb_array_elements(d.tables) t where t ->> 'sha256' = f.sha256)`
 
-// DatasetOf returns the set of a day, or the newest set if day is empty. The error is ErrNotFound if there is none.
+// DatasetOf returns the set of a day, or the newest set if day is empty. The error is ErrNotFound if no such set exists.
 func (db DatasetStore) DatasetOf(ctx context.Context, day string) (Dataset, error) {
 	rows, err := db.reads.Query(ctx, `
 		select to_char(d.day, 'YYYY-MM-DD') as day, d.as_of, d.tables, d.published_at, d.contents, e.idx as log_index

@@ -128,8 +128,8 @@ const barsSQL = `
 	where b.date between @from and @to and b.known_at <= @as_of
 	order by b.cik, b.date, b.edition` // primary key
 
-// Reads the bars of companies with several publishers: of each day those of the publisher that was the first to state its close. What another
-// publisher states of that day later changes nothing, so a change of publisher never changes a return of the past.
+// Reads the bars of companies with several publishers. For each day, it reads the bars of the first publisher that stated a close. A later
+// statement of another publisher changes nothing, so a change of publisher never changes a return of the past.
 const firstBarsSQL = `
 	with first as (
 		select distinct on (cik, date) cik, date, source
@@ -222,7 +222,8 @@ func (db EquityStore) readBars(ctx context.Context, all picks.Prices, sql string
 	return nil
 }
 
-// speaker returns the publisher whose splits and dividends of a date count: that of the first close from the date on, or else of the newest.
+// speaker returns the publisher whose splits and dividends of a date count. It is the publisher of the first close from the date on, or
+// else of the newest close.
 func speaker(bars []equity.Bar, date time.Time) string {
 	i, _ := slices.BinarySearchFunc(bars, date, func(b equity.Bar, t time.Time) int { return b.Date.Compare(t) })
 	if i = min(i, len(bars)-1); i < 0 {

@@ -23,7 +23,7 @@ func Rounded(f float64) float64 {
 	return v
 }
 
-// PointColumns are the typed columns of a history. versions adds those of all versions.
+// PointColumns are the typed columns of a history. versions adds the columns of all versions.
 func PointColumns(versions bool) []columns.Column {
 	list := []columns.Column{{Name: "observed_at", Kind: columns.Instant}, {Name: "ingested_at", Kind: columns.Instant}}
 	for _, name := range []string{"value", "uncertainty_lo", "uncertainty_hi", "baseline_value", "delta_vs_baseline_pct", "z_score"} {
@@ -38,7 +38,7 @@ func PointColumns(versions bool) []columns.Column {
 		columns.Column{Name: "bounds", Kind: columns.Text, Nullable: true}, columns.Column{Name: "basis", Kind: columns.Text, Nullable: true})
 }
 
-// PutPoint adds a point that q selected. Its numbers are those of CSV and JSON, rounded in the same way.
+// PutPoint adds a point that q selected. Its numbers are rounded as in CSV and JSON.
 func PutPoint(w *columns.Writer, p Point, q HistoryQuery) {
 	ingested, first := p.PublishedAt, q.FirstIngested
 	if ingested.Before(first) {

@@ -52,7 +52,7 @@ type HistoryQuery struct {
 	// FirstIngested is when the last of the signal's inputs was first loaded, zero if unknown. CopyHistory writes no earlier time as
 	// ingested_at, and marks values that were published earlier.
 	FirstIngested time.Time
-	// Interval is what CopyHistory writes about the interval of a point that has one.
+	// Interval is the text that CopyHistory writes about the interval of a point.
 	Interval Interval
 	// Digits is the number of significant digits that CopyHistory writes, at most 15; 0 means all.
 	Digits int

@@ -8,7 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// LogHealth is what an operator must know of a log.
+// LogHealth holds the facts about a log that an operator needs.
 type LogHealth struct {
 	Log string
 	// Stopped is why nothing is signed; Waits is why the sequencer's rounds fail since WaitsSince. Both are empty while all is well.
@@ -17,18 +17,20 @@ type LogHealth struct {
 	// Pending counts the leaves without a number, and OldestPending is since when the oldest waits.
 	Pending       int64
 	OldestPending *time.Time
-	// Aside counts the leaves that were set aside and that nobody has seen to; AsideKey is the first one's.
+	// Aside counts the leaves that were set aside and that no operator has handled yet; AsideKey is the key of the first one.
 	Aside    int64
 	AsideKey string
 	// NeverEarly reports that picks may be seen early (PICKS_EARLY) and that no witness is asked, so that none ever is.
 	NeverEarly bool
-	// BodySigned is the longest time from a fetch to the signed size that holds its body, among the sizes of the last hour; BodyWitnessed is the
-	// same to a size that the quorum cosigned, and grows while a body waits for it. Both are nil if there was none, and for the log of the record.
+	// BodySigned is the longest time from a fetch to the signed size that holds its body, among the sizes of the last hour. BodyWitnessed
+	// is the longest time to a size that the quorum cosigned. It grows while a body waits for it. Both are nil if there was no such size,
+	// and for the log of the record.
 	BodySigned, BodyWitnessed *time.Duration
 }
 
-// bodyDelaysSQL is how long the bodies of a log h waited. Another world than the live one has another clock: there the time from the record of
-// the fetch counts. What was fetched before the log began is left out. Sizes are read from the newest one down, because their times have no index.
+// bodyDelaysSQL is how long the bodies of a log h waited. Another world than the live one has another clock: there the time from the record
+// of the fetch counts. Earlier fetches than the log are left out. Sizes are read from the newest one down, because their times have no
+// index.
 const bodyDelaysSQL = `
 	select max(c.signed_at - b.at) as signed,
 		max(coalesce(w.at, clock_timestamp()) - b.at) filter (where h.witnesses <> '[]') as witnessed
@@ -84,7 +86,7 @@ type LogAside struct {
 	At             time.Time
 }
 
-// LogAsides returns the leaves that were set aside and that nobody has seen to.
+// LogAsides returns the leaves that were set aside and that no operator has handled yet.
 func (db LogStore) LogAsides(ctx context.Context) ([]LogAside, error) {
 	rows, err := db.reads.Query(ctx, `select id, log, key, encode(leaf, 'escape') as leaf, why, at from log_aside where settled_at is null order by id`)
 	list, err := collect[LogAside](rows, err)

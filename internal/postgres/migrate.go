@@ -91,8 +91,9 @@ const (
 	lockPause = 3 * time.Second
 )
 
-// up applies the missing migrations. Each is its own transaction, together with the note that it was applied. So what a transient error
-// ended may be tried again: a table in use, a deadlock, a server that restarts. The note also reports whether a lost COMMIT took effect.
+// up applies the missing migrations. Each is its own transaction, together with the note that it was applied. So a migration may be tried
+// again after a transient error: a table in use, a deadlock, a server that restarts. The note also reports whether a lost COMMIT took
+// effect.
 func up(ctx context.Context, p *goose.Provider, log *slog.Logger) error {
 	count, took := 0, time.Duration(0)
 	for try := 1; ; try++ {
@@ -110,7 +111,7 @@ func up(ctx context.Context, p *goose.Provider, log *slog.Logger) error {
 			}
 			return nil
 		}
-		if ctx.Err() != nil { // what was begun is rolled back, and the next call goes on
+		if ctx.Err() != nil { // Postgres rolls the open migration back, and the next call continues
 			return fmt.Errorf("migrate: %w", context.Cause(ctx))
 		}
 		class := interruption(err)

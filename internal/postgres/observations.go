@@ -160,9 +160,9 @@ func (db ObservationStore) NewestVintage(ctx context.Context, ids []series.ID, a
 	return at.UTC(), nil
 }
 
-// RecordedFrom returns from when on the values of several series were recorded as they came, as of an instant: not before the first load of
-// a series, nor before its newest assumed vintage. A vintage is assumed if its publication was not observed. Series without any do not
-// count; the result is zero if none has one.
+// RecordedFrom returns the time since which the values of several series were recorded as they came, as of an instant. It is not before the
+// first load of a series, nor before its newest assumed vintage. A vintage is assumed if its publication was not observed. Series without
+// vintages do not count. The result is zero if no series has a vintage.
 func (db ObservationStore) RecordedFrom(ctx context.Context, ids []series.ID, asOf time.Time) (time.Time, error) {
 	states, err := db.knownAsOf(ctx, ids, asOf)
 	if err != nil {

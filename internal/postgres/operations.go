@@ -145,8 +145,8 @@ type Late struct {
 // A run is late if it takes 1.5 times as long as its usual duration, and at least five minutes longer. Usual is the longest of the last
 // twenty runs without the longest tenth of them, rounded up: after one trouble the next is noticed as soon. Fewer than four are all
 // counted. If fewer than three runs are known, the limit is 30 minutes or 1.5 times the longest, whichever is more. The same limit applies
-// to a run with an earlier attempt that neither failed nor was lost: it waits for something, as an attestation for its block, or begins
-// again after a restart.
+// to a run with an earlier attempt that neither failed nor was lost. Such a run waits for something, as an attestation for its block, or it
+// begins again after a restart.
 const lateSQL = `
 	select o.job, o.subject, o.id as run, o.slot, o.created_at as since, case when h.known >= 3 then h.usual end as usual, o.error
 	from runs o

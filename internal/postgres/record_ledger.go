@@ -125,8 +125,8 @@ func (db WitnessStore) LedgerOpen(ctx context.Context) (picks, open int64, err e
 	return picks, open, nil
 }
 
-// lockLedgerSQL locks all entries that SaveLedger may change with one statement, because two that lock one after the other could meet two of
-// another machine's. It returns the first entry that has another commit already.
+// lockLedgerSQL locks all entries that SaveLedger may change with one statement, because two statements could meet two statements of
+// another machine, in the other order. It returns the first entry that has another commit already.
 const lockLedgerSQL = `
 	with mine as (
 		select id, commit_id from ledger_entries where id = any(@ids) or @pushed and pushed_at is null order by id for no key update

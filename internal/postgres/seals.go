@@ -49,8 +49,8 @@ type EarlyPick struct {
 	Commitment, Salt, Content string
 }
 
-// EarlyPick returns the pick that readers who pay may see now. It returns ErrNotFound if none waits, if its witnesses have not cosigned its
-// seal, or if the workers' PICKS_EARLY does not allow it: the database decides, and the API's role sees no other pick.
+// EarlyPick returns the pick that readers who pay may see now. It returns ErrNotFound if no pick waits, if the witnesses have not cosigned
+// its seal, or if the workers' PICKS_EARLY does not allow it. The database decides, and the API's role sees no other pick.
 func (db RecordStore) EarlyPick(ctx context.Context) (EarlyPick, error) {
 	rows, err := db.reads.Query(ctx, `select * from early_pick()`)
 	if err != nil {
@@ -123,15 +123,16 @@ const (
 	MethodDropped = "dropped"
 )
 
-// knownMethodSQL tells without a lock whether a version has its state: adopted is what was adopted last, and what was adopted once was tried.
+// knownMethodSQL reports without a lock whether a version has its state. adopted is the version that was adopted last. A version that was
+// adopted once counts as tried.
 const knownMethodSQL = `
 	select case when @status = 'adopted'
 		then coalesce((select (version, sha256) = (@version, @sha256) from methods where name = @name and status = 'adopted' order by id desc limit 1), false)
 		else exists (select from methods where name = @name and version = @version and sha256 = @sha256 and status in (@status, 'adopted')) end`
 
 // RecordMethod records a version of a method. Call it before a result of that version is shown: the row is a leaf of the log. earlier are
-// versions that came before it, recorded in the same transaction where they are not yet. It reports false if the version has that state
-// already, so it can be called at each start.
+// the versions that came before it. The same transaction records them if they are missing. RecordMethod reports false if the version has
+// that state already, so it can be called at each start.
 func (db RecordStore) RecordMethod(ctx context.Context, m Method, earlier ...Method) (added bool, err error) {
 	known := false
 	if err := db.reads.QueryRow(ctx, knownMethodSQL, m.args()).Scan(&known); err != nil {

@@ -14,10 +14,10 @@ type Uncertainty struct {
 	Record *IntervalRecord `json:"record"`
 }
 
-// Interval says what the intervals of a signal bound and on what they rest. Both texts are those of the snapshot's uncertainty.
+// Interval says what the intervals of a signal bound and on what they rest. Both texts come from the snapshot's uncertainty.
 type Interval struct{ Bounds, Basis string }
 
-// IntervalOf returns what the intervals of a signal are, by the measurement of a snapshot. An interval without a record is assumed, also if an
+// IntervalOf describes the intervals of a signal, by the measurement of a snapshot. An interval without a record is assumed, also if an
 // older program kept none. u may be nil.
 func IntervalOf(d signals.Definition, u *Uncertainty) Interval {
 	if u == nil || u.Record == nil {

@@ -80,8 +80,8 @@ type Origin struct {
 	PublicURL, Environment string
 	// Sandbox marks all numbers as synthetic.
 	Sandbox bool
-	// Free withholds what is sold: of a portfolio event it tells only the type. The event's id is withheld, too, because it names the company to
-	// whoever tries all companies.
+	// Free withholds what is sold: of a portfolio event it tells only the type. The event's id is withheld, too, because a client that
+	// tries all companies could find the company from it.
 	Free bool
 	// Round rounds a number as it is served.
 	Round func(float64) float64

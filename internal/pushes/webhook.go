@@ -203,7 +203,7 @@ func fault(err error) string {
 	var dns *net.DNSError
 	var cert *tls.CertificateVerificationError
 	switch {
-	case errors.Is(err, publicnet.ErrNotPublic), errors.As(err, &dns): // not told apart: names of a private network are nobody's business
+	case errors.Is(err, publicnet.ErrNotPublic), errors.As(err, &dns): // not told apart: names of a private network stay private
 		return "the host has no address in the public internet"
 	case errors.As(err, &cert):
 		return "the certificate is not valid for the host"

@@ -61,7 +61,7 @@ type Point struct {
 // one, known since the newest became known.
 func Before(id ID) ID { return id + beforeMark }
 
-// Current returns the ID of the series with the current values, and whether id is that of Before.
+// Current returns the ID of the series with the current values, and whether id was made by Before.
 func Current(id ID) (ID, bool) {
 	current, before := strings.CutSuffix(string(id), beforeMark)
 	return ID(current), before

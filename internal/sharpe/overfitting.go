@@ -28,8 +28,8 @@ type Overfit struct {
 // Each choice of half the blocks selects the best trial, and the other half ranks it. The oldest periods that fill no block are left out.
 // Trials with equal ratios share their mean rank. A trial without variation has no ratio: it is never selected and is ranked last.
 //
-// It returns an error for fewer than two trials, trials of different length or with unknown returns, an odd number of blocks, fewer than 2
-// or more than 20 blocks, or blocks of fewer than 2 periods.
+// It returns an error for fewer than two trials, and for trials of different length or with unknown returns. It also returns an error for
+// an odd number of blocks, fewer than 2 or more than 20 blocks, or blocks of fewer than 2 periods.
 func Overfitting(trials [][]float64, blocks int) (Overfit, error) {
 	if len(trials) < 2 {
 		return Overfit{}, fmt.Errorf("overfitting needs 2 trials or more, not %d", len(trials))

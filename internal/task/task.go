@@ -71,7 +71,7 @@ const (
 	Low      = "low"
 )
 
-// Queues maps each queue without workers of its own to its weight.
+// Queues maps each queue that shares the general workers to its weight.
 var Queues = map[string]int{Critical: 6, Default: 3, Low: 1}
 
 // Policy says how a job is run.
@@ -106,7 +106,7 @@ var Policies = map[string]Policy{
 	Processor: {Queue: Payments, Timeout: 2 * time.Minute, MaxAttempts: 12, Backoff: 5 * time.Second},
 	Ledger:    {Queue: Default, Timeout: 10 * time.Minute, MaxAttempts: 8, Backoff: 10 * time.Second},
 	Attest:    {Queue: Timely, Timeout: 5 * time.Minute, MaxAttempts: 8, Backoff: 10 * time.Second},
-	// A webhook that fails is no failed run: its rule says when it is tried again.
+	// A webhook that fails is not a failed run: its rule says when it is tried again.
 	Webhook:  {Queue: Webhooks, Timeout: 2 * time.Minute, MaxAttempts: 100, Backoff: 5 * time.Second},
 	Accounts: {Queue: Low, Timeout: 10 * time.Minute, MaxAttempts: 8, Backoff: time.Minute},
 	// The first run may have the bytes of years to move. The next attempt continues where the last one ended.
@@ -157,7 +157,7 @@ func (t Task) ID() string {
 	return id
 }
 
-// Schedule says when a job with a subject is due, and up to which slot its slots were recorded.
+// Schedule says when a job with a subject is due, and which of its slots was recorded last.
 type Schedule struct {
 	Job, Subject string
 	// Cron is a five-field expression in the time zone Zone (IANA name).

@@ -18,7 +18,7 @@ const (
 	FormatJSON = "json" // one object a line
 )
 
-// LevelNotice is for good news that a person waits for. A Terminal also shows it beside a progress line. Other logs call it info.
+// LevelNotice is for good news that a person waits for. A Terminal also shows it above a progress line. Other logs call it info.
 const LevelNotice = slog.LevelInfo + 2
 
 // Logger returns a logger that writes to w. Each line has the attributes of its context (With). An unknown format means FormatAuto. A level

@@ -29,9 +29,9 @@ type Terminal struct {
 type likeness struct{ shown, hidden int }
 
 const (
-	// mostAlike is how many warnings with one message are shown within alikeFor. Of the others it says how many there were. A server that
+	// maxAlike is how many warnings with one message are shown within alikeFor. Of the others it says how many there were. A server that
 	// dies makes everything that uses it say so.
-	mostAlike = 3
+	maxAlike = 3
 	alikeFor  = 30 * time.Second
 )
 
@@ -48,7 +48,7 @@ func (t *Terminal) shows(message string, at time.Time) bool {
 		t.alike[message] = l
 		time.AfterFunc(alikeFor, func() { t.sum(message, at.Add(alikeFor)) })
 	}
-	if l.shown == mostAlike {
+	if l.shown == maxAlike {
 		l.hidden++
 		return false
 	}
@@ -56,7 +56,7 @@ func (t *Terminal) shows(message string, at time.Time) bool {
 	return true
 }
 
-// sum says how many warnings with a message were not shown, and begins to count anew.
+// sum says how many warnings with a message were not shown, and restarts the count.
 func (t *Terminal) sum(message string, at time.Time) {
 	t.mu.Lock()
 	hidden := t.alike[message].hidden
