@@ -255,7 +255,7 @@ func compareDown(x, y float64) int {
 }
 
 // mainRisk returns the key of the main risk. Each risk is measured by how far it exceeds its threshold, and the largest counts. A loss
-// comes before all others. A risk of which the figures say the opposite is none.
+// comes before all others. A risk does not count if the figures say the opposite.
 func mainRisk(s Score, facts Data) string {
 	value := func(id string) float64 {
 		d, ok := facts.Find(id)

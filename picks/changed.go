@@ -16,7 +16,7 @@ type line struct {
 	ratio bool
 }
 
-// lines are the figures of the newest report, those without a meaning in the line of business left out.
+// lines are the figures of the newest report. Figures without a meaning in the line of business are left out.
 func (s *Score) lines() []line {
 	list := []line{{"revenue", s.Revenue.with(s.Income), false}}
 	if s.metric(GrossProfitability).Applies {
@@ -32,7 +32,8 @@ func (s *Score) lines() []line {
 	return list
 }
 
-// beforeLastReport is what the filings said on the day before the newest report on the income was filed; false if they said too little.
+// beforeLastReport scores the company by the filings of the day before the newest report on the income was filed. It reports false if they
+// said too little.
 func (s *Score) beforeLastReport() (Score, bool) {
 	var facts []equity.Fact
 	var filed time.Time
@@ -51,10 +52,10 @@ func (s *Score) beforeLastReport() (Score, bool) {
 	return before, before.Income.Over.End.Before(s.Income.Over.End)
 }
 
-// minChanged is the number of lines from which on a card compares two reports.
+// minChanged is the smallest number of lines with which a card compares two reports.
 const minChanged = 2
 
-// changed adds what the figures were by the report before, each under its name with "_before".
+// changed adds the figures of the report before, each under its name with "_before".
 func (w *briefWriter) changed() {
 	before, ok := w.score.beforeLastReport()
 	if !ok {
@@ -85,7 +86,7 @@ func (w *briefWriter) changed() {
 	}
 }
 
-// changesTable is the table of what the last report changed, line by line: the figure by the report before, and now.
+// changesTable is the table of the changes by the last report, line by line: the figure by the report before, and now.
 func (b Brief) changesTable(w *textWriter) string {
 	heading := func(id string) string {
 		d, _ := b.Facts.Find(id)

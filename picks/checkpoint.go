@@ -125,8 +125,8 @@ func (s *simulation) keep(day time.Time) {
 
 // Resume is Simulate from a checkpoint on. The result has the same bits as Simulate's, provided that the inputs up to the checkpoint have
 // not changed. It reads the picks of the checkpoint's session and later, and the prices and filings that Since and Companies name. past are
-// all positions bought before the checkpoint, in that order. Closed positions are in their final state; open ones are not read. The
-// portfolio's first snapshot is the checkpoint's.
+// all positions bought before the checkpoint, in order. Closed positions are in their final state; open ones are not read. The portfolio's
+// first snapshot is the checkpoint's.
 func Resume(c Checkpoint, past []Position, in PortfolioInput, rules PortfolioRules) Portfolio {
 	s := simulation{
 		in: in, rules: rules, cash: c.Cash, peak: c.Peak, bench: c.Bench, marked: equity.Bar{Date: c.MarkedOn, Close: c.Marked},
@@ -196,7 +196,7 @@ type Tally struct {
 	// Daily counts the daily returns after the inception, with their mean and the sum of their squared distances from it (Welford).
 	Daily    int
 	Mean, M2 float64
-	// TradedPct is the sum of what was traded in each session. Net is the worth of one dollar of the inception under each of Costs.
+	// TradedPct is the sum of the trades of each session. Net is the worth of one dollar of the inception under each of Costs.
 	TradedPct float64
 	Net       [len(Costs)]float64
 	// Delisted are the sessions in which shares stopped trading without a known worth. AtLastClose and AtTotalLoss are the worth of one dollar of

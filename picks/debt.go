@@ -12,7 +12,7 @@ import (
 
 // longTermDebt is the debt at a date that is due after a year. It is stated as one line, as the lines of convertible debt, notes and loans,
 // or as all debt without the part due within a year. It is unknown if none of these is stated. Zero counts only as a line of the balance
-// sheet and not as a total. Oracle's report of 2022 states a LongTermDebt of zero in a note, under 72 billion of notes with a tag of its own.
+// sheet and not as a total. Oracle's report of 2022 states a LongTermDebt of zero in a note, under 72 billion of notes with their own tag.
 func (b *Financials) longTermDebt(p Period) Figure {
 	at := Period{End: p.End}
 	if whole := b.over(concepts.LongDebt, at); whole.Known() {

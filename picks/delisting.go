@@ -6,8 +6,9 @@ import (
 	"tidemark/internal/equity"
 )
 
-// The returns of shares that left an exchange for reasons of performance, from the last close to the first price elsewhere, where none is known:
-// Shumway (Journal of Finance 52, 1997) for the NYSE, Shumway and Warther (Journal of Finance 54, 1999) for Nasdaq.
+// The assumed returns of shares that left an exchange for reasons of performance, from the last close to the first price elsewhere. They
+// apply if that price is unknown. Sources: Shumway (Journal of Finance 52, 1997) for the NYSE; Shumway and Warther (Journal of Finance 54,
+// 1999) for Nasdaq.
 const (
 	delistedNYSE   = -0.30
 	delistedNasdaq = -0.55

@@ -36,8 +36,9 @@ var statesNoDividends = map[string]bool{"nasdaq": true}
 // quietDays is longer than the time between two dividends of the benchmark, which pays every quarter.
 const quietDays = 130
 
-// TotalReturn reports whether returns of all these histories count dividends. They do not if a publisher of one of them states none, or if the
-// benchmark, which pays every quarter, has none for longer than that: an operator's own files may lack them.
+// TotalReturn reports whether returns of all these histories count dividends. They do not if a publisher of one of them states no
+// dividends. They do not either if the benchmark, which pays every quarter, has none for longer than that: an operator's own files may lack
+// dividends.
 func TotalReturn(benchmark History, all Prices) bool {
 	for _, h := range all {
 		if !h.CountsDividends() {

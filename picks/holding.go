@@ -98,7 +98,7 @@ func (s *simulation) settle(h *holding, end equity.Action, day time.Time) {
 	}
 }
 
-// sell closes a position at its last value. What ends by itself is not traded.
+// sell closes a position at its last value. A position whose shares end is not a trade.
 func (s *simulation) sell(h *holding, day time.Time, reason string) {
 	if reason == ClosedHeld || reason == ClosedReplaced {
 		s.traded += h.value

@@ -7,8 +7,8 @@ import (
 	"tidemark/internal/locale"
 )
 
-// What measures single lines of business: banks by what is left without goodwill, property trusts by funds from operations, insurers by the
-// combined ratio.
+// The measures of single lines of business: for banks the equity without goodwill, for property trusts the funds from operations, for
+// insurers the combined ratio.
 
 // recent is a concept's figure at a date, or at the last date before that states it, at most maxDebtAge earlier: some lines are stated once a
 // year.

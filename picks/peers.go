@@ -69,8 +69,9 @@ const (
 	yearOfWeeks            = 364
 )
 
-// nextReport returns the day on which the next report is to be expected: a year after the report on the same quarter of the year before, which was
-// filed on the second date. It reports false if no such report is known, or if that day is not after the given one.
+// nextReport returns the day on which the next report is expected, and the day on which the report on the same quarter of the year before
+// was filed. The first is a year after the second. It reports false if no such report is known, or if the expected day is not after the
+// given day.
 func (b *Financials) nextReport(day time.Time) (expected, before time.Time, ok bool) {
 	newest := b.newest(assets).Over.End
 	first := map[time.Time]time.Time{} // the first report on each balance

@@ -22,13 +22,13 @@ type Performance struct {
 	MaxDrawdownPct float64
 	Positions      int
 	CashPct        float64
-	// TurnoverPct is half of what was bought and sold, a year, in percent of the portfolio; NaN for fewer than 20 daily returns.
+	// TurnoverPct is half of the purchases and sales a year, in percent of the portfolio; NaN for fewer than 20 daily returns.
 	TurnoverPct float64
 	// NetPct is the return since inception net of each of Costs.
 	NetPct [len(Costs)]float64
-	// AtLastClosePct and AtTotalLossPct are the return since inception if shares that stopped trading for reasons of performance, without a known
-	// worth, lose nothing after the last close, and if they lose all. ReturnPct has the published losses. Delisted counts the sessions with such
-	// shares.
+	// AtLastClosePct and AtTotalLossPct are the return since inception under two assumptions. They are about shares that stopped trading
+	// for reasons of performance, without a known worth: they lose nothing after the last close, or they lose all. ReturnPct has the
+	// published losses. Delisted counts the sessions with such shares.
 	AtLastClosePct, AtTotalLossPct float64
 	Delisted                       int
 	// Best and Worst are up to three open positions each by their own return, no position in both.

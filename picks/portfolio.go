@@ -90,10 +90,11 @@ type Snapshot struct {
 	DrawdownPct float64
 	Positions   int
 	CashPct     float64
-	// TradedPct is what was bought and sold at the close, in percent of the portfolio. What ended by itself is not traded.
+	// TradedPct is the sum of the purchases and sales at the close, in percent of the portfolio. A position whose shares ended is not a
+	// trade.
 	TradedPct float64
-	// StakedPct is what was held of shares that stopped trading for reasons of performance without a known worth, at their last close, in percent
-	// of the portfolio at the close before. LostPct is the part of it that is assumed to be lost.
+	// StakedPct is the worth of the held shares that stopped trading for reasons of performance without a known worth. It is their worth at
+	// their last close, in percent of the portfolio at the close before. LostPct is the part of it that is assumed to be lost.
 	StakedPct, LostPct float64
 }
 

@@ -135,7 +135,7 @@ func (p Prices) ReturnSince(cik equity.CIK, price equity.Price, date, to time.Ti
 	return r
 }
 
-// Path returns the worth of one dollar at each close after an investment, of which ReturnSince returns the last. Sessions without a close
+// Path returns the worth of one dollar at each close after an investment. ReturnSince returns the last of these. Sessions without a close
 // have no level. The path ends with the shares.
 func (p Prices) Path(cik equity.CIK, price equity.Price, date, to time.Time) []Level {
 	var path []Level

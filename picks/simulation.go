@@ -24,7 +24,8 @@ type simulation struct {
 	marked  equity.Bar // the benchmark's last bar
 	out     []Snapshot
 	traded  float64 // bought and sold at the close of the session
-	// staked is what was held of shares that stopped trading in the session without a known worth; lost is the assumed part of it.
+	// staked is the worth of the held shares that stopped trading in the session without a known worth; lost is the part that is assumed to
+	// be lost.
 	staked, lost float64
 
 	inception   time.Time

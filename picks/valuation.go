@@ -8,11 +8,11 @@ import (
 	"tidemark/internal/locale"
 )
 
-// Background is what a card tells beside the score.
+// Background holds the facts of a card in addition to the score.
 type Background struct {
 	// Filings, in any order, give the facts their addresses.
 	Filings []equity.Filing
-	// History is the prices of the years before; those of the score go back a year. It may be empty.
+	// History has the prices of the years before; the prices of the score go back a year. It may be empty.
 	History History
 }
 
@@ -31,8 +31,8 @@ type span struct {
 	from              time.Time
 }
 
-// valuations returns the span of the company's price to earnings at the ends of the last twenty quarters, each by the facts that had been filed and
-// the close of then. It reports false if fewer than twelve are known or one had no earnings.
+// valuations returns the span of the company's price to earnings at the ends of the last twenty quarters. Each uses the close and the filed
+// facts of its time. It reports false if fewer than twelve are known, or if one had no earnings.
 func (s *Score) valuations(h History, day time.Time) (span, bool) {
 	var facts []equity.Fact
 	for _, list := range s.Book.stated {

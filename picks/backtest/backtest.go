@@ -2,9 +2,9 @@
 // as the day's job scores it: by facts filed before that day and closes up to it. The result is a versioned artefact: equal inputs give equal
 // results, bit for bit, with the versions of the method and of this package. All functions are pure. Start at Run.
 //
-// It measures the rank correlation of scores with later returns, and how it decays; the returns of the fifths of the ranking; the turnover;
-// the excess return of the picks, with the deflated Sharpe ratio; and how many of a thousand random portfolios did better under the same
-// constraints.
+// It measures the rank correlation of scores with later returns, and how it decays. It also measures the returns of the fifths of the
+// ranking, the turnover, and the excess return of the picks with the deflated Sharpe ratio. It compares the picks with a thousand random
+// portfolios under the same constraints.
 package backtest
 
 import (
@@ -22,7 +22,7 @@ import (
 	"tidemark/picks"
 )
 
-// SourceHash names the version of the backtest, with all code that it is made of: that of the picks too.
+// SourceHash names the version of the backtest. It covers all code that the backtest is made of, including the picks.
 func SourceHash() string { return codehash.Of("picks/backtest") }
 
 const (
@@ -34,7 +34,8 @@ const (
 	yearSessions = 252
 	// confidence is the level of the tests.
 	confidence = 0.95
-	// minT is the t-statistic from which a factor counts where many were tried (Harvey, Liu and Zhu, 2016), minSpreadT that of a confirmation.
+	// minT is the lowest t-statistic of a factor that counts if many were tried (Harvey, Liu and Zhu, 2016). minSpreadT is the lowest
+	// t-statistic of a confirmation.
 	minT, minSpreadT = 3, 2
 	// minMonths is how many months a t-statistic needs to mean anything.
 	minMonths = 24
@@ -43,7 +44,7 @@ const (
 // Lags are the months after a ranking whose returns its scores are compared with.
 var Lags = []int{1, 2, 3, 6, 12}
 
-// Input is what a backtest runs on.
+// Input holds the data that a backtest runs on.
 type Input struct {
 	// Days are the trading days that are scored, ascending. To is the newest day whose closes are read.
 	Days []time.Time
@@ -52,7 +53,7 @@ type Input struct {
 	Market func(day time.Time) ([]picks.Candidate, error)
 	// Prices are the histories of all candidates and of the benchmark up to To. They only measure what followed.
 	Prices picks.Prices
-	// Departures are the filings by which shares leave an exchange or control of a company changes: see picks.Departs.
+	// Departures are the filings that announce that shares leave an exchange, or that control of a company changes: see picks.Departs.
 	Departures map[equity.CIK][]equity.Filing
 	Rules      picks.Rules
 	// Holding says for how many sessions a pick is held, and how many it may lack a price before it is not bought.
@@ -87,8 +88,8 @@ type Result struct {
 	// Days were scored. Skipped had fewer than ten companies that could be.
 	Days    int `json:"days"`
 	Skipped int `json:"skipped"`
-	// Companies are the least, the mean and the largest number of companies scored on a day. Delisted tells of those that stopped trading later:
-	// none in many years means that the database never knew those that did.
+	// Companies are the least, the mean and the largest number of companies scored on a day. Delisted counts the companies whose shares
+	// stopped trading later. Zero in many years means that the database never knew such companies.
 	Companies [3]Number `json:"companies"`
 	Delisted  Delisted  `json:"delisted"`
 

@@ -9,7 +9,7 @@ import (
 	"tidemark/picks"
 )
 
-// loss is what is assumed of shares that stopped trading for reasons of performance, without a price.
+// loss is an assumption about shares that stopped trading for reasons of performance, without a price.
 type loss int
 
 const (
@@ -24,8 +24,9 @@ type Delisted struct {
 	// the others.
 	Mergers     int `json:"mergers"`
 	Performance int `json:"performance"`
-	// ExcessPct are the picks' excess returns a year over the benchmark if the others lose 30 percent (NYSE) or 55 percent (Nasdaq) after the last
-	// close, which all figures of the result assume; nothing; and all.
+	// The picks' excess returns a year over the benchmark, under three assumptions about the other shares. Published: they lose 30 percent
+	// (NYSE) or 55 percent (Nasdaq) after the last close, as all other figures of the result assume. The other two: they lose nothing, and
+	// they lose all.
 	Published Number `json:"excess_as_published_pct"`
 	Nothing   Number `json:"excess_at_last_close_pct"`
 	All       Number `json:"excess_at_total_loss_pct"`
