@@ -101,8 +101,8 @@ const (
 	callTimeout = 30 * time.Second
 )
 
-// Run ticks until ctx ends. A wake only hands out due runs: whatever becomes due wakes it, and the rest may wait for the next tick. Run
-// returns an error at once when a schedule cannot be parsed; troubles with Postgres or the queue are logged and tried again at the next tick.
+// Run ticks until ctx ends. A wake only hands out due runs: each run that becomes due wakes it, and all else may wait for the next tick.
+// Run returns an error at once if a schedule cannot be parsed. It logs errors of Postgres or the queue and tries again at the next tick.
 func (s *Scheduler) Run(ctx context.Context) error {
 	if err := s.init(); err != nil {
 		return err

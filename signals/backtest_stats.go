@@ -14,9 +14,10 @@ const edgeCases = 10
 const edgeLevel = 0.95
 
 // edge measures the dependence of outcomes on forecasts by Spearman's correlation, the mean of the products of their standardised ranks x
-// and y. Outcomes overlap and signals persist, so the cases count as the independent ones that say as much: see independent and bounds. T and P
-// are those of a correlation of so many independent pairs, by Student's t. The statistics of Newey and West, which were used before, held the
-// truth in 70 to 79 % of the cases instead of 95 % where both series persist. It costs O(n) for each distance at which both are related.
+// and y. Outcomes overlap and signals persist, so the cases count as the independent ones that say as much: see independent and bounds. T
+// and P belong to a correlation of so many independent pairs, by Student's t. The statistics of Newey and West, which were used before,
+// held the truth in 70 to 79 % of the cases instead of 95 % if both series persist. It costs O(n) for each distance at which both are
+// related.
 func edge(cases []Case) Edge {
 	n := len(cases)
 	e := Edge{N: n, RankIC: math.NaN(), Lo: math.NaN(), Hi: math.NaN(), T: math.NaN(), P: math.NaN()}

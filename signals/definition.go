@@ -55,7 +55,8 @@ type Definition struct {
 	Phrasing Phrasing
 	// Phrase is the name of the signal in a sentence, with its article if the language has one, by language code (ISO 639-1).
 	Phrase map[string]string
-	// Texts are what pages say of the signal in languages other than English, by language code, unless the language's own folder has it.
+	// Texts are the words of pages about the signal in languages other than English, by language code. They are empty for languages whose
+	// own folder has these words.
 	Texts map[string]locale.SignalTexts
 	// Exposures are the companies that gain or lose when the signal is above its baseline.
 	Exposures []Exposure

@@ -26,7 +26,7 @@ const (
 	BasisAssumed = "assumed"
 )
 
-// IntervalBounds and IntervalBases list what an interval may bound and rest on.
+// IntervalBounds and IntervalBases list the values that an interval may bound and the grounds that it may rest on.
 func IntervalBounds() []string { return []string{BoundsNextPrint, BoundsRevised, BoundsTrue} }
 
 func IntervalBases() []string { return []string{BasisMeasured, BasisAssumed} }

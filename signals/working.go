@@ -22,9 +22,9 @@ type Working struct {
 	// Value holds the cells that the value rests on, Baseline the cells behind the baseline and its scale. Each list has a cell once; a
 	// cell may be in both. Compute over these cells alone gives the same value, baseline, scale and number of values.
 	Value, Baseline []Cell
-	// Interval holds the cells that the bounds rest on besides the instant, and Components those of the signal's components, which are of the
-	// newest data. Compute and Components give the same numbers over these cells. What a re-estimated observation was before its newest change
-	// is a cell of series.Before.
+	// Interval holds the cells that the bounds rest on besides the instant. Components holds the cells of the signal's components, which
+	// are of the newest data. Compute and Components give the same numbers over these cells. The value of a re-estimated observation before
+	// its newest change is a cell of series.Before.
 	Interval, Components []Cell
 	// Steps are the formulas with the numbers put in, in the order in which they build on one another.
 	Steps []Step

@@ -41,7 +41,7 @@ func crackCells(in series.Set, e Estimate) Working {
 	return w
 }
 
-// crackComponentCells are each leg's price on the newest day and on the days of its own season, and the prices of the days before the newest.
+// crackComponentCells are each leg's price on the newest day and on the days of its season, and the prices of the days before the newest.
 func crackComponentCells(in series.Set, spread []series.Point) (out []Cell) {
 	day := spread[len(spread)-1].ObservedAt
 	for _, id := range []series.ID{wtiCushing, gasolineHarbor, ulsdHarbor} {
@@ -205,7 +205,8 @@ func hormuzCells(in series.Set, e Estimate) Working {
 	return w
 }
 
-// hormuzIntervalCells are the weeks that were estimated again, with what their days were before. They count once there are enough of them.
+// hormuzIntervalCells are the weeks that were estimated again, with the earlier values of their days. They count once there are enough of
+// them.
 func hormuzIntervalCells(in series.Set) (out []Cell) {
 	moves := reestimates(in[hormuzShips], in[series.Before(hormuzShips)])
 	if len(moves) < hormuzMinWeeks {

@@ -10,7 +10,7 @@ import (
 	"tidemark/internal/series"
 )
 
-// cornCells are the finals of the trend, what the weights are learned from, and the forecast.
+// cornCells are the finals of the trend, the cells that the weights are learned from, and the forecast.
 func cornCells(in series.Set, e Estimate) Working {
 	day := e.ObservedAt.UTC()
 	year, month := day.Year(), day.Month()
@@ -20,7 +20,7 @@ func cornCells(in series.Set, e Estimate) Working {
 	finals, forecasts := byCropYear(in[cornFinal]), byCropYear(in[cornForecast])
 	before := slices.DeleteFunc(slices.Clone(in[cornFinal]), func(p series.Point) bool { return p.ObservedAt.UTC().Year() >= year || math.IsNaN(known(p.Value)) })
 	newest := func(n int) []series.Point { return before[max(0, len(before)-n):] }
-	// The past is walked through again up to the crop year, for what it had learned by then.
+	// The past is walked through again up to the crop year, to learn the weights of that time.
 	var past cornHistory
 	for _, p := range before {
 		y := p.ObservedAt.UTC().Year()
@@ -112,7 +112,7 @@ func cornWeightCells(in series.Set, finals []series.Point, month time.Month, lim
 	return out
 }
 
-// no2Cells are a month's means with those that they are held against, and the whole past that makes the scale.
+// no2Cells are a month's means, the means that they are compared with, and the whole past that makes the scale.
 func no2Cells(in series.Set, e Estimate) Working {
 	versions, month := no2Versions(in), monthOf(e.ObservedAt)
 	var w Working
@@ -165,7 +165,7 @@ func no2Cells(in series.Set, e Estimate) Working {
 	return w
 }
 
-// no2ComponentCells are the newest month of each region with those that it is held against.
+// no2ComponentCells are the newest month of each region and the months that it is compared with.
 func no2ComponentCells(in series.Set, versions map[int]series.Point) (out []Cell) {
 	for _, r := range no2Regions {
 		months := againstItsYears(in[r.id], versions, r.weight)

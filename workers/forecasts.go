@@ -108,8 +108,8 @@ func (f Forecasts) inputs(ctx context.Context, target forecast.Target, at time.T
 	return out, nil
 }
 
-// grade scores a forecast by its first print, or gives it up if none came in time. It returns nil while neither is the case.
-// in is what is known now.
+// grade scores a forecast by its first print, or gives it up if none came in time. It returns nil while neither is the case. in holds the
+// data known now.
 func (f Forecasts) grade(ctx context.Context, fence task.Fence, target forecast.Target, r postgres.Forecast, in series.Set, now time.Time) (*postgres.ForecastGrade, error) {
 	outcome, at, printed := target.Outcome(in, r.Release())
 	g := forecast.Grade{ID: r.ID, PublishedAt: now, Flags: []string{forecast.FlagVoid}}

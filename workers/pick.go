@@ -88,7 +88,7 @@ func (p Picks) Run(ctx context.Context, t task.Task) error {
 	return p.DB.EnsureDue(ctx, t.Fence, task.Announce, []string{task.Daily}, now)
 }
 
-// without waits for what is missing, or records that the day has no pick. begun reports whether the record has a first pick.
+// without waits for the missing data, or records that the day has no pick. begun reports whether the record has a first pick.
 func (p Picks) without(ctx context.Context, f task.Fence, plan picks.DayPlan, lack missing, begun bool, now time.Time) error {
 	if !lack.forGood && now.Before(plan.Deadline) {
 		return WaitFor(errors.New(lack.reason), lookAgain)

@@ -92,7 +92,7 @@ type portfolioInput struct {
 	// departures are filings that show that a company left, or may have left, the exchange.
 	departures map[equity.CIK][]equity.Filing
 	benchmark  picks.History
-	// second are the closes by a second publisher of the session up to which the portfolio is computed.
+	// second are the closes by a second publisher, of the last session that the portfolio covers.
 	second map[equity.CIK]picks.SecondClose
 }
 

@@ -75,7 +75,7 @@ func (b *datasetBuilder) table(t postgres.DatasetTable, list []columns.Column, f
 	return nil
 }
 
-// typeNames are the names of the kinds in the manifest. They are those of Frictionless' Table Schema.
+// typeNames are the names of the kinds in the manifest, as in Frictionless' Table Schema.
 var typeNames = [...]string{
 	columns.Text: "string", columns.Number: "number", columns.Integer: "integer", columns.Bool: "boolean", columns.Date: "date", columns.Instant: "datetime",
 }
@@ -180,7 +180,7 @@ var chainColumns = []columns.Column{
 	{Name: "announced_at", Kind: columns.Instant},
 }
 
-// chain adds the announced picks. The price stays a text: it is hashed as it stands.
+// chain adds the announced picks. The price stays a text, because the hash covers its exact characters.
 func (b *datasetBuilder) chain(ctx context.Context) error {
 	links, err := b.db.AnnouncedLinks(ctx, b.asOf)
 	if err != nil {

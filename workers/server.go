@@ -188,7 +188,7 @@ const (
 	// handlers must return.
 	recordGrace, leaveGrace = 2 * time.Second, 3 * time.Second
 	// recordTries is how often an attempt tries to record how it ended, if the database does not answer. After that, the run is taken over
-	// like that of a worker that died.
+	// as if its worker had died.
 	recordTries = 3
 )
 

@@ -35,9 +35,9 @@ func no2Index() Target {
 	}
 }
 
-// firstOf returns the first value of each estimate: that of the earliest vintage at which it could be made from all that was known then. A
-// month of a new version of the product can be compared only once its reference years are published anew, so first vintages alone give it no
-// value for years.
+// firstOf returns the first value of each estimate: the value at the earliest vintage at which the data known then were enough. A month of
+// a new version of the product can be compared only once its reference years are published again, so first vintages alone give it no value
+// for years.
 func firstOf(in series.Set, compute func(series.Set, time.Time) signals.Track) []series.Point {
 	var instants []time.Time
 	for _, points := range in {

@@ -42,7 +42,7 @@ func (s schedule) has(observed time.Time) bool {
 }
 
 // ReleaseOf returns the release of a period by the published schedule, and whether the figure has that period. It depends on nothing else,
-// so any reader of a recorded forecast can tell when its print was due.
+// so any reader of a recorded forecast can compute when its print was due.
 func (t Target) ReleaseOf(period string) (Release, bool) {
 	for _, s := range t.schedules {
 		if observed, err := time.Parse(s.form, period); err == nil && observed.Format(s.form) == period && s.has(observed) {

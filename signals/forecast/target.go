@@ -28,14 +28,14 @@ type Target struct {
 	GradesNeeded int
 	// GivenUpAfter is how long after the scheduled release a print may still come.
 	GivenUpAfter time.Duration
-	// Inputs are the series that the model reads. AllVintages reports that it reads every vintage of each value, by observation time and
-	// vintage, with NaN for one that was taken back; else only the first number of each.
+	// Inputs are the series that the model reads. AllVintages means that it reads every vintage of each value, by observation time and
+	// vintage, with NaN for a withdrawn value. Otherwise it reads only the first number of each.
 	Inputs      []series.ID
 	AllVintages bool
 
-	// schedules say when it is released, one for each form of its periods.
+	// schedules say when it is released. Each form of its periods has its schedule.
 	schedules []schedule
-	// printed are the series of which any value about a period tells that the figure is printed. None means that of the release.
+	// printed are series. Any value of theirs about a period shows that the figure is printed. None means the series of the release.
 	printed []series.ID
 	// next returns the release that may be forecast at an instant, from the vintages known then; false if none exists.
 	next func(in series.Set, at time.Time) (Release, bool)
