@@ -1,6 +1,6 @@
-// Package claims lists the probabilities that readers are told beside those of a signal's interval and brief, each with what shows it, and
-// finds the sentences of a text that tell one. test/stats reads the texts of the program with it, test/conformance what a running program
-// serves.
+// Package claims lists the probabilities that readers are told, except the ones in a signal's interval and brief. Each comes with its
+// proof. The package also finds the sentences of a text that claim a probability. test/stats uses it on the texts of the program,
+// test/conformance on the responses of a running program. Start at All.
 package claims
 
 import (
@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// Claim is a probability that is claimed outside of the briefs, whose figures have a test of their own. Each row of the table in
-// docs/signals.md names what shows it: a test, or the table of another page.
+// Claim is a probability that is claimed outside of the briefs, whose figures another test checks. Each row of the table in docs/signals.md
+// names its proof: a test, or the table of another page.
 type Claim struct {
-	// Claim is what readers see, Where the place.
+	// Claim is the text that readers see, Where its place.
 	Claim, Where string
 	// ShownBy is a test with its folder, or a document.
 	ShownBy string
@@ -61,7 +61,7 @@ var all = []Claim{
 func All() []Claim { return all }
 
 var (
-	// percentage and chance are what a sentence that claims a probability has both of.
+	// A sentence that claims a probability matches both percentage and chance.
 	percentage = regexp.MustCompile(`\d[\s\x{a0}]?%`)
 	chance     = regexp.MustCompile(`(?i)probab|interval|\bh[eo]ld\b|contain|confiden|\bwith \d+\s?%|conteve|contuvo|अंतराल|प्रायिकता|संभाव`)
 	sentences  = regexp.MustCompile(`[.!?]\s+|\n\s*\n|।\s*`)

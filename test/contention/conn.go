@@ -14,7 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 )
 
-// errCut is what a client reads from a connection that was cut.
+// errCut is the error that a client reads from a cut connection.
 var errCut = &net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET}
 
 // conn is one connection of the program to Postgres. It reads what passes in both directions, and lets its Tap act at each statement.

@@ -75,9 +75,9 @@ func kept(table, column string) bool {
 
 // leftOut are rows that are not compared.
 var leftOut = map[string]string{
-	// In how many runs a backfill does its slots depends on how long one of them takes. Its slots are compared.
-	// A data set is published at most once in a minute of the wall clock; the run of a day that comes sooner is skipped.
-	// How often a run of payments looks at the chain is a matter of time. What it brought is compared in the tables of payments.
+	// In how many runs a backfill does its slots depends on how long one of them takes. Its slots are compared. A data set is published at
+	// most once in a minute of the wall clock; the run of a day that comes sooner is skipped. How often a run of payments looks at the
+	// chain is a matter of time. Its results are compared in the tables of payments.
 	"runs": `where job <> 'backfill' and (job, subject) <> ('publish', 'dataset') and queue <> 'payments'`,
 	// An operator who got no answer plans again, and applies the second plan. The first one does nothing.
 	"keys": "where " + inUse + "t.id)", "ledger": "where " + inUse + "t.key_id)",

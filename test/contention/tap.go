@@ -1,7 +1,7 @@
 // Package contention disturbs the connections between a running program and a real Postgres. It delays statements for times that a seed
-// draws, and lets chosen statements fail once with a transient error. It also computes checksums of a database, so that a world with an
-// error can be compared with one without. cmd/tidemark connects it with the roles of the program: see `make contention` and `make sweep`.
-// Start at Tap.
+// draws, and lets chosen statements fail once with a transient error. It also computes checksums of a database. With them, a world with an
+// error is compared with a world without an error. cmd/tidemark connects it with the roles of the program: see `make contention` and `make
+// sweep`. Start at Tap.
 package contention
 
 import (

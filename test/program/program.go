@@ -113,7 +113,7 @@ func start(t testing.TB, o Options, name, file string, args ...string) *Process 
 	return p
 }
 
-// address is what `up` logs of the address that it listens on.
+// address finds the address in the line that `up` logs about it.
 var address = regexp.MustCompile(`pages"?[:=]"?(http://127\.0\.0\.1:\d+)/`)
 
 // Up starts `up` with its own servers and with its state below o.Dir, unless o.Env sets them. It returns the process and its address once
