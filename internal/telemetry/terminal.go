@@ -32,7 +32,7 @@ const (
 	// maxAlike is how many warnings with one message are shown within alikeFor. Of the others it says how many there were. A server that
 	// dies makes everything that uses it say so.
 	maxAlike = 3
-	alikeFor  = 30 * time.Second
+	alikeFor = 30 * time.Second
 )
 
 // shows reports whether one more warning with this message, of an instant, is shown.
