@@ -22,7 +22,7 @@ func TestPagesComeInTheLanguageThatTheBrowserPrefers(t *testing.T) {
 		lang, _, _ = strings.Cut(rest, `"`)
 		return lang, a
 	}
-	for _, path := range []string{"/picks", "/events", "/economic-events", "/digest", "/compare", "/calendar", "/signals/crack-spread-321/forecasts", "/signals/crack-spread-321/revisions", "/picks?status=open"} {
+	for _, path := range []string{"/picks", "/events", "/economic-events", "/digest", "/compare", "/calendar", "/signals/crack-spread-321/forecasts", "/signals/crack-spread-321/revisions", "/verify", "/picks?status=open"} {
 		tags := map[string]bool{}
 		for _, c := range [][2]string{{"", "en"}, {"es-MX,es;q=0.9,en;q=0.5", "es"}, {"fr,pt-BR;q=0.4", "pt"}, {"hi", "hi"}, {"de", "en"}, {"*", "en"}, {"es;q=0,en", "en"}} {
 			lang, a := in(path, c[0])

@@ -147,7 +147,11 @@ func TestFixedTextsHoldTheRulesOfLanguage(t *testing.T) {
 		}
 		for id, x := range l.SignalTexts {
 			figure := func(text string) string { return strings.ReplaceAll(text, "%s", "7") }
-			for _, text := range append(slices.Collect(maps.Values(x.Parts)), x.Short, figure(x.Figure), figure(x.Gap), x.Baseline, x.Interval, x.Truth, x.Lead) {
+			whole := []string{x.Short, figure(x.Figure), x.Baseline, x.Interval, x.Truth, x.Lead, x.About, x.Technique, x.Target, x.Predictor, x.Naive}
+			if slices.Contains(whole, "") {
+				t.Errorf("%s in %s lacks a text: %q", id, l.Code, whole)
+			}
+			for _, text := range slices.Concat(whole, slices.Collect(maps.Values(x.Parts)), slices.Collect(maps.Values(x.Figures)), []string{figure(x.Gap)}) {
 				check("the signal "+id, text)
 			}
 		}

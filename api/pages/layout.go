@@ -140,7 +140,7 @@ func (l *layout) follow(f feed) {
 }
 
 // translated are the pages that exist in every language.
-var translated = map[string]bool{"/picks": true, "/portfolio": true, "/events": true, "/economic-events": true, "/digest": true, "/compare": true, "/calendar": true, dashboardPath: true}
+var translated = map[string]bool{"/picks": true, "/portfolio": true, "/events": true, "/economic-events": true, "/digest": true, "/compare": true, "/calendar": true, "/verify": true, dashboardPath: true}
 
 // current reports how a page relates to the target of a link: "page" if it is the target, "true" if it is below the target.
 func current(link, address string) string {

@@ -171,7 +171,7 @@ func (p *Pages) signalView(ctx context.Context, r request, s *view.Signal) (body
 		if from := beginning(name, s.History.Last()); !from.IsZero() && from.Before(s.History.First()) && name != body.Span.Name {
 			continue // it would show the same as "all"
 		}
-		body.Ranges = append(body.Ranges, choice{name, body.T("range." + name), body.address(path, span{Name: name}), name == body.Span.Name})
+		body.Ranges = append(body.Ranges, choice{body.T("range.short." + name), body.T("range." + name), body.address(path, span{Name: name}), name == body.Span.Name})
 	}
 	body.View, body.Now = template.URL(viewOf(body.Span, body.AsOf)), template.URL(body.Span.query())+body.AndLang() //nolint:gosec // made of dates and of names of ranges
 	if body.Plots, err = p.plotSignal(ctx, body, asOf); err != nil {

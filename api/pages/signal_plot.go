@@ -263,7 +263,7 @@ func (l localizer) newBacktestBody(s view.SignalSnapshot) *backtestBody {
 	}.SVG())
 	var rows []plot.Estimate
 	for _, k := range b.Skill {
-		rows = append(rows, row(k.Stage, k.Skill, nil, ""))
+		rows = append(rows, row(sentence(l.Worded("backtest.stage", k.Stage)), k.Skill, nil, ""))
 	}
 	if len(rows) > 0 {
 		out.Skill = template.HTML(plot.Estimates{

@@ -56,6 +56,52 @@ func (l localizer) Lead(d signals.Definition) string {
 	return firstSentence(d.Description)
 }
 
+// About returns the whole description of a signal.
+func (l localizer) About(d signals.Definition) string {
+	if t, ok := l.texts(d); ok {
+		return t.Lead + " " + t.About
+	}
+	return d.Description
+}
+
+// Technique says in words how a value of a signal and its baseline are made.
+func (l localizer) Technique(d signals.Definition) string {
+	if t, ok := l.texts(d); ok {
+		return t.Technique
+	}
+	return d.Technique
+}
+
+// Target, Predictor and BestRule describe the backtest of a signal.
+func (l localizer) Target(d signals.Definition) string {
+	if t, ok := l.texts(d); ok {
+		return t.Target
+	}
+	return d.Backtest.Description
+}
+
+// Predictor says what foretells the target.
+func (l localizer) Predictor(d signals.Definition) string {
+	if t, ok := l.texts(d); ok {
+		return t.Predictor
+	}
+	return d.Backtest.Predictor
+}
+
+// BestRule returns the simple rule that the signal is compared with, whose English text is given.
+func (l localizer) BestRule(d signals.Definition, english string) string {
+	t, ok := l.texts(d)
+	switch {
+	case !ok:
+		return english
+	case english == d.Backtest.Naive:
+		return t.Naive
+	}
+	opposite := l.T("backtest.opposite")
+	before, _, _ := strings.Cut(opposite, "%s")
+	return l.language().Contract(before, t.Naive)
+}
+
 // Figure writes a value of a signal, or a pointer to one, without its unit. d is a definition from Own.
 func (l localizer) Figure(d signals.Definition, v any) string {
 	if _, ok := l.texts(d); !ok {

@@ -18,6 +18,10 @@ type SignalTexts struct {
 	Baseline, Interval, Truth string
 	// Lead describes the signal in one sentence.
 	Lead string
+	// About is the rest of the description after Lead. Technique says in words how the value and its baseline are made.
+	About, Technique string
+	// Target, Predictor and Naive are the parts of the backtest: what comes later, what foretells it, and the simple rule beside it.
+	Target, Predictor, Naive string
 	// Parts are the labels of the components by their names.
 	Parts map[string]string
 	// Figures are the names of the forecast figures by their ids.

@@ -2,6 +2,11 @@
 // them. The formats are C2SP's (tlog-policy, tlog-checkpoint, cosignature/v1) and RFC 6962's. Pure functions: verify.js fetches and shows,
 // and a test runs the vectors of verdicts through this file, the Go verifier and an independent one.
 const encoder = new TextEncoder(), decoder = new TextDecoder();
+
+// The page gives the texts, in the reader's language. What is wrong with a policy, or with the bytes of a log, is said in English.
+let say = (...parts) => parts.join(" ");
+export const speak = (words) => { say = words; };
+
 const logKey = 1, witnessKey = 4;
 
 function bytesOf(text) {
@@ -144,7 +149,7 @@ export function picksOf(leaves) {
     const text = decoder.decode(leaf);
     if (!text.startsWith("tidemark/pick/v1\n")) continue;
     const [, seq, hash] = /^tidemark\/pick\/v1\nseq (\d+)\npreimage [^\n]+\nhash ([0-9a-f]{64})\nat [^\n]+\n$/.exec(text) ?? [];
-    if (seq !== String(hashes.length + 1)) return { hashes, fault: `after pick ${hashes.length} the log has a pick that does not follow` };
+    if (seq !== String(hashes.length + 1)) return { hashes, fault: say("log order", hashes.length) };
     hashes.push(hash);
   }
   return { hashes, fault: null };
@@ -160,18 +165,14 @@ const leafForms = {
 };
 const timed = form("(?:genesis|seal|reveal|pick|gap|forecast|grade|correction|method|sources|key|dataset)", "(?:[^\n]+\n)*[^\n]+");
 const isDay = (text) => /^\d{4}-\d{2}-\d{2}$/.test(text) && new Date(Date.parse(`${text}T00:00:00Z`) || 0).toISOString().startsWith(text);
-const broken = {
-  missing: (day) => `The pick of ${day} was sealed, and the log went on without its reveal.`,
-  unsealed: (day) => `The pick of ${day} was announced without a seal before it.`,
-  doubled: (day) => `${day} has more than one seal or reveal.`,
-  wrong: (day) => `The reveal of ${day} opens no seal of that day, or shows another pick than the announced pick.`,
-};
+// broken are the promises, the worse ones later.
+const broken = ["missing", "unsealed", "doubled", "wrong"];
 
 // sealsOf opens the sealed picks among all leaves of a log. sealed is how many there are, opened how many have their reveal. faults are the days
 // whose signed leaves prove that a promise was broken, by their dates: a reveal that is late is not among them, and neither is one that is not
 // there yet while the log has no leaf of a time after its reveal_by.
 export async function sealsOf(leaves) {
-  const days = new Map(), worse = Object.keys(broken);
+  const days = new Map(), worse = broken;
   let from = "", newest = "";
   const dayOf = (date) => days.get(date) ?? days.set(date, { date, fault: null }).get(date);
   const blame = (d, fault) => { if (worse.indexOf(fault) > worse.indexOf(d.fault)) d.fault = fault; };
@@ -211,7 +212,7 @@ export async function sealsOf(leaves) {
   for (const d of all) if (d.seal !== undefined && d.reveal === undefined && newest > d.by) blame(d, "missing");
   return {
     sealed: all.filter((d) => d.seal !== undefined).length, opened: all.filter((d) => d.reveal !== undefined).length,
-    faults: all.filter((d) => d.fault).map((d) => ({ date: d.date, fault: d.fault, text: broken[d.fault](d.date) })),
+    faults: all.filter((d) => d.fault).map((d) => ({ date: d.date, fault: d.fault, text: say(`seal ${d.fault}`, d.date) })),
   };
 }
 

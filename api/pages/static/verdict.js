@@ -1,6 +1,10 @@
 // Recomputes a chain of picks and compares it with what witnesses hold. Pure functions: verify.js shows the outcome, and a test runs the
 // same vectors through this file, the Go verifier and an independent one. The rules are in docs/hash-chain.md, "Verdicts".
 export const genesis = "0".repeat(64);
+
+// The page gives the texts, in the reader's language. Without it a reason is the name of its text with the values.
+let say = (...parts) => parts.join(" ");
+export const speak = (words) => { say = words; };
 const forms = {
   ticker: (text) => /^(?=.{1,16}$)[A-Z0-9]([A-Z0-9.-]*[A-Z0-9])?$/.test(text),
   price: (text) => /^(?!0+\.0+$)(0|[1-9][0-9]{0,11})\.[0-9]{2,4}$/.test(text),
@@ -40,11 +44,11 @@ export async function recompute(picks, each = () => {}) {
     const hash = await linkHash(p, previous);
     let fault = null;
     const malformed = Object.keys(forms).find((member) => typeof p[member] !== "string" || !forms[member](p[member]));
-    if (first) fault = { kind: "after", seq: i + 1, why: `rests on pick ${first.seq}` };
-    else if (p.seq !== i + 1 || !(p.date > date)) fault = { kind: "order", seq: i + 1, why: "its number or its date does not follow" };
-    else if (malformed) fault = { kind: "form", seq: i + 1, why: `its ${malformed} is not in the canonical form` };
-    else if (p.previous_hash !== previous) fault = { kind: "links", seq: i + 1, why: "it does not name the hash before it" };
-    else if (p.hash !== hash) fault = { kind: "hashes", seq: i + 1, why: "its hash does not match" };
+    if (first) fault = { kind: "after", seq: i + 1, why: say("after", first.seq) };
+    else if (p.seq !== i + 1 || !(p.date > date)) fault = { kind: "order", seq: i + 1, why: say("order") };
+    else if (malformed) fault = { kind: "form", seq: i + 1, why: say("not canonical", malformed) };
+    else if (p.previous_hash !== previous) fault = { kind: "links", seq: i + 1, why: say("links") };
+    else if (p.hash !== hash) fault = { kind: "hashes", seq: i + 1, why: say("hashes") };
     first ??= fault;
     hashes.push(hash);
     await each(i, hash, fault);
@@ -57,10 +61,10 @@ export async function recompute(picks, each = () => {}) {
 export function compareWitness(witness, picks, hashes, policy) {
   const { length, head, date, attester, fault } = witness;
   if (fault) return fault;
-  if (policy.attester && attester && attester.toLowerCase() !== policy.attester.toLowerCase()) return `it is by ${attester}, and you expect ${policy.attester}`;
-  if (length > hashes.length) return `it holds ${length} picks, and the server shows ${hashes.length}`;
-  if (hashes[length - 1] !== head) return `after ${length} picks it holds another hash`;
-  if (date && picks[length - 1].date !== date) return `it dates pick ${length} ${date}, and the server ${picks[length - 1].date}`;
+  if (policy.attester && attester && attester.toLowerCase() !== policy.attester.toLowerCase()) return say("another attester", attester, policy.attester);
+  if (length > hashes.length) return say("holds more", length, hashes.length);
+  if (hashes[length - 1] !== head) return say("another hash", length);
+  if (date && picks[length - 1].date !== date) return say("dates", length, date, picks[length - 1].date);
   return null;
 }
 
@@ -78,8 +82,8 @@ function compareLog({ all, ...log }, hashes) {
   if (all) log = all; // the newest size, where it has more picks than the one that is cosigned
   const wrong = log.hashes.findIndex((hash, i) => hash !== hashes[i]);
   if (log.fault || wrong < 0) return log.fault;
-  return wrong >= hashes.length ? `the log has ${log.hashes.length} picks, and the server shows ${hashes.length}`
-    : `pick ${wrong + 1} of the log has another hash`;
+  return wrong >= hashes.length ? say("log has more", log.hashes.length, hashes.length)
+    : say("log differs", wrong + 1);
 }
 
 // hiddenNotes says which days without a pick and which corrections of a log an answer does not show, each with a text.
@@ -87,8 +91,8 @@ export function hiddenNotes(answer, log) {
   const { gaps = [], corrections = [] } = (log?.all ?? log)?.notes ?? {};
   const hides = (shown, note) => !(shown ?? []).some((s) => Object.keys(note).every((k) => s[k] === note[k]));
   return [
-    ...gaps.filter((g) => hides(answer.gaps, g)).map((g) => ({ text: `It has the day without a pick ${g.date} (${g.reason}), and the server does not show it.` })),
-    ...corrections.filter((c) => hides(answer.corrections, c)).map((c) => ({ text: `It has a correction of pick ${c.seq} of ${c.date}, and the server does not show it.` })),
+    ...gaps.filter((g) => hides(answer.gaps, g)).map((g) => ({ text: say("hidden gap", g.date, g.reason) })),
+    ...corrections.filter((c) => hides(answer.corrections, c)).map((c) => ({ text: say("hidden correction", c.seq, c.date) })),
   ];
 }
 

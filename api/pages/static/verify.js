@@ -6,8 +6,18 @@ const shownRows = 400;
 const mostAttestations = 1000;
 
 const $ = (id) => document.getElementById(id);
-const { genesis, hiddenNotes, judge, recompute, rehash } = await import($("verify").dataset.verdict);
-const { canVerify, fetchLog, parsePolicy, serverPolicy } = await import($("verify").dataset.log);
+const { genesis, hiddenNotes, judge, recompute, rehash, speak } = await import($("verify").dataset.verdict);
+const { canVerify, fetchLog, parsePolicy, serverPolicy, speak: speakOfLog } = await import($("verify").dataset.log);
+
+// words are the texts of the page's language. say fills the places of one; many says a count in the form of one or of more.
+const words = JSON.parse($("words").textContent);
+const say = (id, ...values) => {
+  let next = 0;
+  return words[id].replace(/%(?:\[(\d)\])?s/g, (_, place) => values[place ? place - 1 : next++]);
+};
+const many = (id, n, ...values) => say(n === 1 ? `${id} one` : id, n, ...values);
+speak(say);
+speakOfLog(say);
 
 let chain, original, last, run = 0;
 let attested = [], kept = [], log = null, proposed = "";
@@ -25,22 +35,21 @@ function item(state, text) {
   const li = element("li");
   li.dataset.state = state === true ? "ok" : state === false ? "wrong" : "open";
   li.append(element("span", `state ${state === true ? "good" : state === false ? "" : "warn"}`,
-    state === true ? "ok" : state === false ? "wrong" : "not checked"), ` ${text}`);
+    say(state === true ? "ok" : state === false ? "wrong" : "open")), ` ${text}`);
   return li;
 }
 
-function say(state, text) {
+function conclusion(state, text) {
   $("verdict").className = `state ${state}`;
   $("verdict").textContent = text;
 }
 
-const minute = (time) => !Number.isFinite(time) ? "an unknown time" : `${new Date(time).toISOString().slice(0, 16).replace("T", " ")} UTC`;
-const plural = (n, one, many = `${one}s`) => `${n} ${n === 1 ? one : many}`;
+const minute = (time) => !Number.isFinite(time) ? say("unknown time") : `${new Date(time).toISOString().slice(0, 16).replace("T", " ")} UTC`;
 const shorten = (hash) => `${hash.slice(0, 14)}…`;
 
 async function load() {
   const response = await fetch($("verify").dataset.chain, { headers: { Accept: "application/json" }, cache: "no-cache" });
-  if (!response.ok) throw new Error(`the server answered ${response.status}`);
+  if (!response.ok) throw new Error(say("answered", response.status));
   chain = await response.json();
   original = structuredClone(chain);
 }
@@ -57,7 +66,7 @@ function row(p) {
 
 function mark(tr, hash, fault) {
   tr.children[1].className = fault ? "here down" : "here up";
-  tr.children[1].textContent = fault ? fault.why : "ok";
+  tr.children[1].textContent = fault ? fault.why : say("ok");
   tr.lastChild.textContent = hash;
 }
 
@@ -73,7 +82,7 @@ async function check() {
   const mine = ++run;
   const began = performance.now();
   const picks = chain.picks, n = picks.length;
-  say("plain", "recomputing");
+  conclusion("plain", say("recomputing"));
   const rows = new Map(picks.slice(-shownRows).reverse().map((p) => [p.seq, row(p)]));
   $("links").replaceChildren(...rows.values());
   const result = await recompute(picks, async (i, hash, fault) => {
@@ -86,7 +95,7 @@ async function check() {
   });
   if (mine !== run) return;
   last = result;
-  $("took").textContent = `${plural(n, "hash", "hashes")} in ${Math.round(performance.now() - began)} ms`;
+  $("took").textContent = many("took", n, Math.round(performance.now() - began));
   conclude();
 }
 
@@ -99,53 +108,46 @@ function conclude() {
   if (j.logged !== null) {
     const { hashes } = log.all ?? log, names = log.cosigners.filter((c) => c.at).map((c) => c.name);
     const wrong = Math.max(0, hashes.findIndex((hash, i) => hash !== last.hashes[i]));
-    against.unshift({ witness: `the log, cosigned by ${names.join(", ") || "nobody whom you name"}`, reason: j.logged, length: wrong + 1, head: hashes[wrong] ?? "" });
+    against.unshift({ witness: say("log cosigned", names.join(", ") || say("nobody")), reason: j.logged, length: wrong + 1, head: hashes[wrong] ?? "" });
   }
-  const alone = j.parties === 0, parties = plural(j.parties, "party", "parties");
+  const alone = j.parties === 0, parties = many("parties", j.parties);
   const list = [
-    item(!fault, fault ? `Pick ${fault.seq}: ${fault.why}. ${n > fault.seq ? `The ${plural(n - fault.seq, "pick")} after it rest on it.` : ""}`
-      : `${n} hashes recomputed. Each pick names the hash before it, from 64 zeros on.`),
-    item(j.claim, j.claim ? `The chain ends where the server says: ${plural(n, "pick")}.` : "The chain does not end where the server says."),
-    alone ? item(undefined, "No witness was asked. A chain that was rewritten from its start looks the same.")
-      : item(!against.length, against.length ? `What ${parties} hold is not the same: ${plural(against.length, "statement")} below differ.`
-        : `Nothing that ${parties} hold differs. It goes up to pick ${j.held}, and the newest is of ${minute(j.newest)}.`),
+    item(!fault, fault ? `${say("fault", fault.seq, fault.why)} ${n > fault.seq ? say("rest", n - fault.seq) : ""}` : say("recomputed", n)),
+    item(j.claim, j.claim ? say("ends", many("picks", n)) : say("ends elsewhere")),
+    alone ? item(undefined, say("alone"))
+      : item(!against.length, against.length ? say("differ", parties, against.length) : say("agree", parties, j.held, minute(j.newest))),
   ];
-  for (const f of j.broken) list.push(item(false, `The log, signed by its key: ${f.text}`));
-  for (const f of chain.seals?.faults ?? []) list.push(item(false, `The server itself: ${f.text}`));
+  for (const f of j.broken) list.push(item(false, say("log signed", f.text)));
+  for (const f of chain.seals?.faults ?? []) list.push(item(false, say("server itself", words[`seal ${f.fault}`] ? say(`seal ${f.fault}`, f.date) : f.text)));
   const seals = (log?.all ?? log)?.seals;
   if (seals?.sealed && !j.broken.length) {
-    list.push(item(true, `${plural(seals.sealed, "sealed pick")} in the log, ${seals.opened === seals.sealed ? "each" : seals.opened} opened here by its reveal.`));
+    list.push(item(true, say(seals.opened === seals.sealed ? "opened all" : "opened", seals.sealed, seals.opened)));
   } else if (chain.seals?.days && !chain.seals.faults.length && !j.broken.length) {
-    list.push(item(undefined, `${plural(chain.seals.days, "pick")} sealed before the announcement, and by the server's word each was revealed in time. `
-      + "tidemark verify opens the seals."));
+    list.push(item(undefined, say("sealed", many("picks", chain.seals.days), "tidemark verify")));
   }
-  if (chain.environment === "demo") list.push(item(undefined, `The server calls itself a demonstration. Its own clock counted for all but the log: ${minute(Date.parse(chain.verified_at))}.`));
+  if (chain.environment === "demo") list.push(item(undefined, say("demo", minute(Date.parse(chain.verified_at)))));
   $("checks").replaceChildren(...list);
-  const words = {
-    contradicted: ["", "contradicted"],
-    witnessed: ["good", `witnessed by ${j.agreeing} of ${j.parties}`],
-    self_consistent: ["plain", "self-consistent"],
-  }[j.verdict];
-  say(...words);
+  conclusion(...{
+    contradicted: ["", say("verdict contradicted")], witnessed: ["good", say("verdict witnessed", j.agreeing, j.parties)], self_consistent: ["plain", say("verdict self")],
+  }[j.verdict]);
   $("verdict").dataset.verdict = j.verdict;
-  $("meaning").textContent = {
-    contradicted: "A witness holds something else, a sealed pick was not revealed as it was sealed, or the chain contradicts itself.",
-    witnessed: j.covered === n ? "Witnesses hold the same chain, whole." : `Witnesses hold the same chain up to pick ${j.covered}. What came after it will be attested next.`,
-    self_consistent: log?.required && !j.quorum ? `The chain agrees with itself, and ${log.named ? "more than half of the witnesses that the server names" : "the quorum of your policy"} did not cosign it lately.`
-      : j.hidden ? "The chain agrees with itself, and the server's log was not read." : alone && j.quorum ? "The chain agrees with itself. The log's witnesses are the server's word: paste your policy, and they count."
-      : alone ? "The chain agrees with itself. No witness was asked."
-      : `The chain agrees with itself and with what was asked, but no witness is new enough to speak for today.`,
-  }[j.verdict];
-  if (j.verdict === "witnessed" && log?.named) $("meaning").textContent += " The policy for the log is the server's own and counts for nothing: paste yours.";
-  if (j.verdict === "witnessed" && chain.environment === "demo") $("meaning").textContent += " In a demonstration witnesses run beside the server and are not independent.";
+  const means = [{
+    contradicted: say("means contradicted"),
+    witnessed: j.covered === n ? say("means whole") : say("means up to", j.covered),
+    self_consistent: say(log?.required && !j.quorum ? `means ${log.named ? "named" : "quorum"}`
+      : j.hidden ? "means hidden" : alone && j.quorum ? "means server's" : alone ? "means alone" : "means old"),
+  }[j.verdict]];
+  if (j.verdict === "witnessed" && log?.named) means.push(say("own policy"));
+  if (j.verdict === "witnessed" && chain.environment === "demo") means.push(say("beside"));
+  $("meaning").textContent = means.join(" ");
   $("conflict").hidden = !against.length;
   $("conflicts").replaceChildren(...against.slice(0, 5).map((w) => {
     const tr = element("tr");
     tr.append(element("td", "", w.witness), element("td", "down", w.reason), element("td", "num", w.length), element("td", "hash", w.head),
-      element("td", "hash", last.hashes[w.length - 1] ?? "there is no such pick"));
+      element("td", "hash", last.hashes[w.length - 1] ?? say("no pick")));
     return tr;
   }));
-  $("checkpoint").textContent = j.verdict === "contradicted" ? "The chain is contradicted. There is nothing to keep." : `${n}:${j.head}`;
+  $("checkpoint").textContent = j.verdict === "contradicted" ? say("nothing to keep") : `${n}:${j.head}`;
 }
 
 // word returns a 32-byte word of the response of getAttestation.
@@ -158,10 +160,10 @@ async function rpc(url, method, params) {
     method: "POST", headers: { "Content-Type": "application/json" }, credentials: "omit", referrerPolicy: "no-referrer", redirect: "error",
     body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }), signal: AbortSignal.timeout(15000),
   });
-  if (!response.ok) throw new Error(`the node answered ${response.status}`);
+  if (!response.ok) throw new Error(say("node answered", response.status));
   const { result, error } = await response.json();
-  if (error) throw new Error(`the node says: ${error.message}`);
-  if (typeof result !== "string" && !Array.isArray(result)) throw new Error("the node's response is not JSON-RPC");
+  if (error) throw new Error(say("node says", error.message));
+  if (typeof result !== "string" && !Array.isArray(result)) throw new Error(say("node not RPC"));
   return result;
 }
 
@@ -173,14 +175,14 @@ const attestedEvent = "0x8bf46bf4cfd674fa735a3d63ec1c9ad4153f033c290341f3a588b75
 // server could name an old one as its newest. That one must be among them, because the block is the server's word.
 async function later(url, a) {
   const head = number(await rpc(url, "eth_blockNumber", [])), uids = [];
-  if (!(a.latest.block_number >= 0) || head - a.latest.block_number > mostBlocks) throw new Error("the newest attestation that the server names is old, or in no block");
+  if (!(a.latest.block_number >= 0) || head - a.latest.block_number > mostBlocks) throw new Error(say("newest old"));
   for (let from = a.latest.block_number; from <= head; from += logSpan) {
     const hex = (n) => `0x${n.toString(16)}`;
     const topics = [attestedEvent, null, `0x${a.attester.slice(2).toLowerCase().padStart(64, "0")}`, a.schema_uid];
     const logs = await rpc(url, "eth_getLogs", [{ address: a.contract, topics, fromBlock: hex(from), toBlock: hex(Math.min(from + logSpan - 1, head)) }]);
     uids.push(...logs.map((l) => String(l.data).slice(2, 66).toLowerCase()));
   }
-  if (!uids.includes(a.latest.uid.slice(2).toLowerCase())) throw new Error("the attestation that the server names is not in the block that it names");
+  if (!uids.includes(a.latest.uid.slice(2).toLowerCase())) throw new Error(say("not in block"));
   return uids.slice(uids.indexOf(a.latest.uid.slice(2).toLowerCase())).reverse();
 }
 
@@ -190,7 +192,7 @@ async function attestation(url, a, uid) {
   if (!/^0x[0-9a-f]{1024,}$/i.test(got) || word(got, 1).toLowerCase() !== uid.toLowerCase()) return null;
   const day = String(number(word(got, 15)));
   return {
-    witness: `attestation ${shorten(`0x${uid}`)}`, uid, refersTo: word(got, 6), schema: word(got, 2), lasts: [4, 5, 9].every((i) => isZero(word(got, i))),
+    witness: say("attestation", shorten(`0x${uid}`)), uid, refersTo: word(got, 6), schema: word(got, 2), lasts: [4, 5, 9].every((i) => isZero(word(got, i))),
     length: number(word(got, 13)), head: word(got, 12).toLowerCase(), date: `${day.slice(0, 4)}-${day.slice(4, 6)}-${day.slice(6)}`,
     attester: `0x${word(got, 8).slice(24).toLowerCase()}`, at: new Date(number(word(got, 3)) * 1000).toISOString(),
   };
@@ -201,17 +203,17 @@ async function ask() {
   const list = $("attested"), a = chain.attestation;
   attested = [];
   if (!a.latest?.uid || !a.contract || !a.attester) {
-    list.replaceChildren(item(undefined, "The server names no attestation yet."));
+    list.replaceChildren(item(undefined, say("no attestation")));
     return;
   }
-  list.replaceChildren(element("li", "quiet", "Asking the node…"));
+  list.replaceChildren(element("li", "quiet", say("asking")));
   const found = [];
   let hidden = null;
   try {
     const url = $("rpc").value;
     const network = `eip155:${number(await rpc(url, "eth_chainId", []))}`;
     if (network !== a.network) {
-      list.replaceChildren(item(undefined, `The node is of the network ${network}, not of ${a.network}.`));
+      list.replaceChildren(item(undefined, say("network", network, a.network)));
       return;
     }
     let newest = a.latest.uid.slice(2);
@@ -223,17 +225,17 @@ async function ask() {
     for (let uid = newest; !isZero(uid) && found.length < mostAttestations;) {
       const one = await attestation(url, a, uid);
       if (!one) {
-        const missing = `the contract has no attestation ${shorten(`0x${uid}`)}`;
-        if (found.length || a.latest.status === "confirmed") attested = [{ witness: "the contract", length: a.latest.seq, head: "", fault: missing }];
-        list.replaceChildren(item(false, `${missing[0].toUpperCase()}${missing.slice(1)}.`));
+        const missing = say("missing", shorten(`0x${uid}`));
+        if (found.length || a.latest.status === "confirmed") attested = [{ witness: say("the contract"), length: a.latest.seq, head: "", fault: missing }];
+        list.replaceChildren(item(false, missing));
         return;
       }
       found.push(one);
       uid = one.refersTo;
-      list.replaceChildren(element("li", "quiet", `${plural(found.length, "attestation")} read…`));
+      list.replaceChildren(element("li", "quiet", many("read", found.length)));
     }
   } catch (e) {
-    list.replaceChildren(item(undefined, `The node could not be asked: ${e.message}. Name another one.`));
+    list.replaceChildren(item(undefined, say("not asked", e.message)));
     return;
   }
   const by = new Set(found.map((x) => x.attester));
@@ -242,18 +244,18 @@ async function ask() {
   const lasting = found.every((x) => x.lasts);
   const ascending = found.every((x, i) => i === 0 || (x.length < found[i - 1].length && x.at <= found[i - 1].at));
   list.replaceChildren(
-    item(true, `The contract has ${plural(found.length, "attestation")}, from ${minute(Date.parse(found.at(-1).at))} to ${minute(Date.parse(found[0].at))}.`),
-    item(own, own ? `All are by ${a.attester}, the attester that the server names.` : `They are by ${[...by].join(", ")}, and the server names ${a.attester}.`),
-    item(schema && lasting, schema && lasting ? "All are of the published schema. None can be revoked, was revoked, or expires." : "Some are of another schema, can be revoked, or expire."),
-    item(ascending, ascending ? "Each names a shorter and older one before it." : "They do not follow each other."),
+    item(true, many("has", found.length, minute(Date.parse(found.at(-1).at)), minute(Date.parse(found[0].at)))),
+    item(own, own ? say("by one", a.attester) : say("by others", [...by].join(", "), a.attester)),
+    item(schema && lasting, say(schema && lasting ? "schema" : "no schema")),
+    item(ascending, say(ascending ? "ascending" : "not ascending")),
   );
   if (hidden !== null) {
     // They are compared, and none is fresh: what the server does not name may be newer.
-    list.append(item(undefined, `Whether there is a newer one is not known: ${hidden}.`));
+    list.append(item(undefined, say("newer", hidden)));
     for (const x of found) x.at = new Date(0).toISOString();
   }
   const good = own && schema && lasting && ascending;
-  attested = good ? found : found.map((x) => ({ ...x, fault: "the attestations are not what the server says of them" }));
+  attested = good ? found : found.map((x) => ({ ...x, fault: say("not as said") }));
 }
 
 // propose fills in the policy that the server names.
@@ -267,22 +269,21 @@ async function propose() {
 // askLog reads the whole log by the reader's policy, and who cosigned it.
 async function askLog() {
   const list = $("logged"), text = $("policy").value.trim(), named = text === proposed;
-  list.replaceChildren(element("li", "quiet", "Reading the log…"));
+  list.replaceChildren(element("li", "quiet", say("reading")));
   const without = (why) => {
     log = text ? { hashes: [], fault: null, cosigners: [], enough: () => false, required: true, named } : null; // a log that is not shown
     list.replaceChildren(item(undefined, why));
   };
-  $("whose").textContent = named ? "These are the server's own words: without them nothing is witnessed, and they count for nothing. Paste your policy: keys and witnesses as you know them from elsewhere."
-    : "This is your policy: without its quorum nothing is witnessed.";
-  if (!text) return without("The server names no log.");
-  if (!await canVerify()) return without("This browser cannot check signatures of Ed25519. tidemark verify --policy does.");
+  $("whose").textContent = say(named ? "whose server" : "whose yours");
+  if (!text) return without(say("no log"));
+  if (!await canVerify()) return without(say("no Ed25519", "tidemark verify --policy"));
   let rules;
   try {
     rules = await parsePolicy(text);
     log = { ...await fetchLog($("verify").dataset.leaves, rules, Date.now()), required: rules.quorum !== "none", named };
     if (log.why) throw new Error(log.why);
   } catch (e) {
-    without(`The log is not checked: ${e.message}.`);
+    without(say("log not checked", e.message));
     return;
   }
   if (log.all.hashes.length > original.picks.length || hiddenNotes(original, log).length) { // a pick or a note came meanwhile, or the server hides it
@@ -291,8 +292,9 @@ async function askLog() {
   }
   const fresh = judge(chain, last, [], policy(), log).current;
   list.replaceChildren(
-    item(true, `${plural(log.all.size, "leaf", "leaves")} have the root that the log signed. ${plural(log.hashes.length, "pick")} among them.`),
-    ...log.cosigners.map((c) => item(fresh.has(c.name) || undefined, `${c.name} ${c.at ? `cosigned at ${minute(c.at)}` : "did not cosign"}${c.at && !fresh.has(c.name) ? ", which does not count" : ""}.`)),
+    item(true, say("leaves", log.all.size, log.hashes.length)),
+    ...log.cosigners.map((c) => item(fresh.has(c.name) || undefined,
+      c.at ? say(fresh.has(c.name) ? "cosigned" : "cosigned stale", c.name, minute(c.at)) : say("not cosigned", c.name))),
   );
 }
 
@@ -300,9 +302,9 @@ async function askLog() {
 function tamper(event) {
   event.preventDefault();
   const seq = Number($("seq").value), p = chain.picks[seq - 1];
-  if (!p) { $("tampered").textContent = `There is no pick ${seq}.`; return; }
+  if (!p) { $("tampered").textContent = say("no such", seq); return; }
   const member = $("member").value;
-  $("tampered").textContent = `Pick ${seq}: ${member} ${p[member]} is now ${$("value").value}, in this browser only.`;
+  $("tampered").textContent = say("tampered", seq, $("member").selectedOptions[0].text, p[member], $("value").value);
   p[member] = $("value").value;
   $("rehash").disabled = false;
   check();
@@ -313,7 +315,7 @@ async function rewrite() {
   chain.picks = await rehash(chain.picks);
   chain.chain_length = chain.picks.length;
   chain.head_hash = chain.picks.at(-1)?.hash ?? genesis;
-  $("tampered").textContent += " Every hash was made anew, so the chain agrees with itself again.";
+  $("tampered").textContent += ` ${say("rewritten")}`;
   check();
 }
 
@@ -329,26 +331,26 @@ function compare(event) {
   const [, length, head] = /^\s*(\d{1,9}):([0-9a-f]{64})\s*$/.exec($("mine").value) ?? [];
   if (!head || length < 1) {
     kept = [];
-    $("compared").replaceChildren(item(undefined, "A checkpoint is a length, a colon and 64 hex digits."));
+    $("compared").replaceChildren(item(undefined, say("form")));
     return;
   }
-  kept = [{ witness: "your checkpoint", length: Number(length), head }];
+  kept = [{ witness: say("your checkpoint"), length: Number(length), head }];
   const same = last.hashes[length - 1] === head;
-  $("compared").replaceChildren(item(same, same ? `The chain still has that hash at length ${length}.` : `The chain does not have that hash at length ${length}.`));
+  $("compared").replaceChildren(item(same, say(same ? "still" : "no longer", length)));
   conclude();
 }
 
 async function start() {
   if (!globalThis.crypto?.subtle) {
-    say("plain", "not checked");
-    $("checks").append(item(undefined, "This browser recomputes only on pages served by https or by your own machine."));
+    conclusion("plain", say("unchecked"));
+    $("checks").append(item(undefined, say("secure")));
     return;
   }
   try {
     await load();
   } catch (e) {
-    say("plain", "not checked");
-    $("checks").append(item(undefined, `The chain could not be downloaded: ${e.message}.`));
+    conclusion("plain", say("unchecked"));
+    $("checks").append(item(undefined, say("not downloaded", e.message)));
     return;
   }
   $("rpc").value = chain.attestation.rpc_url ?? publicNodes[chain.attestation.network] ?? "";
@@ -358,17 +360,17 @@ async function start() {
   $("seq").max = chain.picks.length;
   $("value").value = "999.99";
   await check();
-  const logs = propose().then(askLog).catch((e) => $("logged").replaceChildren(item(undefined, `The log could not be read: ${e.message}.`))).then(conclude);
+  const logs = propose().then(askLog).catch((e) => $("logged").replaceChildren(item(undefined, say("log not read", e.message)))).then(conclude);
   if (params.has("seq")) $(`link-${wanted}`)?.scrollIntoView({ block: "center" });
   if ($("rpc").value) {
     await ask();
     conclude();
-  } else $("attested").replaceChildren(item(undefined, "The server names no node. Name one that you trust."));
+  } else $("attested").replaceChildren(item(undefined, say("no node")));
   await logs;
 }
 
 const again = async () => { await load(); await check(); };
-$("again").addEventListener("click", () => again().catch((e) => say("plain", e.message)));
+$("again").addEventListener("click", () => again().catch((e) => conclusion("plain", e.message)));
 $("ask").addEventListener("submit", async (event) => { event.preventDefault(); await ask(); conclude(); });
 $("asklog").addEventListener("submit", async (event) => { event.preventDefault(); await askLog(); conclude(); });
 $("attester").addEventListener("change", conclude);

@@ -395,6 +395,16 @@ test("research is there in four languages", async () => {
   });
 });
 
+// english are the texts of a page with words of English, but for what is marked as English, code, and names that publishers gave.
+const english = (page) => page.evaluate(() => {
+  const out = [], walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  for (let n; (n = walk.nextNode());) {
+    if (n.parentElement.closest("[lang=en], code, pre, cite, script, noscript, textarea, .hash, .inputs, a[rel~=external]")) continue;
+    if (/(?<!\p{L})(the|of|and|with|are|was|from|not)(?!\p{L})/u.test(n.data)) out.push(n.data.trim().slice(0, 120));
+  }
+  return out;
+});
+
 // concluded waits for a verdict of the page /verify, after its witnesses were asked.
 const concluded = async (page, verdict) => {
   await page.locator(`#verdict[data-verdict=${verdict}]`).waitFor();
@@ -407,7 +417,8 @@ const untouched = attested ? "witnessed" : "self_consistent";
 test("the browser recomputes the chain, and asks the witnesses on load", async () => {
   await visit("/verify", {}, async (page) => {
     await concluded(page, untouched);
-    assert.equal(await page.locator("#checks [data-state=ok]").count(), attested ? 3 : 2);
+    assert.equal(await page.locator("#checks [data-state=ok]").count(), attested ? 4 : 3);
+    assert.match(await text(page, "#checks"), /Each was opened here by its reveal/);
     assert.equal(await page.locator("#links tr").count(), Math.min(chain.picks.length, 400));
     assert.equal(await page.locator("#links td.down").count(), 0);
     assert.equal(await text(page, "#checkpoint"), `${chain.chain_length}:${chain.head_hash}`);
@@ -506,6 +517,43 @@ test("the witnesses of the log count by the visitor's policy, and catch what the
     await concluded(page, "contradicted");
     assert.match(await text(page, "#conflicts"), /the log, cosigned by/);
   });
+});
+
+test("the chain is recomputed, and tampered with, in the visitor's language", async () => {
+  const said = {
+    es: { tamper: "Cambiar", fault: "Selección 2: su hash no coincide.", row: "se apoya en la selección 2", kept: "No hay nada que guardar" },
+    pt: { tamper: "Alterar", fault: "Seleção 2: seu hash não confere.", row: "se apoia na seleção 2", kept: "Não há nada a guardar" },
+    hi: { tamper: "बदलें", fault: "चयन 2: इसका हैश मेल नहीं खाता।", row: "चयन 2 पर टिका है", kept: "सहेजने को कुछ नहीं है" },
+  };
+  for (const [lang, want] of Object.entries(said)) {
+    await visit(`/verify?lang=${lang}&seq=2`, {}, async (page) => {
+      await concluded(page, untouched);
+      assert.deepEqual(await english(page), [], `${lang}: English on the page`);
+      await page.locator("#value").fill("1.00");
+      await page.getByRole("button", { name: want.tamper, exact: true }).click();
+      await concluded(page, "contradicted");
+      assert.ok((await text(page, "#checks")).includes(want.fault), await text(page, "#checks"));
+      assert.match(await text(page, "#link-3"), new RegExp(want.row));
+      assert.match(await text(page, "#checkpoint"), new RegExp(want.kept));
+      assert.deepEqual(await english(page), [], `${lang}: English on the page`);
+    });
+  }
+});
+
+// No page in a language has a sentence of English, but where it says so of the sentence.
+test("a page in a visitor's language is in this language", async () => {
+  const paths = [
+    "/", ...signals.flatMap((id) => [`/signals/${id}`, `/signals/${id}/forecasts`, `/signals/${id}/revisions`, `/evidence/${id}/latest`, `/embed/${id}`]),
+    "/picks", `/picks/${chain.picks[0].date}`, "/portfolio", "/events", "/economic-events", "/digest", "/compare", "/calendar", "/dashboard", research,
+  ];
+  for (const lang of ["es", "pt", "hi"]) {
+    for (const path of paths) {
+      await visit(`${path}?lang=${lang}`, {}, async (page) => {
+        assert.equal(await page.getAttribute("html", "lang"), lang, path);
+        assert.deepEqual(await english(page), [], `${path} in ${lang}: English on the page`);
+      });
+    }
+  }
 });
 
 test("a log that the server hides leaves nothing witnessed", { skip: !attested }, async () => {
