@@ -29,6 +29,9 @@ const states = [
   ...signals.map((id) => ({ path: `/embed/${id}` })),
   ...["es", "pt", "hi"].flatMap((lang) => [
     { path: `/signals/${signal}?lang=${lang}` }, { path: `/picks/${newest.date}?lang=${lang}` }, { path: `/digest?lang=${lang}` }, { path: `/events?lang=${lang}` },
+    { path: `/?lang=${lang}` }, { path: `/signals/eia-weekly-petroleum?range=5y&lang=${lang}` }, { path: `/signals/eia-weekly-petroleum/forecasts?lang=${lang}` },
+    { path: `/signals/${signal}/revisions?lang=${lang}` }, { path: `/evidence/crack-spread-321/latest?lang=${lang}` }, { path: `/calendar?lang=${lang}` },
+    { path: `/verify?lang=${lang}`, ready: concluded }, { path: `/dashboard?lang=${lang}` },
   ]),
   { path: `/picks/${newest.date}` },
   { path: `/research/${ticker}` },
@@ -124,7 +127,7 @@ for (const { name, path, status, ready, scripted } of states) {
     });
     if (!scripted) {
       await visit(path, { status, expected, javaScriptEnabled: false }, async (page) => {
-        if (path !== "/verify") await ready?.(page);
+        if (!path.startsWith("/verify")) await ready?.(page);
         for (const width of widths) {
           await page.setViewportSize({ width, height: 900 });
           await shoot(page, `${file}-${width}-noscript`);
