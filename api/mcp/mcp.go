@@ -32,6 +32,8 @@ type Options struct {
 	Definitions []signals.Definition
 	// PublicURL is the base URL of the program. The URI of a resource is the URL of the same document.
 	PublicURL string
+	// Verdict is the script by which the page /verify judges a chain. If it is empty, there is no verifier for hosts of MCP Apps.
+	Verdict string
 	// Version is the version of the program.
 	Version string
 	// Metrics counts the tool calls. It may be nil.
@@ -106,6 +108,7 @@ func New(o Options) (*Server, error) {
 		return nil, err
 	}
 	d.addResources(s)
+	addApps(s, apps(o.Verdict))
 	d.addPrompts(s)
 	s.AddReceivingMiddleware(d.guard)
 	if err := d.describe(); err != nil {

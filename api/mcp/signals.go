@@ -45,7 +45,7 @@ var signalTools = []tool{
 		arguments: []argument{signalID, asOf}, output: outputOf[view.AgentSignal], run: oneSignal,
 	},
 	{
-		name: "get_signal_history", title: "History of a market signal",
+		name: "get_signal_history", title: "History of a market signal", app: plotURI,
 		description: "Points of one signal, the newest first, each with its interval, baseline, z-score and when it was published. uncertainty_bounds and " +
 			"uncertainty_basis say of all intervals what they bound and whether that was measured. With as_of, only what was " +
 			"known then, so that a test of a strategy sees no number before it was there. next_cursor leads on to older points.",

@@ -21,9 +21,11 @@ import (
 // an internal error.
 type tool struct {
 	name, title, description string
-	arguments                []argument
-	output                   func() (*jsonschema.Schema, error)
-	run                      func(*Server, context.Context, values) (text string, answer any, err error)
+	// app is the URI of the page that shows the answer, or empty.
+	app       string
+	arguments []argument
+	output    func() (*jsonschema.Schema, error)
+	run       func(*Server, context.Context, values) (text string, answer any, err error)
 }
 
 // The common endings of several descriptions.
@@ -82,6 +84,7 @@ var interfaceTools = []tool{
 		description: "The complete hash chain of the announced picks with all that is needed to recompute it and to compare it with its witnesses: the rule, " +
 			"the genesis hash, each pick's values, preimage and hash, days without a pick, corrections, the git repository, and the contract, schema " +
 			"and attester on the L2 network. Up to 1,000 picks in one answer, some 400 bytes each; next_from_seq leads on. Take a smaller limit to read it in parts.",
+		app: verifierURI,
 		arguments: []argument{
 			{name: "from_seq", description: "Number of the first pick wanted, counted from 1.", example: "1", fallback: "1", whole: true, min: 1, max: 1_000_000},
 			{name: "limit", description: "How many picks at most, 1 to 1000.", example: "250", fallback: "1000", whole: true, min: 1, max: maxChain},
@@ -128,8 +131,12 @@ func (d *Server) addTools(s *mcp.Server) error {
 			return err
 		}
 		closed := false
+		shown := t.app
+		if shown == verifierURI && d.o.Verdict == "" {
+			shown = ""
+		}
 		s.AddTool(&mcp.Tool{
-			Name: t.name, Title: t.title, Description: t.description, InputSchema: schemaOf(t.arguments), OutputSchema: out,
+			Meta: appMeta(shown), Name: t.name, Title: t.title, Description: t.description, InputSchema: schemaOf(t.arguments), OutputSchema: out,
 			Annotations: &mcp.ToolAnnotations{Title: t.title, ReadOnlyHint: true, DestructiveHint: &closed, IdempotentHint: true, OpenWorldHint: &closed},
 		}, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 			result, outcome := d.call(ctx, t, req.Params.Arguments)

@@ -147,6 +147,15 @@ func (p *Pages) staticAddress(name string) string {
 	return address
 }
 
+// VerdictScript returns the script by which the page /verify judges a chain, for pages that are served elsewhere.
+func VerdictScript() string {
+	body, err := files.ReadFile("static/verdict.js")
+	if err != nil {
+		panic(err) // it is embedded
+	}
+	return string(body)
+}
+
 // Stylesheet returns the style sheet of all pages, for pages that are served elsewhere.
 func Stylesheet() []byte {
 	body, err := files.ReadFile("static/style.css")

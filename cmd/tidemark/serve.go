@@ -127,7 +127,7 @@ func (p *program) serveAPI(ctx context.Context, db *postgres.DB, on listeners, w
 	}
 	agents, err := mcp.New(mcp.Options{
 		View: v, Record: record, Publications: published, Definitions: p.definitions(), PublicURL: p.settings.BaseURL(), Version: version,
-		Metrics: p.metrics, Log: log,
+		Verdict: pages.VerdictScript(), Metrics: p.metrics, Log: log,
 	})
 	if err != nil {
 		return err

@@ -101,7 +101,7 @@ func (c verifyCommand) receiptKeys(ctx context.Context, r *x402.SignedReceipt) (
 	at := strings.TrimRight(c.URL, "/")
 	if at == "" {
 		u, err := url.Parse(r.Delivery.ResourceURL)
-		if err != nil || u.Host == "" || u.Scheme != "https" && !(u.Scheme == "http" && loopback(u.Hostname())) {
+		if err != nil || u.Host == "" || u.Scheme != "https" && (u.Scheme != "http" || !loopback(u.Hostname())) {
 			return nil, usageError{fmt.Errorf("not checked: the keys of %q cannot be had over https: --keys names a file with them", r.Delivery.ResourceURL)}
 		}
 		at = u.Scheme + "://" + u.Host

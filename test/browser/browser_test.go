@@ -1,6 +1,6 @@
 // Package browser drives the pages of the running program in a real browser, as visitors do. `make browser` sees to the browser and to the
 // packages and runs this; go test alone skips it. The steps are in npm/pages.test.mjs, and for
-// a service that shows what is free in npm/free.test.mjs. `make pictures` takes the pictures of npm/states.test.mjs instead.
+// a service that shows what is free in npm/free.test.mjs. The pages of MCP Apps are in npm/apps.test.mjs. `make pictures` takes the pictures of npm/states.test.mjs instead.
 package browser
 
 import (
@@ -53,6 +53,7 @@ func TestPages(t *testing.T) {
 	whole := start(t, dir)
 	free := startFree(t, dir)
 	steps(t, whole, "pages.test.mjs", 12*time.Minute)
+	steps(t, whole, "apps.test.mjs", 12*time.Minute)
 	steps(t, free, "free.test.mjs", 12*time.Minute)
 }
 
