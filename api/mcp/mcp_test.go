@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 )
@@ -62,4 +63,32 @@ func argumentNamed(t tool, name string) argument {
 		}
 	}
 	return argument{}
+}
+
+// A pair that is unknown, as the bounds of a backtest with few cases, is null. A list is empty instead.
+func TestAnUnknownPairKeepsToTheSchema(t *testing.T) {
+	t.Parallel()
+	type answer struct {
+		Bounds *[2]float64 `json:"bounds"`
+		List   []string    `json:"list"`
+	}
+	s, err := outputOf[answer]()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := s.Resolve(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]bool{
+		`{"bounds":null,"list":[]}`: true, `{"bounds":[0.1,0.2],"list":["a"]}`: true, `{"bounds":[0.1],"list":[]}`: false, `{"bounds":null,"list":null}`: false,
+	} {
+		var v map[string]any
+		if err := json.Unmarshal([]byte(text), &v); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Validate(v); (err == nil) != want {
+			t.Errorf("%s: %v, want it to be valid: %v", text, err, want)
+		}
+	}
 }

@@ -39,7 +39,7 @@ func outputOf[T any]() (*jsonschema.Schema, error) {
 }
 
 // relaxSchema removes constraints that the library assumes for all Go types but that are wrong here: objects allow more members, and lists
-// are never null. It writes a nullable value as two alternatives with one type each, because more clients understand that than a list of
+// are never null, but pairs may be. It writes a nullable value as two alternatives with one type each, because more clients understand that than a list of
 // types.
 func relaxSchema(s *jsonschema.Schema) {
 	if s == nil {
@@ -56,7 +56,7 @@ func relaxSchema(s *jsonschema.Schema) {
 	}
 	value := *s
 	value.Types, value.Type = nil, slices.Delete(slices.Clone(s.Types), i, i+1)[0]
-	if value.Type == "array" {
+	if value.Type == "array" && value.MinItems == nil { // a list; a pair that is unknown is null
 		*s = value
 		return
 	}
