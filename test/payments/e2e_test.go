@@ -120,6 +120,7 @@ type purchase struct {
 	Body           string
 	Took           int
 	Paid, Received int64
+	Refused        string
 	Receipts       []*struct {
 		Success              bool
 		Transaction, Network string
@@ -155,6 +156,9 @@ func buyAll(t *testing.T, node string, s *fixture, paths map[string]int64) {
 			delete(want, p.URL)
 			if !ok || p.Status != http.StatusOK || p.Paid != price || p.Received != price || !strings.Contains(p.Body, `"data"`) {
 				t.Errorf("version %s: %+v, want the price %d", version, p, price)
+			}
+			if p.Refused != "" {
+				t.Errorf("the Bazaar refuses the offer of %s: %s", p.URL, p.Refused)
 			}
 			for _, r := range p.Receipts {
 				if r == nil || !r.Success || r.Network != network || !strings.EqualFold(r.Payer, devchain.Address(4).Hex()) || !hashForm.MatchString(r.Transaction) {
