@@ -1,6 +1,3 @@
-// Package conformance holds the running program to the suites that others publish for its contracts. `make conformance` installs what
-// they need and runs this; go test alone skips it. A suite is a step: to add one, add its package to npm/package.json and a line to
-// steps.
 package conformance
 
 import (
@@ -45,6 +42,7 @@ var steps = []struct {
 	{"columns example in DuckDB", exampleDuckDB},
 	{"columns example in Polars", examplePolars},
 	{"example in R", exampleR},
+	{"example of spreadsheets", exampleSpreadsheets},
 	{"example of MCP by hand", exampleMCP},
 	{"mcp configurations", mcpConfigurations},
 	{"discovery links", discoveryLinks},
