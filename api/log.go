@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -33,6 +34,9 @@ const (
 	logPrefix     = "/log/"
 	sourcesPrefix = "sources/"
 	entriesPrefix = "tile/entries/"
+	logList       = "log-list.1"
+	// requestsPerDay is how often a witness is asked at most: once a minute.
+	requestsPerDay = 24 * 60
 	// logHeadsFor is how long the sizes of the logs are cached.
 	logHeadsFor = 2 * time.Second
 	// The Cache-Control of files that never change and of files that do.
@@ -69,6 +73,22 @@ func (l *logServer) head(ctx context.Context, log string) (postgres.LogHead, err
 }
 
 var errNoLog = &problemError{code: view.CodeNotFound, detail: "There is no log here, or not yet."}
+
+// list returns the logs as networks of witnesses read them (logs/v0). The name of a key is the log's origin.
+func (l *logServer) list(ctx context.Context) ([]byte, error) {
+	heads, err := l.store.LogHeads(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(heads) == 0 {
+		return nil, errNoLog
+	}
+	out := []byte("logs/v0\n")
+	for _, h := range heads {
+		out = fmt.Appendf(out, "vkey %s\nqpd %d\n", h.VKey, requestsPerDay)
+	}
+	return out, nil
+}
 
 // serveLog serves the paths below /log/.
 func (s *Server) serveLog(w http.ResponseWriter, r *http.Request) error {
@@ -120,6 +140,9 @@ func (s *Server) logFile(ctx context.Context, log, path string) (body []byte, me
 	number, isProof := strings.CutPrefix(path, "proof/")
 	leaf, isLeaf := strings.CutPrefix(path, "leaf/")
 	switch {
+	case path == logList && log == postgres.LogRecord:
+		body, err := s.logs.list(ctx)
+		return body, text, cacheShortly, err
 	case path == "checkpoint", path == "checkpoint.witnessed":
 		c, err := s.logs.store.NewestLogCheckpoint(ctx, log, path != "checkpoint")
 		return c.Note, text, cacheShortly, err

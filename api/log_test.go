@@ -71,6 +71,9 @@ func TestTheLogIsServedAsFilesThatAnyoneCanCheck(t *testing.T) {
 	if status, _, _ := get("/log/sources/checkpoint"); status != http.StatusNotFound {
 		t.Errorf("before the log begins: %d", status)
 	}
+	if status, _, _ := get("/log/log-list.1"); status != http.StatusNotFound {
+		t.Errorf("before a log begins its list is there: %d", status)
+	}
 	if err := worker.BeginLog(t.Context(), postgres.LogStart{Log: key.Log, Origin: key.Origin, VKey: key.VKey(), Environment: "demo"}); err != nil {
 		t.Fatal(err)
 	}
@@ -87,6 +90,9 @@ func TestTheLogIsServedAsFilesThatAnyoneCanCheck(t *testing.T) {
 	}
 	if _, _, err := worker.IntegrateLeaves(t.Context(), key.Log, key); err != nil {
 		t.Fatal(err)
+	}
+	if status, _, list := get("/log/log-list.1"); status != http.StatusOK || string(list) != "logs/v0\nvkey "+key.VKey()+"\nqpd 1440\n" {
+		t.Errorf("the list for networks of witnesses: %d %q", status, list)
 	}
 	status, header, note := get("/log/sources/checkpoint")
 	if status != http.StatusOK || header.Get("Access-Control-Allow-Origin") != "*" {
