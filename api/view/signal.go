@@ -214,7 +214,7 @@ func (o Options) snapshot(d signals.Definition, stored *postgres.Snapshot, bodie
 		Disclaimer:       o.disclaimer(synthetic),
 		Frequency:        d.Frequency,
 		UncertaintyLevel: signals.Level,
-		Uncertainty:      uncertainty(d, nil),
+		Uncertainty:      UncertaintyOf(d, nil),
 		Components:       []Component{},
 		Freshness:        Freshness{State: freshnessAt(d, stored, at), MaxAgeSeconds: int64(d.Staleness / time.Second)},
 		Provenance:       o.provenance(d.ID, stored, bodies),
@@ -224,7 +224,7 @@ func (o Options) snapshot(d signals.Definition, stored *postgres.Snapshot, bodie
 	}
 	if stored != nil {
 		s.fill(stored)
-		s.Uncertainty = uncertainty(d, stored.Uncertainty)
+		s.Uncertainty = UncertaintyOf(d, stored.Uncertainty)
 	}
 	s.JSONLD = o.dataset(d, s)
 	return s

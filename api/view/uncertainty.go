@@ -40,8 +40,8 @@ func (u Uncertainty) Name() string {
 	return "Interval, assumed"
 }
 
-// uncertainty returns the description of a snapshot's interval.
-func uncertainty(d signals.Definition, stored *postgres.Uncertainty) Uncertainty {
+// UncertaintyOf returns the description of a snapshot's interval. stored is nil for the interval of a signal without a snapshot.
+func UncertaintyOf(d signals.Definition, stored *postgres.Uncertainty) Uncertainty {
 	i := postgres.IntervalOf(d, stored)
 	u := Uncertainty{LevelPct: 100 * signals.Level, Bounds: i.Bounds, Basis: i.Basis, Method: d.IntervalMethod}
 	u.Text = "Bounds " + d.Interval.Truth + ". "

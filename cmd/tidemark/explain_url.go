@@ -57,6 +57,8 @@ type outside struct {
 	place map[string]func(id series.ID, at time.Time) string
 	// components are ours.
 	components []signals.Component
+	// drawn counts the bodies that say that a sandbox made them.
+	drawn int
 	// withheld are the bodies that the licence keeps back.
 	withheld map[string]bool
 	found    []comparison
@@ -178,6 +180,9 @@ func (o *outside) body(ctx context.Context, b view.EvidenceBody) error {
 	if int64(len(bytes)) != b.Bytes {
 		o.say("body", differ, b.SHA256, "it has %d bytes, and %d are stated", len(bytes), b.Bytes)
 		return nil
+	}
+	if drawnBySandbox(bytes) {
+		o.drawn++
 	}
 	src, known := sourceByID(b.Source)
 	if !known {
@@ -373,6 +378,7 @@ func (o *outside) lists(ctx context.Context, path string) error {
 			o.say("list", differ, b.SHA256, "it is not in the list of the bodies that the signal rests on")
 		}
 	}
+	o.beside(all, snapshot)
 	if o.count("list", differ) == 0 {
 		o.say("list", agrees, "provenance", "%d bodies, root %s, and the snapshot has the same numbers", len(sums), root)
 	}

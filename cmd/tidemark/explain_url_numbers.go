@@ -101,6 +101,7 @@ func (o *outside) numbers() {
 	o.number("z_score", stated.ZScore, e.Z())
 	o.number("delta_vs_baseline_pct", stated.DeltaVsBaselinePct, e.DeltaPct())
 	o.number("n", &n, float64(e.N))
+	o.steps(working.Steps)
 	o.sameCells("value", o.stated.ValueCells, working.Value)
 	o.sameCells("baseline", o.stated.BaselineCells, working.Baseline)
 	o.sameCells("interval", o.stated.IntervalCells, working.Interval)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"archive/zip"
 	"bytes"
 	"cmp"
 	"context"
@@ -130,6 +131,13 @@ func (s *evidenceServer) compute() {
 		s.snapshot.Components = append(s.snapshot.Components, part)
 	}
 	s.count(def)
+	s.evidence.Recomputed, s.evidence.Steps = true, nil
+	for _, step := range working.Steps {
+		s.evidence.Steps = append(s.evidence.Steps, view.EvidenceStep{Name: step.Name, Formula: step.Formula, Note: step.Note, Result: &step.Result})
+	}
+	s.snapshot.ID, s.snapshot.ObservedAt, s.snapshot.AsOf = def.ID, new(e.ObservedAt), new(s.now)
+	s.snapshot.PublishedAt, s.snapshot.IngestedAt = new(s.now), new(s.now)
+	s.snapshot.Synthetic, s.evidence.Synthetic, s.inputs.Synthetic = true, true, true
 	s.snapshot.Value, s.snapshot.BaselineValue, s.snapshot.ZScore, s.snapshot.DeltaVsBaselinePct = &e.Value, &e.Baseline, &z, &delta
 }
 
@@ -169,7 +177,7 @@ func (s *evidenceServer) count(def signals.Definition) {
 	}
 	basis, record := def.MeasureInterval(first, nil, s.now)
 	stored := postgres.NewUncertainty(basis, record)
-	s.snapshot.Uncertainty = view.Uncertainty{Bounds: def.Interval.Bounds, Basis: stored.Basis, Record: stored.Record}
+	s.snapshot.Uncertainty = view.UncertaintyOf(def, stored)
 	s.snapshot.Backtest = &postgres.Backtest{ComputedAt: s.now}
 }
 
@@ -267,6 +275,37 @@ func TestExplainFromOutsideFindsEveryLie(t *testing.T) {
 		{"hits of the last years", func(s *evidenceServer) { s.snapshot.Uncertainty.Record.Last2Years.Hits-- }, 1, []string{"DIFFER  uncertainty.record.last_2y"}},
 		{"the band of the record", func(s *evidenceServer) { s.snapshot.Uncertainty.Record.CI95[0] += 0.01 }, 1, []string{"DIFFER  uncertainty.record  "}},
 		{"the basis", func(s *evidenceServer) { s.snapshot.Uncertainty.Basis = signals.BasisAssumed }, 1, []string{"DIFFER  uncertainty.basis"}},
+		{"the level of an interval that is assumed", func(s *evidenceServer) {
+			s.snapshot.Uncertainty.Basis, s.snapshot.Uncertainty.Record = signals.BasisAssumed, nil
+		}, 1, []string{"DIFFER  uncertainty.basis", "DIFFER  uncertainty.text"}},
+		{"hits in the text of the record", func(s *evidenceServer) {
+			s.snapshot.Uncertainty.Text = strings.Replace(s.snapshot.Uncertainty.Text, "it held ", "it held 9", 1)
+		}, 1, []string{"DIFFER  uncertainty.text"}},
+		{"the day of the number", func(s *evidenceServer) { s.snapshot.ObservedAt = new(s.snapshot.ObservedAt.AddDate(0, 0, 7)) }, 1, []string{"DIFFER  observed_at"}},
+		{"when the bytes came", func(s *evidenceServer) { s.snapshot.IngestedAt = new(s.snapshot.IngestedAt.AddDate(-1, 0, 0)) }, 1, []string{"DIFFER  ingested_at"}},
+		{"that it saw the publication", func(s *evidenceServer) { s.snapshot.PublishedAt = new(s.snapshot.PublishedAt.AddDate(0, 0, -1)) }, 1, []string{"DIFFER  published_at_assumed"}},
+		{"a publication after the bytes", func(s *evidenceServer) { s.snapshot.PublishedAt = new(s.snapshot.PublishedAt.AddDate(0, 0, 1)) }, 1, []string{"DIFFER  published_at  "}},
+		{"when a value was published", func(s *evidenceServer) {
+			s.evidence.BaselineCells[1].PublishedAt = s.evidence.BaselineCells[1].PublishedAt.AddDate(-1, 0, 0)
+		}, 1, []string{"published_at is 2025-05-14T20:00:00Z (assumed: false), and its bytes came at 2026-05-14T20:00:00Z"}},
+		{"nothing about a time that it assumes", func(s *evidenceServer) {
+			c := &s.evidence.BaselineCells[1]
+			c.PublishedAt, c.PublishedAtAssumed = c.PublishedAt.AddDate(-1, 0, 0), true
+		}, 0, nil},
+		{"that it is no sandbox", func(s *evidenceServer) {
+			s.snapshot.Synthetic, s.evidence.Synthetic, s.inputs.Synthetic = false, false, false
+		}, 1, []string{
+			"DIFFER  synthetic", "the server says that the data are real, and 4 bodies say that a sandbox drew them",
+		}},
+		{"once that it is no sandbox", func(s *evidenceServer) { s.snapshot.Synthetic = false }, 1, []string{"DIFFER  synthetic"}},
+		{"a number that is put into a formula", func(s *evidenceServer) {
+			s.evidence.Steps[1].Formula = strings.Replace(s.evidence.Steps[1].Formula, "(", "(1", 1)
+		}, 1, []string{"DIFFER  steps.baseline"}},
+		{"the result of a formula", func(s *evidenceServer) { s.evidence.Steps[1].Result = new(1.0) }, 1, []string{"DIFFER  steps.baseline"}},
+		{"a formula that is left out", func(s *evidenceServer) { s.evidence.Steps = s.evidence.Steps[1:] }, 1, []string{"DIFFER  steps.value"}},
+		{"a formula too many", func(s *evidenceServer) {
+			s.evidence.Steps = append(s.evidence.Steps, view.EvidenceStep{Name: "tail"})
+		}, 1, []string{"DIFFER  steps.tail"}},
 		{"what the interval bounds", func(s *evidenceServer) { s.snapshot.Uncertainty.Bounds = signals.BoundsTrue }, 1, []string{"DIFFER  uncertainty.bounds"}},
 		{"a cell that is left out, with numbers that fit", func(s *evidenceServer) {
 			s.evidence.BaselineCells = s.evidence.BaselineCells[1:]
@@ -389,6 +428,34 @@ func TestExplainAsksForABoundedNumberOfBodies(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "are not read") {
 		t.Errorf("%d bodies: %v", len(s.evidence.Bodies), err)
 	}
+}
+
+// A workbook is a zip archive: its note is found within. Other bytes are read without a fault.
+func FuzzNoteOfASandbox(f *testing.F) {
+	var workbook bytes.Buffer
+	w := zip.NewWriter(&workbook)
+	part, err := w.Create("xl/sharedStrings.xml")
+	if err != nil {
+		f.Fatal(err)
+	}
+	if _, err := part.Write([]byte("<t>Synthetic figures, drawn by a sandbox. Not data of a publisher.</t>")); err != nil {
+		f.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		f.Fatal(err)
+	}
+	if !drawnBySandbox(workbook.Bytes()) || drawnBySandbox([]byte("PK, a page of a publisher")) {
+		f.Fatal("the note within a workbook is not found, or found where there is none")
+	}
+	f.Add(workbook.Bytes(), 0)
+	f.Add(workbook.Bytes(), 40)
+	f.Fuzz(func(t *testing.T, body []byte, cut int) {
+		plain := append(slices.Clone(body), sandboxNote...)
+		if !drawnBySandbox(plain) {
+			t.Error("a note at the end of a body is not found")
+		}
+		drawnBySandbox(body[min(max(cut, 0), len(body)):])
+	})
 }
 
 func FuzzEvidenceOfAServer(f *testing.F) {

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"slices"
 	"text/tabwriter"
+	"time"
 
 	"tidemark/api/view"
 	"tidemark/chain/audit"
@@ -142,6 +143,7 @@ func judgeForecasts(list []view.Forecast, stated []view.Scorecards) (cards []vie
 			faults = append(faults, fmt.Sprintf("%s says beside its line that %s", f.ID, at))
 		}
 	}
+	faults = append(faults, besideLines(list, graded)...)
 	for i, s := range stated {
 		if want := signalsForecast()[i]; s.ID != want {
 			faults = append(faults, fmt.Sprintf("the scorecard of %s is said to be that of %s", want, s.ID))
@@ -154,6 +156,57 @@ func judgeForecasts(list []view.Forecast, stated []view.Scorecards) (cards []vie
 		}
 	}
 	return cards, faults
+}
+
+// besideLines checks what a forecast says beside its lines and no line has: its label, when it was graded, and whether it is made up. The label skill follows from the
+// grades that were known when the forecast was issued. Whether another label is provisional follows from forecasts that are not listed.
+func besideLines(list []view.Forecast, graded map[string]forecast.Graded) (faults []string) {
+	type figure struct{ signal, name string }
+	type live struct {
+		known  time.Time
+		graded forecast.Graded
+	}
+	all := map[figure][]live{}
+	for _, f := range list {
+		if f.Synthetic != list[0].Synthetic {
+			faults = append(faults, fmt.Sprintf("%s is said to be made up: %t, and %s: %t; a record is of one world", f.ID, f.Synthetic, list[0].ID, list[0].Synthetic))
+			break
+		}
+	}
+	for _, f := range list {
+		r, err := forecast.ParseRecord(f.Line)
+		if err != nil || f.Grade == nil {
+			continue
+		}
+		if g, err := forecast.ParseGrade(f.Grade.Line); err == nil {
+			if f.Grade.GradedAt.Before(g.PublishedAt) {
+				faults = append(faults, fmt.Sprintf("%s was graded at %s, before its print of %s", f.ID, f.Grade.GradedAt.Format(time.RFC3339), g.PublishedAt.Format(time.RFC3339)))
+			}
+			if counts, ok := graded[r.ID]; ok {
+				all[figure{r.Signal, r.Figure}] = append(all[figure{r.Signal, r.Figure}], live{g.PublishedAt, counts})
+			}
+		}
+	}
+	for _, f := range list {
+		r, err := forecast.ParseRecord(f.Line)
+		if err != nil {
+			continue
+		}
+		var known []forecast.Graded
+		for _, l := range all[figure{r.Signal, r.Figure}] {
+			if !l.known.After(r.IssuedAt) {
+				known = append(known, l.graded)
+			}
+		}
+		earned := forecast.Label(known, nil, forecast.Named(r.Signal, r.Figure).GradesNeeded) == forecast.LabelSkill
+		switch {
+		case !slices.Contains([]string{forecast.LabelSkill, forecast.LabelProvisional, forecast.LabelNoSkill}, f.Label):
+			faults = append(faults, fmt.Sprintf("%s has the unknown label %.40q", f.ID, f.Label))
+		case earned != (f.Label == forecast.LabelSkill):
+			faults = append(faults, fmt.Sprintf("%s has the label %s, and the %d grades that were known when it was issued say otherwise", f.ID, f.Label, len(known)))
+		}
+	}
+	return faults
 }
 
 // tolerance is the maximum difference of numbers that two programs computed from the same lines.

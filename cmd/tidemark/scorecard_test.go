@@ -45,7 +45,7 @@ func forecastServer(t *testing.T, lie func(list []view.Forecast, card *view.Scor
 				t.Fatal(err)
 			}
 			g.PreviousHash = forecast.NoRecord
-			f.Grade = &view.ForecastGrade{Line: g.Line(), Hash: g.Hash()}
+			f.Grade = &view.ForecastGrade{Line: g.Line(), Hash: g.Hash(), GradedAt: g.PublishedAt}
 			p.GradeLine, p.GradeHash = g.Line(), g.Hash()
 		}
 		labels[r.ID] = f.Label
@@ -105,6 +105,14 @@ func TestAServerThatLiesAboutItsForecastsIsContradicted(t *testing.T) {
 		{"a grade that is none", func(l []view.Forecast, _ *view.Scorecards) {
 			l[0].Grade.Line = strings.Replace(l[0].Grade.Line, "10.5", "1e30", 1)
 		}, "outcome"},
+		{"a label that nothing earned", func(l []view.Forecast, c *view.Scorecards) {
+			l[1].Label, c.Data[0].Label = forecast.LabelSkill, forecast.LabelSkill
+		}, "has the label skill, and the 1 grades that were known when it was issued say otherwise"},
+		{"a label that is none", func(l []view.Forecast, c *view.Scorecards) { l[1].Label, c.Data[0].Label = "best", "best" }, "unknown label"},
+		{"a grade before its print", func(l []view.Forecast, _ *view.Scorecards) {
+			l[0].Grade.GradedAt = l[0].Grade.PublishedAt.Add(-time.Second)
+		}, "before its print"},
+		{"that one of them is made up", func(l []view.Forecast, _ *view.Scorecards) { l[1].Synthetic = true }, "made up"},
 		{"a gap", func(l []view.Forecast, _ *view.Scorecards) { l[1].Seq = 7 }, "has the number 7"},
 		{"another signal's scorecard", func(_ []view.Forecast, c *view.Scorecards) { c.ID = "hormuz-transit" }, "is said to be that of"},
 		{"an escape as the label", func(l []view.Forecast, c *view.Scorecards) {
@@ -112,7 +120,7 @@ func TestAServerThatLiesAboutItsForecastsIsContradicted(t *testing.T) {
 				l[i].Label = "\x1b]0;owned\a"
 			}
 			c.Data[0].Label = "\x1b]0;owned\a"
-		}, ""},
+		}, "unknown label"},
 		{"escapes", func(l []view.Forecast, _ *view.Scorecards) { l[1].Line = "\x1b[2J" + l[1].Line }, "MISMATCH"},
 	} {
 		t.Run(c.what, func(t *testing.T) {

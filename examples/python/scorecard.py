@@ -204,6 +204,7 @@ def follow(forecasts, heads):
         if parsed and fields[3] < parsed[-1]["fields"][3]:
             differ(where, "it was issued before the one before it")
         same(where, "the signal under which it is listed", signal, fields[1])
+        same(where, "whether it is made up, as the first one is", f["synthetic"], parsed[0]["forecast"]["synthetic"] if parsed else f["synthetic"])
         for name, said, line in [
             ("id", f["id"], fields[0]),
             ("id", f["id"], fields[1] + "/" + fields[2]),
@@ -263,7 +264,7 @@ def grade(parsed, heads):
         p["pit"] = pit(p["three"][0], outcome)
         p["hits"] = {percent: inside(p["three"][0], outcome, percent) for percent in COVERAGES}
         same(where, "outcome", g["outcome"], outcome)
-        if fields[2] <= p["fields"][3]:
+        if fields[2] < p["fields"][3]:
             differ(where, "its figure was published before the forecast was issued")
         names, said_scores = ("crps", "crps of naive 1", "crps of naive 2"), (g["crps"], *(g["crps_naive"] or [None, None]))
         for name, said, line, score in zip(names, said_scores, fields[3:6], p["scores"]):

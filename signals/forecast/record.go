@@ -246,6 +246,9 @@ func Check(list []Published) (records []Record, graded map[string]Graded, faults
 			continue
 		}
 		seen[r.ID] = true
+		if n := len(records); n > 0 && r.IssuedAt.Before(records[n-1].IssuedAt) {
+			fault("%s: it was issued at %s, before the one before it in the chain", r.ID, r.IssuedAt.Format(time.RFC3339))
+		}
 		records = append(records, r)
 		if r.Hash() != p.Hash {
 			fault("%s: the hash of its line is %s, %s is stated", r.ID, r.Hash(), p.Hash)

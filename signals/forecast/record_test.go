@@ -103,6 +103,11 @@ func TestALieInThePublishedListIsFound(t *testing.T) {
 			rehash(&l[1])
 			return l
 		},
+		"issued before the one before it": func(l []Published) []Published {
+			l[2].Line = strings.Replace(l[2].Line, "2026-05-20T21:05:00Z", "2026-05-01T21:05:00Z", 1)
+			rehash(&l[2])
+			return l
+		},
 		"issued when its print was due": func(l []Published) []Published {
 			l[2].Line = strings.Replace(l[2].Line, "2026-05-20T21:05:00Z", "2026-05-27T14:30:00Z", 1)
 			rehash(&l[2])
