@@ -58,6 +58,47 @@ func TestAForecastOfAKnownPrintIsRefusedWhateverItSaysOfThePrint(t *testing.T) {
 	}
 }
 
+// No hash covers whether a forecast rests on made-up figures, and it is never changed. The database holds the mark against the bodies.
+func TestAForecastOfMadeUpFiguresIsNotRecordedAsRealData(t *testing.T) {
+	t.Parallel()
+	w := newForecastWorld(t)
+	if err := w.forecast(); err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range w.recorded() {
+		if f.Synthetic {
+			t.Errorf("%s of real figures is marked as made up", f.ID)
+		}
+	}
+	next := forecastFriday.AddDate(0, 0, 7)
+	printed := next.AddDate(0, 0, 5).Add(15 * time.Hour)
+	w.at(printed)
+	w.synthetic = true
+	w.store(printed, upToDay(w.weeks, next))
+	w.at(printed.Add(7 * time.Hour))
+	crude := forecast.Named("eia-weekly-petroleum", "crude_stocks_change")
+	r := w.recorded()[0].Record()
+	r.Figure, r.Period, r.ModelVersion = crude.Figure, "2025-05-16", crude.Version
+	r.ID, r.IssuedAt = r.Signal+"/"+r.Figure+"/"+r.Period, printed.Add(7*time.Hour)
+	r.Quantiles, r.Naive1, r.Naive2 = quantilesAbout(t, 0), quantilesAbout(t, 0), quantilesAbout(t, 0)
+	of, _ := crude.ReleaseOf(r.Period)
+	if _, err := w.db.RecordForecast(t.Context(), task.Fence{}, r, of, forecast.LabelNoSkill, false); !errors.Is(err, postgres.ErrRefused) {
+		t.Errorf("a forecast of made-up figures that says nothing of it: %v, want a refusal", err)
+	}
+	if err := w.forecast(); err != nil {
+		t.Fatal(err)
+	}
+	made := 0
+	for _, f := range w.recorded() {
+		if f.Synthetic && f.Period == "2025-05-16" {
+			made++
+		}
+	}
+	if made != 3 {
+		t.Errorf("%d forecasts say that their figures are made up, want 3", made)
+	}
+}
+
 func TestAGradeWithoutItsPrintIsRefused(t *testing.T) {
 	t.Parallel()
 	w := newForecastWorld(t)

@@ -30,6 +30,8 @@ type backfillFixture struct {
 	db   *postgres.DB
 	job  workers.Signals
 	load int
+	// synthetic marks the bodies that are stored as made up.
+	synthetic bool
 }
 
 func newBench(t *testing.T, defs ...signals.Definition) *backfillFixture {
@@ -59,7 +61,7 @@ func (b *backfillFixture) storeSince(at, since time.Time, readings []series.Read
 	b.load++
 	id, err := b.db.RecordFetch(b.t.Context(), series.Fetch{
 		Source: "test", URL: "https://upstream.example/all", Status: 200, FetchedAt: at,
-		SHA256: fmt.Sprintf("%x", sha256.Sum256(fmt.Append(nil, b.load, readings))), Bytes: 1,
+		SHA256: fmt.Sprintf("%x", sha256.Sum256(fmt.Append(nil, b.load, readings))), Bytes: 1, Synthetic: b.synthetic,
 	}, 0)
 	if err != nil {
 		b.t.Fatal(err)
