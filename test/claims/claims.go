@@ -22,11 +22,11 @@ type Claim struct {
 var all = []Claim{
 	{
 		"the next figure lies in the central 80 % of its forecast", "pages of forecasts, signals and the calendar, `/calendar.ics`; MCP", "docs/forecasts.md",
-		regexp.MustCompile(`with 80% probability|80% संभावना के साथ|con una probabilidad del 80|com probabilidade de 80%`),
+		regexp.MustCompile(`with 80% probability|80% संभावना के साथ|संभावना 80%|con una probabilidad del 80|com probabilidade de 80%`),
 	},
 	{
 		"the central 50, 80 and 90 % of a forecast hold the figure as often; 2.5 and 97.5 % bound what luck leaves", "scorecard in API and OpenAPI", "docs/forecasts.md",
-		regexp.MustCompile(`what number of hits luck alone leaves|^Inside the [58]0% interval`),
+		regexp.MustCompile(`what number of hits luck alone leaves|^Inside the [58]0% interval|graded forecasts in this view held`),
 	},
 	{
 		"the skill of a forecast lies in its 90 % interval", "scorecard in API and OpenAPI", "signals/forecast.TestComparisonsAreThoseOfTwoOtherPrograms",
@@ -39,7 +39,9 @@ var all = []Claim{
 	{
 		"a measured interval is built to hold 90 %, and held so many cases; an assumed one claims nothing", "`uncertainty.text` in API, pages and MCP; the name of an interval on a plot",
 		"test/stats.TestTheTableOfIntervals",
-		regexp.MustCompile(`Built to hold 90%\.|the interval is built to hold 90% of the outcomes|Measured: it held \d|^In the last two years: \d|^90% interval$|, 90% interval |\(90%, with 95% between`),
+		regexp.MustCompile(`Built to hold 90%\.|the interval is built to hold 90% of the outcomes|Measured: it held \d|^In the last two years: \d|^90% interval$|, 90% interval |\(\d[\d.]*%, with 95% between|` +
+			// The phrases of signals' pages, also those that a share is put into.
+			`^(?:The interval|El intervalo|O intervalo|अंतराल): |con un 95.?% de confianza, entre|com 95% de confiança, entre|95% विश्वास के साथ|^(?:Lo medido: contuvo|O medido: conteve|मापा गया: इसमें आए) `),
 	},
 	{
 		"the correlation of a backtest lies in its 95 % interval", "page of a signal", "signals.TestTheIntervalOfAnEdgeHoldsItsLevel",
@@ -62,8 +64,8 @@ func All() []Claim { return all }
 
 var (
 	// A sentence that claims a probability matches both percentage and chance.
-	percentage = regexp.MustCompile(`\d[\s\x{a0}]?%`)
-	chance     = regexp.MustCompile(`(?i)probab|interval|\bh[eo]ld\b|contain|confiden|\bwith \d+\s?%|conteve|contuvo|अंतराल|प्रायिकता|संभाव`)
+	percentage = regexp.MustCompile(`(?i)\d[\s\x{a0}]?(?:%|per ?cent\b|por ciento|por cento|प्रतिशत)|\b(?:nine|eight|seven|9|8|7)(?:teen|ty)?(?:-five)? (?:times )?(?:in|of|out of) (?:ten|10|twenty|20|a hundred|100)\b`)
+	chance     = regexp.MustCompile(`(?i)probab|interval|\bh[eo]lds?\b|contain|confiden|certain|\blikel|\bodds\b|\bchance|\bwith \d+\s?%|conteve|contuvo|contien|contém|certeza|confian|अंतराल|प्रायिकता|संभाव|विश्वास|निश्चित`)
 	sentences  = regexp.MustCompile(`[.!?]\s+|\n\s*\n|।\s*`)
 )
 

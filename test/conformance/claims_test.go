@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"testing"
 
+	"tidemark/internal/locale/languages"
 	"tidemark/test/claims"
 )
 
@@ -49,14 +50,26 @@ func claimsServed(t *testing.T, s *server) {
 		}
 		served[fmt.Sprintf("%s %v", tool, arguments)] = answer.Result.Content[0].Text // the next part is the structured answer
 	}
-	for _, path := range []string{"/llms.txt", "/calendar.ics", "/calendar", "/picks.atom", "/api/stream/atom", "/", "/picks", "/method"} {
+	for _, path := range []string{"/llms.txt", "/calendar.ics", "/picks.atom", "/api/stream/atom"} {
 		read(path)
+	}
+	for _, l := range languages.All() {
+		lang := "?lang=" + string(l.Code)
+		for _, path := range []string{"/calendar", "/", "/picks", "/method"} {
+			read(path + lang)
+		}
+		for _, signal := range list.Signals {
+			for _, page := range []string{"/signals/", "/embed/", "/evidence/"} {
+				read(page + signal.ID + map[string]string{"/evidence/": "/latest"}[page] + lang)
+			}
+			read("/signals/" + signal.ID + "/forecasts" + lang)
+			read("/signals/" + signal.ID + "/revisions" + lang)
+		}
+		read("/compare" + lang + "&a=crack-spread-321&b=hormuz-transit")
 	}
 	call("list_signals", map[string]any{})
 	call("get_calendar", map[string]any{})
 	for _, signal := range list.Signals {
-		read("/signals/" + signal.ID)
-		read("/signals/" + signal.ID + "/forecasts")
 		call("get_signal", map[string]any{"id": signal.ID})
 		call("get_signal_history", map[string]any{"id": signal.ID, "limit": 3})
 		call("get_forecast", map[string]any{"id": signal.ID})

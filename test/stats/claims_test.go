@@ -7,6 +7,7 @@ import (
 	"go/parser"
 	"go/token"
 	"html"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -24,7 +25,7 @@ import (
 // claimsTable is the section of docs/signals.md about them.
 func claimsTable() string {
 	var b strings.Builder
-	b.WriteString("\n## Other probabilities that are claimed\n\nAPI, OpenAPI, MCP, pages, `.ics`, Atom and `llms.txt` claim these and no others: `TestNoTextClaimsAProbabilityThatNoTableCarries` reads the texts\n" +
+	b.WriteString("\n## Other probabilities that are claimed\n\nAPI, OpenAPI, MCP, pages, documents, `.ics`, Atom and `llms.txt` claim these and no others: `TestNoTextClaimsAProbabilityThatNoTableCarries` reads the texts\n" +
 		"of the program, in all languages, and a step of `make conformance` what a running program serves. The figures of the briefs have `TestEveryFigureOfABriefIsFoundByATest`.\n\n| claim | where | shown by |\n| --- | --- | --- |\n")
 	for _, c := range claims.All() {
 		_, _ = fmt.Fprintf(&b, "| %s | %s | `%s` |\n", c.Claim, c.Where, c.ShownBy)
@@ -45,6 +46,27 @@ func TestNoTextClaimsAProbabilityThatNoTableCarries(t *testing.T) {
 			}
 		}
 	}
+	unused := maps.Clone(noProbabilities)
+	for _, l := range languages.All() {
+		for key, text := range l.Words {
+			if _, none := noProbabilities[key]; none {
+				delete(unused, key)
+				continue
+			}
+			filled := [][]string{filledIn(text, "80%"), filledIn(text, "90%"), filledIn(text, "95%")}
+			for i, s := range filled[0] {
+				if !slices.ContainsFunc(filled, func(list []string) bool { return claims.Carried(list[i]) }) {
+					t.Errorf("%s %s claims what docs/signals.md does not carry: %q", l.Name, key, s)
+				}
+			}
+		}
+	}
+	if len(unused) > 0 {
+		t.Errorf("no phrase is called %v", slices.Collect(maps.Keys(unused)))
+	}
+	if s := filledIn("It held %[1]s of %s cases.", "90%"); len(s) != 1 || claims.Carried(s[0]) {
+		t.Errorf("a planted phrase passes: %q", s)
+	}
 	if found < 20 {
 		t.Errorf("%d claims were found: the test does not see the texts", found)
 	}
@@ -58,7 +80,7 @@ func TestNoTextClaimsAProbabilityThatNoTableCarries(t *testing.T) {
 		}
 	}
 	for _, planted := range []string{
-		"The interval holds the true value with a probability of 90 %.", "El intervalo contiene el valor con un 95 % de probabilidad.", "It will be there with 70 % certainty.",
+		"The interval holds the true value with a probability of 90 %.", "Nine times out of ten the interval contains it.", "It is 90 percent certain.", "La certeza es del 90 por ciento.", "El intervalo contiene el valor con un 95 % de probabilidad.", "It will be there with 70 % certainty.",
 	} {
 		if s := claims.In(planted); len(s) != 1 || claims.Carried(s[0]) {
 			t.Errorf("a planted claim passes: %q", planted)
@@ -89,7 +111,10 @@ func readText(t *testing.T, file string) string {
 	return string(text)
 }
 
-// readersTexts are the texts of OpenAPI, pages, languages and MCP.
+// tables are the documents that carry the claims of others: tests of their own hold their figures.
+var tables = []string{"signals.md", "forecasts.md", "trials.md"}
+
+// readersTexts are the texts of OpenAPI, pages, languages, MCP and documents.
 func readersTexts(t *testing.T) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -110,6 +135,17 @@ func readersTexts(t *testing.T) map[string]string {
 	for _, l := range languages.All() {
 		for key, text := range l.Words {
 			out[l.Name+" "+key] = strings.ReplaceAll(text, "%%", "%")
+		}
+	}
+	for _, pattern := range []string{"../../README.md", "../../docs/*.md", "../../examples/*.md"} {
+		documents, err := filepath.Glob(pattern)
+		if err != nil || len(documents) == 0 {
+			t.Fatalf("%s is no document (%v)", pattern, err)
+		}
+		for _, file := range documents {
+			if !slices.Contains(tables, filepath.Base(file)) {
+				out[file] = readText(t, file)
+			}
 		}
 	}
 	for _, folder := range answering {
@@ -164,6 +200,19 @@ func literals(t *testing.T, file string) string {
 	})
 	return strings.Join(out, "\n\n")
 }
+
+// noProbabilities are phrases with the sound of a claim whose places are filled with something else.
+var noProbabilities = map[string]string{
+	"portfolio.like lead": "the share of cash", "key.with": "an address", "revisions.data": "links",
+}
+
+// filledIn are the sentences of a phrase that claim a probability, where each of its places is filled with a share.
+func filledIn(phrase, share string) []string {
+	return claims.In(strings.ReplaceAll(places.ReplaceAllString(phrase, share), "%%", "%"))
+}
+
+// places are those of texts in phrases.
+var places = regexp.MustCompile(`%(?:\[\d\])?s`)
 
 // verbs are the places of numbers in formats.
 var verbs = regexp.MustCompile(`%[+.\d]*[dfg]`)
