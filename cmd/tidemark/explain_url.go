@@ -197,7 +197,7 @@ func (o *outside) body(ctx context.Context, b view.EvidenceBody) error {
 		o.say("body", differ, b.SHA256, "our parser does not read it: %v", err)
 		return nil
 	}
-	kept := slices.DeleteFunc(batch.Readings, func(r ingest.Reading) bool { return !slices.Contains(o.def.Inputs, r.Series) })
+	kept := slices.DeleteFunc(batch.Readings, func(r ingest.Reading) bool { return !slices.Contains(o.def.BacktestInputs(), r.Series) })
 	if o.readings += len(kept); o.readings > maxEvidenceReadings {
 		return fmt.Errorf("the bodies of %s state more than %d values", o.reader.Base(), maxEvidenceReadings)
 	}

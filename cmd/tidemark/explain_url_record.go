@@ -16,11 +16,11 @@ import (
 )
 
 // notRecomputed says which numbers of a snapshot this comparison leaves out, and why.
-const notRecomputed = "Not compared: the backtest, which also rests on bodies of its target's publisher, and the status, which also follows from the " +
-	"graded forecasts (tidemark scorecard --url) and from what operators set."
+const notRecomputed = "Not compared: the number of tests that the backtest allows for (/api/methods lists the versions), and the status, which also follows " +
+	"from the graded forecasts (tidemark scorecard --url) and from what operators set."
 
-// record downloads every body that the signal rests on, makes the history of all values from the bytes, and counts again how often the
-// intervals held their truth.
+// record downloads every body that the signal rests on, makes the history of all values from the bytes, counts again how often the
+// intervals held their truth, and runs the backtest again.
 func (o *outside) record(ctx context.Context, all view.Inputs, snapshot view.SignalSnapshot) error {
 	stated := snapshot.Uncertainty
 	if stated.Bounds != o.def.Interval.Bounds {
@@ -28,7 +28,6 @@ func (o *outside) record(ctx context.Context, all view.Inputs, snapshot view.Sig
 	}
 	if o.def.Interval.Trials == nil {
 		o.sameRecord(stated, signals.BasisAssumed, nil, "the bounded value is never seen")
-		return nil
 	}
 	if snapshot.Backtest == nil {
 		o.say("record", missing, "uncertainty", "the snapshot does not say as of when it was counted")
@@ -38,7 +37,7 @@ func (o *outside) record(ctx context.Context, all view.Inputs, snapshot view.Sig
 		return fmt.Errorf("%s lists %d bodies behind %s: more than %d are not read", o.reader.Base(), len(all.Data), o.def.ID, maxEvidenceBodies)
 	}
 	for _, b := range all.Data {
-		if _, read := o.parsed[b.SHA256]; read || o.withheld[b.SHA256] || !o.feeds(b.Source) {
+		if _, read := o.parsed[b.SHA256]; read || o.withheld[b.SHA256] || !feeds(b.Source, o.def.BacktestInputs()) {
 			continue
 		}
 		if err := o.body(ctx, view.EvidenceBody{
@@ -47,38 +46,52 @@ func (o *outside) record(ctx context.Context, all view.Inputs, snapshot view.Sig
 			return err
 		}
 	}
-	var unread int
-	for _, b := range all.Data {
-		if _, read := o.parsed[b.SHA256]; !read && o.feeds(b.Source) {
-			unread++
+	unread := func(ids []series.ID) (n int) {
+		for _, b := range all.Data {
+			if _, read := o.parsed[b.SHA256]; !read && feeds(b.Source, ids) {
+				n++
+			}
 		}
-	}
-	if unread > 0 {
-		o.say("record", hidden, "uncertainty.record", "%d of %d bodies were not read, so the record is the server's word: it goes through every first value and every re-estimate",
-			unread, len(all.Data))
-		return nil
+		return n
 	}
 	at := snapshot.Backtest.ComputedAt
 	history := o.history(all)
-	first := series.Set{}
 	for id, list := range history {
-		for _, v := range list {
-			points := first[id]
-			if known := len(points) > 0 && points[len(points)-1].ObservedAt.Equal(v.ObservedAt); !known && v.Marker == "" && !v.VintageAt.After(at) {
-				first[id] = append(points, series.Point{ObservedAt: v.ObservedAt, VintageAt: v.VintageAt, Value: v.Value})
-			}
-		}
 		history[id] = slices.DeleteFunc(list, func(v series.Observation) bool { return v.VintageAt.After(at) })
 	}
-	basis, record := o.def.MeasureInterval(first, history, at)
-	o.sameRecord(stated, basis, record, fmt.Sprintf("from %d bodies", len(all.Data)))
+	if n := unread(o.def.Inputs); n > 0 && o.def.Interval.Trials != nil {
+		o.say("record", hidden, "uncertainty.record", "%d of %d bodies were not read, so the record is the server's word: it goes through every first value and every re-estimate",
+			n, len(all.Data))
+	} else if o.def.Interval.Trials != nil {
+		basis, record := o.def.MeasureInterval(firsts(history), history, at)
+		o.sameRecord(stated, basis, record, fmt.Sprintf("from %d bodies", len(all.Data)))
+	}
+	if n := unread(o.def.BacktestInputs()); n > 0 {
+		o.say("record", hidden, "backtest", "%d of %d bodies were not read, so the backtest is the server's word", n, len(all.Data))
+		return nil
+	}
+	o.backtest(*snapshot.Backtest, history, all)
 	return nil
 }
 
-// feeds reports whether a source publishes an input of the signal.
-func (o *outside) feeds(source string) bool {
+// firsts are the first values of each observation, unless its publisher gave none.
+func firsts(history map[series.ID][]series.Observation) series.Set {
+	out := series.Set{}
+	for id, list := range history {
+		for _, v := range list {
+			points := out[id]
+			if known := len(points) > 0 && points[len(points)-1].ObservedAt.Equal(v.ObservedAt); !known && v.Marker == "" {
+				out[id] = append(points, series.Point{ObservedAt: v.ObservedAt, VintageAt: v.VintageAt, Value: v.Value})
+			}
+		}
+	}
+	return out
+}
+
+// feeds reports whether a source publishes one of some series.
+func feeds(source string, ids []series.ID) bool {
 	src, known := sourceByID(source)
-	return !known || slices.ContainsFunc(src.Series, func(i series.Info) bool { return slices.Contains(o.def.Inputs, i.ID) })
+	return !known || slices.ContainsFunc(src.Series, func(i series.Info) bool { return slices.Contains(ids, i.ID) })
 }
 
 // history makes all values of the inputs, each with the time at which it became known, from the bodies in the order in which they came. They
@@ -88,7 +101,9 @@ func (o *outside) history(all view.Inputs) map[series.ID][]series.Observation {
 	bodies := slices.SortedStableFunc(slices.Values(all.Data), func(a, b view.InputBody) int { return a.RetrievedAt.Compare(b.RetrievedAt) })
 	for _, b := range bodies {
 		src, _ := sourceByID(b.Source)
-		first := func(id series.ID) bool { return slices.Contains(b.AssumedSeries, string(id)) }
+		first := func(id series.ID) bool {
+			return slices.Contains(b.AssumedSeries, string(id)) || !slices.Contains(o.def.Inputs, id) && o.firstBody(all, id) == b.SHA256
+		}
 		for _, v := range o.vintages[b.SHA256] {
 			if first(v.Series) && !v.VintageAt.After(b.RetrievedAt) {
 				k := observation{v.Series, v.ObservedAt.Unix()}

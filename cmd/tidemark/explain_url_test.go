@@ -169,7 +169,7 @@ func (s *evidenceServer) count(def signals.Definition) {
 	first := series.Set{}
 	for id, points := range s.first {
 		for _, p := range points {
-			if published := src.Published(id, p.ObservedAt); published.Before(p.VintageAt) {
+			if published := src.Published(id, p.ObservedAt); s.from[id] != "" && published.Before(p.VintageAt) {
 				p.VintageAt = published
 			}
 			first[id] = append(first[id], p)
@@ -178,7 +178,84 @@ func (s *evidenceServer) count(def signals.Definition) {
 	basis, record := def.MeasureInterval(first, nil, s.now)
 	stored := postgres.NewUncertainty(basis, record)
 	s.snapshot.Uncertainty = view.UncertaintyOf(def, stored)
-	s.snapshot.Backtest = &postgres.Backtest{ComputedAt: s.now}
+	result := def.RunBacktest(first, s.now, signals.Arrivals{}).Allow(3)
+	result.LookAheadSafe = result.LookAheadSafe && !def.LooksAhead(first, s.now)
+	s.snapshot.Backtest = postgres.NewBacktest(def, result, "dev")
+}
+
+// target adds the page of the backtest's target, and runs the backtest against it.
+func (s *evidenceServer) target() {
+	s.t.Helper()
+	src, _ := sourceByID("eia-petroleum-spot")
+	requests, err := src.Request(series.Window{})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	i := slices.IndexFunc(requests, func(r ingest.Request) bool { return strings.Contains(r.URL, "s=RWTC&") })
+	publishers := sources.Sandbox(synth.World{Seed: 1, Now: func() time.Time { return s.now }}, calendar.IsTradingDay)
+	w := httptest.NewRecorder()
+	publishers.ServeHTTP(w, httptest.NewRequestWithContext(s.t.Context(), http.MethodGet, requests[i].URL, http.NoBody))
+	body := w.Body.Bytes()
+	sum := sha256.Sum256(body)
+	digest := hex.EncodeToString(sum[:])
+	s.bodies[digest] = body
+	batch, err := src.Parse(ingest.Response{Request: requests[i], Header: w.Header(), Body: body, FetchedAt: s.now})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, v := range batch.Readings {
+		at := s.now
+		if published := src.Published(v.Series, v.ObservedAt); published.Before(at) {
+			at = published
+		}
+		s.first[v.Series] = append(s.first[v.Series], series.Point{ObservedAt: v.ObservedAt, VintageAt: at, Value: v.Value})
+	}
+	def, _ := signals.ByID("eia-weekly-petroleum")
+	s.count(def)
+	s.inputs.Data = append(s.inputs.Data, view.InputBody{
+		Source: src.ID, URL: requests[i].URL, RetrievedAt: s.now, ContentType: w.Header().Get("Content-Type"), SHA256: digest, Bytes: int64(len(body)), Uses: []string{"history"},
+	})
+	var sums []string
+	for _, b := range s.inputs.Data {
+		sums = append(sums, b.SHA256)
+	}
+	s.inputs.Count, s.inputs.MerkleRoot = len(sums), view.MerkleRoot(sums)
+	s.snapshot.Provenance.Count, s.snapshot.Provenance.MerkleRoot = s.inputs.Count, s.inputs.MerkleRoot
+}
+
+// The backtest is run again on the history that all bodies make, its target's, too.
+func TestExplainFromOutsideRunsTheBacktestAgain(t *testing.T) {
+	t.Parallel()
+	for what, c := range map[string]struct {
+		lie  func(b *postgres.Backtest)
+		code int
+		want string
+	}{
+		"nothing":              {func(*postgres.Backtest) {}, 0, "agree  backtest"},
+		"a correlation":        {func(b *postgres.Backtest) { b.RankIC = new(0.4) }, 1, "/rank_ic is 0.4"},
+		"its interval":         {func(b *postgres.Backtest) { b.RankICBounds[0] = 0.01 }, 1, "/rank_ic_ci95/0 is 0.01"},
+		"a number of cases":    {func(b *postgres.Backtest) { b.N += 100 }, 1, "/n_obs"},
+		"that it looked ahead": {func(b *postgres.Backtest) { b.LookAheadSafe = false }, 1, "/look_ahead_safe is false, true recomputed"},
+		"who wins":             {func(b *postgres.Backtest) { b.Wins = new("signal") }, 1, "/wins is signal"},
+		"a p-value":            {func(b *postgres.Backtest) { b.P = new(0.01) }, 1, "/p_value is 0.01"},
+		"a corrected p-value":  {func(b *postgres.Backtest) { b.Trials.AdjustedP = new(0.01) }, 1, "/multiple_testing/adjusted_p is 0.01"},
+		"an example":           {func(b *postgres.Backtest) { b.Examples[1].Happened = new(100.0) }, 1, "/examples/1/happened is 100"},
+		"a part that is not":   {func(b *postgres.Backtest) { b.Vintages = &postgres.AssumedVintages{} }, 1, "/assumed_vintages"},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			s := newEvidenceServer(t)
+			s.target()
+			if s.snapshot.Backtest.N < 500 || !s.snapshot.Backtest.LookAheadSafe {
+				t.Fatalf("the honest backtest has %d cases, safe: %t", s.snapshot.Backtest.N, s.snapshot.Backtest.LookAheadSafe)
+			}
+			c.lie(s.snapshot.Backtest)
+			var out, complaint bytes.Buffer
+			if code := run(t.Context(), []string{"explain", "eia-weekly-petroleum", "--url=" + s.url, "--world=sandbox"}, &out, &complaint); code != c.code || !strings.Contains(out.String(), c.want) {
+				t.Errorf("exit %d, want %d and %q: %s\n%s", code, c.code, c.want, complaint.String(), out.String())
+			}
+		})
+	}
 }
 
 // takeBack lets the publisher take an observation of the baseline back: an hour after the page with it comes one that says "NA" in its place. The

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"slices"
+	"time"
+
+	"tidemark/api/view"
+	"tidemark/internal/postgres"
+	"tidemark/internal/series"
+	"tidemark/signals"
+)
+
+// backtest runs the stated backtest again on the history that the bytes make, and compares every number of it. The number of tests that it
+// allows for is the server's.
+func (o *outside) backtest(stated postgres.Backtest, history map[series.ID][]series.Observation, all view.Inputs) {
+	first, at := firsts(history), stated.ComputedAt
+	result := o.def.RunBacktest(first, at, o.arrivals(first, history, all)).Allow(stated.Trials.Trials)
+	result.LookAheadSafe = result.LookAheadSafe && !o.def.LooksAhead(first, at)
+	ours := postgres.NewBacktest(o.def, result, stated.CodeVersion)
+	if at := differs(ours, stated); at != "" {
+		o.say("record", differ, "backtest", "the server's differs from ours: %s", at)
+		return
+	}
+	if at := differs(stated, ours); at != "" { // what the server adds
+		o.say("record", differ, "backtest", "the server's differs from ours: %s, to the server", at)
+		return
+	}
+	o.say("record", agrees, "backtest", "%d cases, rank correlation %s, look_ahead_safe %t", ours.N, decimal(ours.RankIC), ours.LookAheadSafe)
+}
+
+// arrivals says how the history became known, as the worker that runs the backtest does.
+func (o *outside) arrivals(first series.Set, history map[series.ID][]series.Observation, all view.Inputs) (out signals.Arrivals) {
+	revised := slices.Clone(o.def.Revised)
+	out.Vintages = map[series.ID][]series.Observation{}
+	for _, id := range o.def.BacktestInputs() {
+		if slices.EqualFunc(first[id], newest(history[id]), func(a, b series.Point) bool {
+			return a.ObservedAt.Equal(b.ObservedAt) && a.VintageAt.Equal(b.VintageAt)
+		}) {
+			continue
+		}
+		revised = append(revised, id)
+		if slices.Contains(o.def.Inputs, id) {
+			out.Vintages[id] = history[id]
+		}
+	}
+	for _, id := range revised {
+		var assumed time.Time
+		for _, v := range history[id] {
+			if v.Assumed && v.VintageAt.After(assumed) {
+				assumed = v.VintageAt
+			}
+		}
+		if assumed.IsZero() {
+			continue
+		}
+		loaded := o.loaded(all, id)
+		for _, t := range []time.Time{assumed, loaded} {
+			if t.After(out.RecordedFrom) {
+				out.RecordedFrom = t
+			}
+		}
+	}
+	return out
+}
+
+// newest are the values in force of each observation.
+func newest(list []series.Observation) (out []series.Point) {
+	for i, v := range list {
+		if last := i+1 == len(list) || !list[i+1].ObservedAt.Equal(v.ObservedAt); last && v.Marker == "" {
+			out = append(out, series.Point{ObservedAt: v.ObservedAt, VintageAt: v.VintageAt, Value: v.Value})
+		}
+	}
+	return out
+}
+
+// firstBody is the SHA-256 of the first body that states a series, loaded when it came.
+func (o *outside) firstBody(all view.Inputs, id series.ID) (sha256 string) {
+	sha256, _ = o.arrival(all, id)
+	return sha256
+}
+
+func (o *outside) loaded(all view.Inputs, id series.ID) time.Time {
+	_, at := o.arrival(all, id)
+	return at
+}
+
+func (o *outside) arrival(all view.Inputs, id series.ID) (sha256 string, at time.Time) {
+	for _, b := range all.Data {
+		if sha256 != "" && !b.RetrievedAt.Before(at) {
+			continue
+		}
+		for _, r := range o.parsed[b.SHA256] {
+			if r.Series == id {
+				sha256, at = b.SHA256, b.RetrievedAt
+				break
+			}
+		}
+	}
+	return sha256, at
+}
