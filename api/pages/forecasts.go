@@ -9,6 +9,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"tidemark/api/pages/plot"
@@ -144,9 +145,13 @@ func (u forecastUnit) Words() string { return u.FigureUnit(u.def) }
 // write writes a value of the figure without the words.
 func (u forecastUnit) write(v float64) string { return u.Figure(u.def, v) }
 
-// between writes two bounds with the words.
+// between writes two bounds with the words, which stand where they do beside a single number.
 func (u forecastUnit) between(lo, hi float64) string {
-	return u.Between(u.write(lo), u.write(hi)) + " " + u.Words()
+	bounds := u.Between(u.write(lo), u.write(hi))
+	if before, _, _ := strings.Cut(u.def.Phrasing.Figure, "%s"); strings.HasSuffix(before, " ") {
+		return u.Words() + " " + bounds
+	}
+	return bounds + " " + u.Words()
 }
 
 // score writes a score, which has the unit of the figure.

@@ -57,6 +57,24 @@ func TestAForecastHasTheUnitOfItsSignalsPage(t *testing.T) {
 	}
 }
 
+func TestTheBoundsOfAForecastReadLikeASentence(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		lang         picks.Lang
+		signal, want string
+	}{
+		{"en", "tropomi-no2-economic", "index 86.8 to 105.3"},
+		{"es", "tropomi-no2-economic", "índice de 86,8 a 105,3"},
+		{"en", "lng-arbitrage", "$86.80 to $105.30 per MMBtu"},
+		{"pt", "hormuz-transit", "de 87 a 105 navios por dia"},
+	} {
+		d, _ := signals.ByID(c.signal)
+		if got := (localizer{Lang: c.lang}).forecastUnit(d).between(86.8, 105.3); got != c.want {
+			t.Errorf("%s in %s: %q, want %q", c.signal, c.lang, got, c.want)
+		}
+	}
+}
+
 func TestEachForecastFigureHasANameInEveryLanguage(t *testing.T) {
 	t.Parallel()
 	for _, lang := range picks.Langs() {

@@ -174,10 +174,11 @@ func (o overlay) strip(label string, from, to time.Time) plot.Strip {
 	return out
 }
 
-// forecastsInView describes the forecasts of a plot in words. Next is the forecast that is not published yet, zero if none exists.
+// forecastsInView describes the forecasts of a plot in words. Next is the forecast that is not published yet, zero if none exists, and Interval
+// its central 80 % with the unit.
 type forecastsInView struct {
 	Next         time.Time
-	Low, High    string
+	Interval     string
 	Graded, Held int
 }
 
@@ -188,7 +189,7 @@ func (o overlay) described(l localizer, d signals.Definition) (out forecastsInVi
 	for _, f := range o.fans {
 		switch {
 		case !f.Graded:
-			out.Next, out.Low, out.High = f.At, l.Figure(d, f.Low80*d.Scale()), l.Figure(d, f.High80*d.Scale())
+			out.Next, out.Interval = f.At, forecastUnit{l, d}.between(f.Low80*d.Scale(), f.High80*d.Scale())
 		case f.Held:
 			out.Held++
 			out.Graded++

@@ -27,7 +27,8 @@ func TestAPlotShowsForecastsWithTheirGradesAndWhatWasFirstPublished(t *testing.T
 			{At: last.AddDate(0, 0, 7), Median: 50, Low50: 48, High50: 52, Low80: 45, High80: 55},
 		},
 	}
-	plots := localizer{Lang: "en"}.plotHistory(signals.Definition{}, view.SignalSnapshot{Name: "Made up"}, points, nil, over, "all")
+	crack, _ := signals.ByID("crack-spread-321")
+	plots := localizer{Lang: "en"}.plotHistory(crack, view.SignalSnapshot{Name: "Made up"}, points, nil, over, "all")
 	svg := string(plots.Value)
 	for class, want := range map[string]int{"range held": 1, "range missed": 1, "band fan": 1, "line fan": 1, "line ghost": 1} {
 		if got := drawn(t, svg, class); got != want {
@@ -38,7 +39,7 @@ func TestAPlotShowsForecastsWithTheirGradesAndWhatWasFirstPublished(t *testing.T
 		t.Errorf("%d points differ from their first print, want 2", plots.Reprinted)
 	}
 	f := plots.Forecasts
-	if f.Graded != 2 || f.Held != 1 || f.Missed() != 1 || !f.Next.Equal(last.AddDate(0, 0, 7)) || f.Low != "45.00" || f.High != "55.00" {
+	if f.Graded != 2 || f.Held != 1 || f.Missed() != 1 || !f.Next.Equal(last.AddDate(0, 0, 7)) || f.Interval != "$45.00 to $55.00 a barrel" {
 		t.Errorf("the forecasts are described as %+v", f)
 	}
 	to := regexp.MustCompile(`data-to="(\d+)"`)

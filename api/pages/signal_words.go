@@ -269,7 +269,7 @@ func (l localizer) IntervalText(d signals.Definition, u view.Uncertainty) string
 
 // coverage writes how often an interval held, with the bounds of that share.
 func (l localizer) coverage(c view.IntervalCoverage) string {
-	out := l.Say("signal.coverage", c.Hits, c.Cases)
+	out := l.Say("signal.coverage", l.Count(c.Hits), l.Count(c.Cases))
 	if c.Share == nil || c.CI95 == nil {
 		return out
 	}

@@ -81,7 +81,7 @@ var signalPage = map[string]string{
 	"signal.evidence":          "evidence",
 	"signal.reprinted one":     "1 of the points differs from what was first published.",
 	"signal.reprinted":         "%s of the points differ from what was first published.",
-	"signal.next figure":       "Next figure (%[1]s): %[2]s to %[3]s with 80%% probability.",
+	"signal.next figure":       "Next figure (%[1]s): %[2]s with 80%% probability.",
 	"signal.graded":            "%[1]s of the %[2]s graded forecasts in this view held.",
 	"signal.forecasts":         "What the next figure is expected to be, and how good the last forecasts were",
 	"signal.events":            "Events in this view",

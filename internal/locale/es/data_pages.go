@@ -67,7 +67,7 @@ var dataPages = map[string]string{
 	"revisions.lead":                      "Cada fila es un instante en que la serie cambió. Los valores anteriores se conservan: elija un instante para ver lo que se sabía al final de ese día.",
 	"revisions.changes":                   "Cambios de la serie",
 	"revisions.known":                     "Se supo",
-	"revisions.added":                     "Añadidos",
+	"revisions.added":                     "Nuevos",
 	"revisions.revised":                   "Revisados",
 	"revisions.withdrawn":                 "Retirados",
 	"revisions.none":                      "La serie aún no ha cambiado.",

@@ -81,7 +81,7 @@ var signalPage = map[string]string{
 	"signal.evidence":          "pruebas",
 	"signal.reprinted one":     "Uno de los puntos difiere de lo que se publicó primero.",
 	"signal.reprinted":         "%s de los puntos difieren de lo que se publicó primero.",
-	"signal.next figure":       "Próxima cifra (%[1]s): de %[2]s a %[3]s, con una probabilidad del 80\u00a0%%.",
+	"signal.next figure":       "Próxima cifra (%[1]s): %[2]s, con una probabilidad del 80\u00a0%%.",
 	"signal.graded":            "Previsiones de esta vista que acertaron: %[1]s de %[2]s evaluadas.",
 	"signal.forecasts":         "Qué se espera de la próxima cifra y cuánto acertaron las previsiones anteriores",
 	"signal.events":            "Sucesos en esta vista",

@@ -67,7 +67,7 @@ var dataPages = map[string]string{
 	"revisions.lead":                      "Cada linha é um instante em que a série mudou. Os valores anteriores são conservados: escolha um instante para ver o que se sabia no fim daquele dia.",
 	"revisions.changes":                   "Mudanças da série",
 	"revisions.known":                     "Tornou-se conhecido",
-	"revisions.added":                     "Acrescentados",
+	"revisions.added":                     "Novos",
 	"revisions.revised":                   "Revisados",
 	"revisions.withdrawn":                 "Retirados",
 	"revisions.none":                      "A série ainda não mudou.",

@@ -81,7 +81,7 @@ var signalPage = map[string]string{
 	"signal.evidence":          "evidências",
 	"signal.reprinted one":     "Um dos pontos difere do que foi publicado primeiro.",
 	"signal.reprinted":         "%s dos pontos diferem do que foi publicado primeiro.",
-	"signal.next figure":       "Próximo número (%[1]s): de %[2]s a %[3]s, com probabilidade de 80%%.",
+	"signal.next figure":       "Próximo número (%[1]s): %[2]s, com probabilidade de 80%%.",
 	"signal.graded":            "Previsões desta visão que se confirmaram: %[1]s de %[2]s avaliadas.",
 	"signal.forecasts":         "O que se espera do próximo número e quanto acertaram as previsões anteriores",
 	"signal.events":            "Fatos nesta visão",
