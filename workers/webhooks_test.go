@@ -406,3 +406,34 @@ func TestBothSecretsSignWhileOneReplacesTheOther(t *testing.T) {
 		t.Errorf("signed with %v, then %v", a, b)
 	}
 }
+
+// A replay sends what came after a cursor once more: in order, each message with the id that it had.
+func TestAReplayBeginsAfterItsCursor(t *testing.T) {
+	t.Parallel()
+	h := newHooks(t)
+	id := h.rule(pushes.Rule{On: pushes.OnPick})
+	h.picks("A", "B", "C")
+	if err := h.send(id); err != nil {
+		t.Fatal(err)
+	}
+	_, list := h.stands(id)
+	var second int64
+	for _, d := range list {
+		if d.MessageID == h.sent[1].ID {
+			second = *d.PushID
+		}
+	}
+	if n, err := h.api.ReplayPushRule(t.Context(), h.key, id, second-1); err != nil || n != 2 {
+		t.Fatalf("%d messages are replayed, %v; want those of B and C", n, err)
+	}
+	h.picks("D") // what is new follows
+	if err := h.send(id); err != nil {
+		t.Fatal(err)
+	}
+	h.want("A#1", "B#1", "C#1", "B#2", "C#2", "D#1")
+	for i := 1; i <= 2; i++ {
+		if first, again := h.sent[i], h.sent[i+2]; first.ID != again.ID || string(first.Body) != string(again.Body) {
+			t.Errorf("message %s comes again as %s", first.ID, again.ID)
+		}
+	}
+}
