@@ -275,13 +275,26 @@ def edge(x, y):
             break
         total += (n - k) * (a / n) * (b / n)
     pairs = min(n, n * n / (n + 2 * total))
-    return n, ic, ic * np.sqrt((pairs - 2) / (1 - ic * ic)) if pairs > 4 else np.nan
+    return n, ic, ic * np.sqrt((pairs - 2) / (1 - ic * ic)) if pairs > 4 else np.nan, rx, ry, pairs
+
+
+tail = compiled(reference.tail)
+
+
+@compiled
+def overlap_of(begin, end):
+    most = after = 0
+    for i in range(len(begin)):
+        while after < len(begin) and begin[after] < end[i]:
+            after += 1
+        most = max(most, after - 1 - i)
+    return most
 
 
 @compiled
 def backtest(days, known, value, baseline, scale, when, told, price):
     steps, most = 20, len(days)
-    begin = np.empty(most, dtype=np.int64)
+    begin, end = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64)
     predicted, happened, naive = np.empty(most), np.empty(most), np.empty(most)
     n = start = 0
     newest = -1
@@ -298,13 +311,13 @@ def backtest(days, known, value, baseline, scale, when, told, price):
             break
         if n > 0 and begin[n - 1] == when[start]:
             n -= 1
-        begin[n] = when[start]
+        begin[n], end[n] = when[start], when[start + steps]
         predicted[n] = -(value[i] - baseline[i]) / scale[i] if scale[i] > 0 else np.nan
         happened[n] = price[start + steps] - price[start]
         naive[n] = price[newest] - price[newest - steps] if newest >= steps else np.nan
         n += 1
     there = ~np.isnan(predicted[:n])
-    begin, predicted, happened, naive = begin[:n][there], predicted[:n][there], happened[:n][there], naive[:n][there]
+    begin, end, predicted, happened, naive = begin[:n][there], end[:n][there], predicted[:n][there], happened[:n][there], naive[:n][there]
     hits = tries = 0
     for i in range(len(predicted)):
         if predicted[i] != 0 and happened[i] != 0:
@@ -314,7 +327,7 @@ def backtest(days, known, value, baseline, scale, when, told, price):
     whole, newer = edge(predicted, happened), edge(predicted[half:], happened[half:])
     some = ~np.isnan(naive)
     a, b = ranks(naive[some]), ranks(happened[some])
-    return whole, 100 * hits / tries, newer, (a * b).mean()
+    return whole, overlap_of(begin, end), 100 * hits / tries, newer[:3], (a * b).mean()
 
 
 def answer(name, tested):
@@ -328,9 +341,12 @@ def answer(name, tested):
     else:
         when, price, told = arrived(*INPUTS[target])
         when = when * DAY
-    whole, hits, newer, naive = backtest(days, known.copy(), value, baseline, scale, when, told, price)
-    return (*whole, hits, *newer, naive)
+    whole, overlap, hits, newer, naive = backtest(days, known.copy(), value, baseline, scale, when, told, price)
+    n, ic, t, rx, ry, pairs = whole
+    return n, ic, t, reference.p_value(rx, ry, ic, t, pairs, overlap), hits, *newer, naive
 
+
+reference.tail = tail
 
 if __name__ == "__main__":
     reference.serve(answer)

@@ -53,7 +53,7 @@ func recompute(ctx context.Context, m *meter) error {
 	in, twice := inputs(now, 40), inputs(now, 80)
 	all := func(in series.Set, f func(signals.Definition, series.Set)) func() (time.Duration, error) {
 		return func() (time.Duration, error) {
-			return m.once(func() error {
+			return m.processor(func() error {
 				for _, d := range signals.All() {
 					f(d, in)
 				}
@@ -279,7 +279,7 @@ func (p *python) compare(m *meter, in series.Set, at time.Time, target float64) 
 		var track signals.Track
 		a, b, err := m.turns(
 			func() (time.Duration, error) {
-				return m.once(func() error { track = d.Compute(in, at); return nil })
+				return m.processor(func() error { track = d.Compute(in, at); return nil })
 			},
 			func() (time.Duration, error) { return p.ask(id) },
 		)
@@ -292,7 +292,7 @@ func (p *python) compare(m *meter, in series.Set, at time.Time, target float64) 
 		var result signals.BacktestResult
 		c, e, err := m.turns(
 			func() (time.Duration, error) {
-				return m.once(func() error { result = d.RunBacktest(in, at, signals.Arrivals{}); return nil })
+				return m.processor(func() error { result = d.RunBacktest(in, at, signals.Arrivals{}); return nil })
 			},
 			func() (time.Duration, error) { return p.ask("backtest " + id) },
 		)
@@ -336,6 +336,7 @@ func resultColumns(r signals.BacktestResult) [][]float64 {
 		{float64(r.N)},
 		{r.RankIC},
 		{r.T},
+		{r.P},
 		{r.HitRatePct},
 		{float64(r.OutOfSample.N)},
 		{r.OutOfSample.RankIC},

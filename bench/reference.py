@@ -2,10 +2,11 @@
 loop over rows, nothing computed twice.
 
 Usage: reference.py FOLDER AT. FOLDER/<series>.days, .values and .known hold the inputs (days since 1970 as int64, float64, seconds since
-1970 as int64). For each line of standard input it answers with the seconds that the computation took: the name of a signal writes its
+1970 as int64). For each line of standard input it answers with the seconds of processor time that the computation took: the name of a signal writes its
 columns (value, lo, hi, baseline, scale) to FOLDER/<signal>.out, the name with "backtest " before it writes what backtest returns.
 """
 
+import math
 import os
 import sys
 import time
@@ -157,8 +158,40 @@ def ranked(x):
     return ranks / np.sqrt((ranks**2).mean())
 
 
+def tail(t, nu):
+    """The probability of a value at least as far from zero as t under Student's distribution: the incomplete beta function at
+    nu / (nu + t²), by its continued fraction."""
+    a, b, x = nu / 2, 0.5, nu / (nu + t * t)
+    swap = x > (a + 1) / (a + b + 2)
+    if swap:
+        a, b, x = b, a, 1 - x
+    front = math.exp(math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)) / a
+    d = 1 / (1 - (a + b) * x / (a + 1))
+    c, f = 1.0, d
+    for m in range(1, 1000):
+        for u in (m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)), -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))):
+            d = 1 / (1 + u * d)
+            c = 1 + u / c
+            f *= d * c
+        if abs(d * c - 1) < 1e-15:
+            break
+    return 1 - front * f if swap else front * f
+
+
+def p_value(rx, ry, ic, t, pairs, overlap):
+    """The larger of the tail of t and the share of at most 999 circular shifts of the outcomes that relate as much."""
+    n = len(rx)
+    lags = min(max(int(1.3 * math.sqrt(n)), 2 * overlap), n - 1)
+    first, last = lags + 1, n - lags - 1
+    count = min(999, last - first + 1)
+    shifts = first + np.arange(count) * (last - first) // max(count - 1, 1)
+    moved = np.fft.irfft(np.fft.rfft(rx).conj() * np.fft.rfft(ry), n)[shifts] / n
+    return max(tail(abs(t), pairs - 2), (1 + (np.abs(moved) >= abs(ic)).sum()) / (count + 1))
+
+
 def edge(x, y):
-    """Cases, rank correlation, and its t-value in as many independent pairs as persistent series have (Bartlett 1935)."""
+    """Cases, rank correlation, and its t-value in as many independent pairs as persistent series have (Bartlett 1935); the ranks and these
+    pairs as well."""
     n = len(x)
     rx, ry = ranked(x), ranked(y)
     ic = (rx * ry).mean()
@@ -169,11 +202,11 @@ def edge(x, y):
             break
         total += (n - k) * a * b
     pairs = min(n, n * n / (n + 2 * total))
-    return n, ic, ic * np.sqrt((pairs - 2) / (1 - ic**2)) if pairs > 4 else np.nan
+    return n, ic, ic * np.sqrt((pairs - 2) / (1 - ic**2)) if pairs > 4 else np.nan, rx, ry, pairs
 
 
 def backtest(signal, own, target):
-    """Cases, rank correlation, t-value and hit rate of minus the z-score against the change of the target over the 20 steps that begin
+    """Cases, rank correlation, t-value, p-value and hit rate of minus the z-score against the change of the target over the 20 steps that begin
     once it is known, of all cases and of the newer half, and the rank correlation of the target's last known change."""
     steps = 20
     inputs = {name: arrived(INPUTS[name]) for name in own}
@@ -201,10 +234,16 @@ def backtest(signal, own, target):
     hits = 100 * ((predicted > 0) == (happened > 0))[told_of].mean()
     half = len(start) // 2
     some = ~np.isnan(naive)
+    begin, end = when[start], when[start + steps]
+    overlap = max(0, (np.searchsorted(begin, end, "left") - 1 - np.arange(len(begin))).max())
+    n, ic, t, rx, ry, pairs = edge(predicted, happened)
     return (
-        *edge(predicted, happened),
+        n,
+        ic,
+        t,
+        p_value(rx, ry, ic, t, pairs, overlap),
         hits,
-        *edge(predicted[half:], happened[half:]),
+        *edge(predicted[half:], happened[half:])[:3],
         (ranked(naive[some]) * ranked(happened[some])).mean(),
     )
 
@@ -220,9 +259,9 @@ def serve(compute):
     """Answers the lines of standard input. compute takes a signal's name and whether its backtest is wanted, and returns columns."""
     for line in sys.stdin:
         what, _, name = line.strip().rpartition(" ")
-        begin = time.perf_counter()
+        begin = time.process_time()
         columns = compute(name, bool(what))
-        took = time.perf_counter() - begin
+        took = time.process_time() - begin
         np.column_stack([np.asarray(c, dtype="<f8") for c in columns]).tofile(os.path.join(FOLDER, name + ".out"))
         print(took, flush=True)
 

@@ -150,8 +150,9 @@ func (d Definition) RunBacktest(in series.Set, at time.Time, a Arrivals) Backtes
 	cases := slices.DeleteFunc(d.Backtest.Cases(read, arrived), func(c Case) bool {
 		return math.IsNaN(known(c.Predicted)) || math.IsNaN(known(c.Happened))
 	})
+	all := rankingOf(cases)
 	r := BacktestResult{
-		At: at, Edge: edge(cases), HitRatePct: hitRate(cases), OutOfSample: edge(cases[len(cases)/2:]), NaiveRankIC: naiveRankIC(cases),
+		At: at, Edge: all.edge(), HitRatePct: hitRate(cases), OutOfSample: all.part(len(cases)/2, len(cases)).edge(), NaiveRankIC: all.naiveRankIC(),
 		LookAheadSafe: !slices.ContainsFunc(cases, func(c Case) bool {
 			return c.Start.Before(c.Known) || c.End.Before(c.Start) || !c.Known.After(a.RecordedFrom)
 		}),
@@ -161,8 +162,11 @@ func (d Definition) RunBacktest(in series.Set, at time.Time, a Arrivals) Backtes
 	if i := slices.IndexFunc(cases, func(c Case) bool { return c.Known.After(a.RecordedFrom) }); i >= 0 {
 		first = i
 	}
-	r.Assumed, r.Recorded = edge(cases[:first]), edge(cases[first:])
-	r.P = max(r.P, shiftP(cases, r.Edge)) // an unknown one makes it unknown
+	r.Assumed, r.Recorded = all.part(0, first).edge(), r.Edge
+	if first > 0 {
+		r.Recorded = all.part(first, len(cases)).edge()
+	}
+	r.P = max(r.P, all.shiftP(r.Edge)) // an unknown one makes it unknown
 	r = r.Allow(Tests(1))
 	r.BestRule, r.BestRuleIC = d.Backtest.Naive, r.NaiveRankIC
 	if r.NaiveRankIC < 0 {

@@ -11,7 +11,11 @@ import (
 // inOrder leaves out the points that became known only after a later one: readers of the later one did not have them. All remaining
 // points, up to any point, were known when that point was. It costs O(n), and returns the same slice if no point is left out.
 func inOrder(points []series.Point) []series.Point {
-	if slices.IsSortedFunc(points, func(a, b series.Point) int { return a.VintageAt.Compare(b.VintageAt) }) {
+	n := 1
+	for n < len(points) && !earlierThan(&points[n].VintageAt, &points[n-1].VintageAt) {
+		n++
+	}
+	if n >= len(points) {
 		return points
 	}
 	var out []series.Point
@@ -33,13 +37,14 @@ func asKnown(track Track) Track {
 	read := track[:0]
 	var known time.Time
 	for i := range track {
-		known = latest(known, track[i].KnownAt)
-		if n := len(read); n == 0 || !read[n-1].KnownAt.Equal(known) {
-			read = read[:n+1]
+		if earlierThan(&known, &track[i].KnownAt) {
+			known = track[i].KnownAt
 		}
-		newest := &read[len(read)-1]
-		*newest = track[i]
-		newest.KnownAt = known
+		if i+1 < len(track) && !earlierThan(&known, &track[i+1].KnownAt) {
+			continue // the next one is of the same instant
+		}
+		read = append(read, track[i])
+		read[len(read)-1].KnownAt = known
 	}
 	return read
 }
@@ -59,10 +64,11 @@ func forwardChanges(target func(series.Set) []series.Point, steps int, sign floa
 		start, last := 0, -1
 		for i := range read {
 			e := &read[i]
-			for start < len(points) && points[start].ObservedAt.Before(e.KnownAt) {
+			second := e.KnownAt.Unix()
+			for start < len(points) && points[start].ObservedAt.Unix() <= second && points[start].ObservedAt.Before(e.KnownAt) {
 				start++
 			}
-			for last+1 < len(points) && !points[last+1].VintageAt.After(e.KnownAt) {
+			for last+1 < len(points) && (points[last+1].VintageAt.Unix() < second || !points[last+1].VintageAt.After(e.KnownAt)) {
 				last++
 			}
 			if start+steps >= len(points) {

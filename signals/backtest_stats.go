@@ -2,8 +2,8 @@ package signals
 
 import (
 	"math"
-	"slices"
 
+	"gonum.org/v1/gonum/dsp/fourier"
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
@@ -13,25 +13,54 @@ const edgeCases = 10
 // edgeLevel is the probability of an edge's interval.
 const edgeLevel = 0.95
 
+// ranking is a list of cases with their forecasts and outcomes in order, so that a part of them is ranked without being sorted again.
+type ranking struct {
+	cases               []Case
+	predicted, happened ordered
+	// x and y are the standardised ranks of forecasts and outcomes, nil if all are equal.
+	x, y []float64
+}
+
+// rankingOf ranks cases whose numbers are known.
+func rankingOf(cases []Case) ranking {
+	return rankingBy(cases, inOrderOf(cases, func(c *Case) float64 { return c.Predicted }), inOrderOf(cases, func(c *Case) float64 { return c.Happened }))
+}
+
+func rankingBy(cases []Case, predicted, happened ordered) ranking {
+	return ranking{cases, predicted, happened, predicted.ranks(), happened.ranks()}
+}
+
+// part is the ranking of the cases from one on, up to another.
+func (r ranking) part(from, to int) ranking {
+	if from == 0 && to == len(r.cases) {
+		return r
+	}
+	within := func(i int) int {
+		if i >= to {
+			return -1
+		}
+		return i - from
+	}
+	return rankingBy(r.cases[from:to], r.predicted.some(to-from, within), r.happened.some(to-from, within))
+}
+
 // edge measures the dependence of outcomes on forecasts by Spearman's correlation, the mean of the products of their standardised ranks x
 // and y. Outcomes overlap and signals persist, so the cases count as the independent ones that say as much: see independent and bounds. T
 // and P belong to a correlation of so many independent pairs, by Student's t. The statistics of Newey and West, which were used before,
 // held the truth in 70 to 79 % of the cases instead of 95 % if both series persist. It costs O(n) for each distance at which both are
 // related.
-func edge(cases []Case) Edge {
-	n := len(cases)
+func (r ranking) edge() Edge {
+	n := len(r.cases)
 	e := Edge{N: n, RankIC: math.NaN(), Lo: math.NaN(), Hi: math.NaN(), T: math.NaN(), P: math.NaN()}
 	if n < edgeCases {
 		return e
 	}
-	x := ranks(cases, func(c Case) float64 { return c.Predicted })
-	y := ranks(cases, func(c Case) float64 { return c.Happened })
-	e.RankIC = correlation(x, y)
+	e.RankIC = correlation(r.x, r.y)
 	if math.IsNaN(e.RankIC) {
 		return e
 	}
-	e.Lags = lags(n, overlapOf(cases))
-	pairs := independent(x, y, x, n)
+	e.Lags = lags(n, overlapOf(r.cases))
+	pairs := independent(r.x, r.y, nil, n)
 	if 1-math.Abs(e.RankIC) < perfect && pairs > minIndependent { // no error at all
 		e.Lo, e.Hi, e.P = e.RankIC, e.RankIC, 0
 		return e
@@ -51,30 +80,77 @@ const maxShifts = 999
 // included. A shift keeps how each of the two persists and breaks what relates them, so it needs no model of the dependence. Shifts by at most
 // the edge's lags are left out, because there some of the relation is left. Few shifts cannot show a small p-value: it is at least 1 over their
 // number and 1. It is unknown if no shift is left. It costs O(n).
-func shiftP(cases []Case, e Edge) float64 {
-	n := len(cases)
+func (r ranking) shiftP(e Edge) float64 {
+	n := len(r.cases)
 	first, last := e.Lags+1, n-e.Lags-1
 	count := min(maxShifts, last-first+1)
 	if math.IsNaN(e.RankIC) || count < 1 {
 		return math.NaN()
 	}
-	x := ranks(cases, func(c Case) float64 { return c.Predicted })
-	y := ranks(cases, func(c Case) float64 { return c.Happened })
+	level := math.Abs(e.RankIC)
+	shifts := circular(r.x, r.y)
 	as := 1
 	for k := range count {
 		shift := first + k*(last-first)/max(count-1, 1)
-		var sum float64
-		for i := range n - shift {
-			sum += float64(x[i] * y[i+shift])
+		ic := math.Abs(shifts[shift] / float64(n))
+		if math.Abs(ic-level) < transformError {
+			ic = math.Abs(productsAt(r.x, r.y, shift) / float64(n))
 		}
-		for i := n - shift; i < n; i++ {
-			sum += float64(x[i] * y[i+shift-n])
-		}
-		if math.Abs(sum/float64(n)) >= math.Abs(e.RankIC) {
+		if ic >= level {
 			as++
 		}
 	}
 	return float64(as) / float64(count+1)
+}
+
+// transformError is far above the error of a correlation that comes from Fourier transforms, and far below the distance of two that differ. A
+// correlation so close to the level is added up instead, in one order on all machines.
+const transformError = 1e-9
+
+// productsAt is the sum of the products of x with y, which begins at a later place and goes on from its start.
+func productsAt(x, y []float64, shift int) float64 {
+	var sum float64
+	for i := range x {
+		sum += float64(x[i] * y[(i+shift)%len(y)])
+	}
+	return sum
+}
+
+// circular is productsAt for all shifts, by Fourier transforms: it costs O(n log n).
+func circular(x, y []float64) []float64 {
+	n := len(x)
+	t := fourier.NewFFT(smooth(2 * n))
+	padded := make([]float64, t.Len())
+	copy(padded, y)
+	a := t.Coefficients(nil, padded)
+	copy(padded, x)
+	for i, c := range t.Coefficients(nil, padded) {
+		a[i] *= complex(real(c), -imag(c))
+	}
+	sums := t.Sequence(padded, a)
+	out := make([]float64, n)
+	for shift := range out {
+		out[shift] = sums[shift] / float64(t.Len())
+		if shift > 0 {
+			out[shift] += sums[t.Len()-n+shift] / float64(t.Len())
+		}
+	}
+	return out
+}
+
+// smooth is the smallest number from n on whose only prime factors are 2, 3 and 5: a transform of so many numbers is fast.
+func smooth(n int) int {
+	for ; ; n++ {
+		rest := n
+		for _, p := range [...]int{2, 3, 5} {
+			for rest%p == 0 {
+				rest /= p
+			}
+		}
+		if rest == 1 {
+			return n
+		}
+	}
 }
 
 // lags is the smallest shift of a shift test, in cases. It is 1.3 times the root of the number of cases, or twice the overlap if more
@@ -95,36 +171,75 @@ func overlapOf(cases []Case) int {
 	return most
 }
 
-// ranks are the ranks of the cases by a number that all of them know. Equal numbers share the mean of their ranks. The ranks are scaled
-// to a mean of 0 and a mean square of 1. Nil if all are equal.
-func ranks(cases []Case, number func(Case) float64) []float64 {
-	type numbered struct {
-		x float64
-		i int
-	}
-	n := len(cases)
-	order := make([]numbered, n)
-	for i, c := range cases {
-		order[i] = numbered{number(c), i}
-	}
-	slices.SortFunc(order, func(a, b numbered) int { // cmp.Compare looks for NaN as well, which takes half as long again
-		switch {
-		case a.x < b.x:
-			return -1
-		case a.x > b.x:
-			return 1
+// ordered are the cases in ascending order of a number, each with its place in the list.
+type ordered []numbered
+
+type numbered struct {
+	x float64
+	i int
+}
+
+// inOrderOf sorts cases by a number that all of them know. It sorts by the bytes of the number, the lowest first, which takes a third of the
+// instructions of a sort by comparisons here.
+func inOrderOf(cases []Case, number func(*Case) float64) ordered {
+	var counts [8][256]int32
+	order, other := make(ordered, len(cases)), make(ordered, len(cases))
+	for i := range cases {
+		order[i] = numbered{number(&cases[i]), i}
+		key := order[i].key()
+		for digit := range counts {
+			counts[digit][byte(key>>(8*digit))]++
 		}
-		return 0
-	})
+	}
+	for digit := range counts {
+		count := &counts[digit]
+		if len(order) > 0 && int(count[byte(order[0].key()>>(8*digit))]) == len(order) {
+			continue // the byte is the same in all
+		}
+		var before int32
+		for value, n := range count {
+			count[value], before = before, before+n
+		}
+		for _, c := range order {
+			place := &count[byte(c.key()>>(8*digit))]
+			other[*place] = c
+			*place++
+		}
+		order, other = other, order
+	}
+	return order
+}
+
+// key has the order of the numbers.
+func (c numbered) key() uint64 {
+	bits := math.Float64bits(c.x)
+	return bits ^ (uint64(int64(bits)>>63) | 1<<63)
+}
+
+// some are n of the cases, in the same order. place is a case's place among them, negative if it is none of them.
+func (o ordered) some(n int, place func(i int) int) ordered {
+	out := make(ordered, 0, n)
+	for _, c := range o {
+		if c.i = place(c.i); c.i >= 0 {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// ranks are the ranks of the cases. Equal numbers share the mean of their ranks. The ranks are scaled to a mean of 0 and a mean square of 1.
+// Nil if all are equal.
+func (o ordered) ranks() []float64 {
+	n := len(o)
 	out := make([]float64, n)
 	var square float64
 	for from := 0; from < n; {
 		to := from + 1
-		for to < n && order[to].x == order[from].x {
+		for to < n && o[to].x == o[from].x {
 			to++
 		}
 		centred := float64(from+to-n) / 2 // the mean of the ranks from+1 to to, less (n+1)/2
-		for _, c := range order[from:to] {
+		for _, c := range o[from:to] {
 			out[c.i] = centred
 		}
 		square += float64(float64(to-from) * centred * centred)
@@ -171,20 +286,20 @@ func hitRate(cases []Case) float64 {
 }
 
 // naiveRankIC is the rank correlation of the naive forecasts that there are with the outcomes.
-func naiveRankIC(cases []Case) float64 {
-	some := make([]Case, 0, len(cases))
-	for _, c := range cases {
-		if !math.IsNaN(c.Naive) {
-			some = append(some, c)
+func (r ranking) naiveRankIC() float64 {
+	some, place := make([]Case, 0, len(r.cases)), make([]int, len(r.cases))
+	for i := range r.cases {
+		place[i] = -1
+		if !math.IsNaN(r.cases[i].Naive) {
+			place[i] = len(some)
+			some = append(some, r.cases[i])
 		}
 	}
 	if len(some) < edgeCases {
 		return math.NaN()
 	}
-	return correlation(
-		ranks(some, func(c Case) float64 { return c.Naive }),
-		ranks(some, func(c Case) float64 { return c.Happened }),
-	)
+	naive, happened := inOrderOf(some, func(c *Case) float64 { return c.Naive }), r.happened.some(len(some), func(i int) int { return place[i] })
+	return correlation(naive.ranks(), happened.ranks())
 }
 
 // skillSum gathers the errors of one stage's forecasts.

@@ -26,16 +26,16 @@ func inRow(predicted, happened []float64, lasting int) []Case {
 func TestRankCorrelationOfAWorkedExample(t *testing.T) {
 	t.Parallel()
 	// The example of encyclopedias: intelligence quotients and hours before the television, Spearman's rho -29/165.
-	e := edge(inRow(
+	e := rankingOf(inRow(
 		[]float64{106, 100, 86, 101, 99, 103, 97, 113, 112, 110},
-		[]float64{7, 27, 2, 50, 28, 29, 20, 12, 6, 17}, 1))
+		[]float64{7, 27, 2, 50, 28, 29, 20, 12, 6, 17}, 1)).edge()
 	wantNear(t, "rank correlation", e.RankIC, -29.0/165)
 }
 
 func TestEqualNumbersShareTheirRank(t *testing.T) {
 	t.Parallel()
 	// By hand: ranks of 1, 2, 2, 5 are 1, 2.5, 2.5, 4, about a mean of 2.5 with a mean square of 1.125.
-	got := ranks(inRow([]float64{5, 2, 1, 2}, make([]float64, 4), 1), func(c Case) float64 { return c.Predicted })
+	got := rankingOf(inRow([]float64{5, 2, 1, 2}, make([]float64, 4), 1)).x
 	for i, want := range []float64{1.5, 0, -1.5, 0} {
 		wantNear(t, fmt.Sprint("rank ", i), got[i], want/math.Sqrt(1.125))
 	}
@@ -61,7 +61,7 @@ func TestEqualNumbersShareTheirRank(t *testing.T) {
 			}
 			return out
 		}
-		if got, want := edge(inRow(x, y, 1)).RankIC, stat.Correlation(count(x), count(y), nil); !near(got, want, 1) {
+		if got, want := rankingOf(inRow(x, y, 1)).edge().RankIC, stat.Correlation(count(x), count(y), nil); !near(got, want, 1) {
 			t.Fatalf("rank correlation of %d cases %v, want %v", n, got, want)
 		}
 	}
@@ -81,7 +81,7 @@ func TestTheIntervalOfAnEdgeHoldsItsLevel(t *testing.T) {
 		held := 0
 		for range tries {
 			x, y := persistent(rng, c.n, c.phi, c.rho)
-			if e := edge(inRow(x, y, 1)); e.Lo <= truth && truth <= e.Hi {
+			if e := rankingOf(inRow(x, y, 1)).edge(); e.Lo <= truth && truth <= e.Hi {
 				held++
 			}
 		}
@@ -99,8 +99,8 @@ func TestAnEdgeIsBoundedAsAComparisonIs(t *testing.T) {
 	t.Parallel()
 	x, y := persistent(rand.New(rand.NewPCG(3, 70)), 150, 0.8, 0.4)
 	cases := inRow(x, y, 5)
-	e := edge(cases)
-	u, v := ranks(cases, func(c Case) float64 { return c.Predicted }), ranks(cases, func(c Case) float64 { return c.Happened })
+	e := rankingOf(cases).edge()
+	u, v := rankingOf(cases).x, rankingOf(cases).y
 	c := Compare(weekly(u), weekly(v), false, 0).Chosen
 	wantNear(t, "correlation", e.RankIC, c.R)
 	wantNear(t, "t", e.T, c.R*math.Sqrt((c.Effective-2)/(1-c.R*c.R)))
@@ -163,7 +163,7 @@ func TestChanceIsCalledChance(t *testing.T) {
 						happened[i] += s
 					}
 				}
-				if edge(inRow(predicted, happened, c.lasting)).P < 0.05 {
+				if rankingOf(inRow(predicted, happened, c.lasting)).edge().P < 0.05 {
 					edges++
 				}
 			}
@@ -188,8 +188,8 @@ func TestAShiftTestKnowsWhatPersists(t *testing.T) {
 			x[i], y[i] = a, b
 		}
 		cases := inRow(x, y, 4)
-		e := edge(cases)
-		if p := shiftP(cases, e); p < 0.05 {
+		e := rankingOf(cases).edge()
+		if p := rankingOf(cases).shiftP(e); p < 0.05 {
 			edges++
 			if e.P < 0.05 {
 				both++
@@ -206,12 +206,12 @@ func TestAShiftTestKnowsWhatPersists(t *testing.T) {
 		x[i] = rng.NormFloat64()
 	}
 	cases := inRow(x, x, 1)
-	if p := shiftP(cases, edge(cases)); p > 0.01 {
+	if p := rankingOf(cases).shiftP(rankingOf(cases).edge()); p > 0.01 {
 		t.Errorf("a perfect forecast has the p-value %v", p)
 	}
 	// Nine shifts tell nothing below a tenth.
 	few := inRow(x[:20], x[:20], 1)
-	if p := shiftP(few, edge(few)); p != 0.1 {
+	if p := rankingOf(few).shiftP(rankingOf(few).edge()); p != 0.1 {
 		t.Errorf("20 cases have the p-value %v of a shift test", p)
 	}
 }
@@ -226,17 +226,17 @@ func TestAShiftTestCountsTheShiftsThatRelateAsMuch(t *testing.T) {
 		y[i] = 0.15*x[i] + rng.NormFloat64()
 	}
 	cases := inRow(x, y, 1)
-	e := edge(cases)
+	e := rankingOf(cases).edge()
 	as, all := 1, 1
 	for shift := e.Lags + 1; shift <= len(x)-e.Lags-1; shift++ {
 		moved := slices.Concat(y[shift:], y[:shift])
 		other := inRow(x, moved, 1)
-		ic := correlation(ranks(other, func(c Case) float64 { return c.Predicted }), ranks(other, func(c Case) float64 { return c.Happened }))
+		ic := correlation(rankingOf(other).x, rankingOf(other).y)
 		if all++; math.Abs(ic) >= math.Abs(e.RankIC) {
 			as++
 		}
 	}
-	wantNear(t, "p", shiftP(cases, e), float64(as)/float64(all))
+	wantNear(t, "p", rankingOf(cases).shiftP(e), float64(as)/float64(all))
 }
 
 func TestTheBestSimpleRuleMayBeTheOppositeOfTheNaiveOne(t *testing.T) {
@@ -264,7 +264,7 @@ func TestAPerfectForecastHasNoError(t *testing.T) {
 	for i := range x {
 		x[i] = float64(i*i%53) - 20
 	}
-	e := edge(inRow(x, x, 1))
+	e := rankingOf(inRow(x, x, 1)).edge()
 	if e.RankIC < 1-1e-12 || e.Lo < 1-1e-12 || e.Hi > 1 || e.P > 1e-6 || math.IsInf(e.T, 0) {
 		t.Errorf("a perfect forecast scores %+v", e)
 	}
@@ -292,7 +292,7 @@ func BenchmarkEdge(b *testing.B) {
 		cases := inRow(x, y, 20)
 		b.Run(fmt.Sprint("cases=", n), func(b *testing.B) {
 			for b.Loop() {
-				edge(cases)
+				rankingOf(cases).edge()
 			}
 		})
 	}

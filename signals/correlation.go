@@ -40,30 +40,67 @@ func centred(x []float64, n int) []float64 {
 //	n² / (n + 2 · sum over k of pairs(k) · a(k) · b(k))
 //
 // pairs(k) is how many pairs are k periods apart, and a(k) and b(k) are the autocorrelations at that distance. The sum ends before the first
-// distance at which one of the two is not positive. The result is at most n. a and b are centred, and x is unknown if they have no pair.
+// distance at which one of the two is not positive. The result is at most n. a and b are centred, and x is unknown where they have no pair; nil
+// if they have one everywhere.
 func independent(a, b, x []float64, n int) float64 {
 	span, sum := len(a), 0.0
-	for k := 1; k < span/2; k++ {
-		var ra, rb float64
-		pairs := 0
-		for i := range span - k {
-			if math.IsNaN(x[i]) || math.IsNaN(x[i+k]) {
-				continue
+	for k := 1; k < span/2; k += distances {
+		as, bs := autocovariances(a, k), autocovariances(b, k)
+		for j := range min(distances, span/2-k) {
+			pairs := pairsApart(x, span, k+j)
+			if pairs == 0 {
+				continue // a season has ended before
 			}
-			pairs++
-			ra += float64(a[i] * a[i+k])
-			rb += float64(b[i] * b[i+k])
+			if as[j] <= 0 || bs[j] <= 0 {
+				return effective(n, sum)
+			}
+			shrink := (1 - float64(k+j)/float64(span)) / float64(pairs)
+			sum += float64(pairs) * float64(as[j]*shrink) * float64(bs[j]*shrink)
 		}
-		if pairs == 0 {
-			continue // a season has ended before
-		}
-		if ra <= 0 || rb <= 0 {
-			break
-		}
-		shrink := (1 - float64(k)/float64(span)) / float64(pairs)
-		sum += float64(pairs) * float64(ra*shrink) * float64(rb*shrink)
 	}
+	return effective(n, sum)
+}
+
+func effective(n int, sum float64) float64 {
 	return min(float64(n), float64(n)*float64(n)/(float64(n)+2*sum))
+}
+
+// distances is how many autocovariances are added up in one pass. Each is added up in its own order, so its bits do not depend on the others. A
+// processor adds them beside each other, where it would wait after each product of a single sum.
+const distances = 4
+
+// autocovariances are the sums of the products of a centred series with itself, at distance k and the next ones. Unknown values are 0 in it.
+func autocovariances(a []float64, k int) (sums [distances]float64) {
+	n := len(a) - k - (distances - 1) // as many have a partner at each of the distances
+	if n > 0 {
+		p, q, r, s := a[k:][:n], a[k+1:][:n], a[k+2:][:n], a[k+3:][:n]
+		for i, v := range a[:n] {
+			sums[0] += float64(v * p[i])
+			sums[1] += float64(v * q[i])
+			sums[2] += float64(v * r[i])
+			sums[3] += float64(v * s[i])
+		}
+	}
+	for j := range sums {
+		for i := max(0, n); i+k+j < len(a); i++ {
+			sums[j] += float64(a[i] * a[i+k+j])
+		}
+	}
+	return sums
+}
+
+// pairsApart is how many of a number of periods are known k periods after another that is known. Where x is nil, all are.
+func pairsApart(x []float64, span, k int) int {
+	if x == nil {
+		return span - k
+	}
+	pairs := 0
+	for i := range x[:span-k] {
+		if !math.IsNaN(x[i]) && !math.IsNaN(x[i+k]) {
+			pairs++
+		}
+	}
+	return pairs
 }
 
 // minIndependent is how many independent pairs an interval needs.

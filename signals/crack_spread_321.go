@@ -115,7 +115,7 @@ func computeCrackSpread(in series.Set, at time.Time) Track {
 			if i < len(track)-1 {
 				read = e.KnownAt
 			}
-			half = crackHalfWidth(int(spread.days[i].number), dayOf(read), moves(i-1).sd(), i == len(track)-1)
+			half = crackHalfWidth(int(spread.days[i]), dayOf(read), moves(i-1).sd(), i == len(track)-1)
 		}
 		e.Lo, e.Hi = e.Value-half, e.Value+half
 		e.Baseline, e.Scale, e.N = sample.mean(), sample.sd(), sample.n
@@ -155,21 +155,28 @@ func crackSpread(in series.Set) iter.Seq[series.Point] {
 		g, d := 0, 0
 		for i := range crude {
 			c := &crude[i]
-			for g < len(gasoline) && gasoline[g].ObservedAt.Before(c.ObservedAt) {
+			day := c.ObservedAt.Unix()
+			for g < len(gasoline) && gasoline[g].ObservedAt.Unix() < day {
 				g++
 			}
-			for d < len(diesel) && diesel[d].ObservedAt.Before(c.ObservedAt) {
+			for d < len(diesel) && diesel[d].ObservedAt.Unix() < day {
 				d++
 			}
 			if g == len(gasoline) || d == len(diesel) {
 				return
 			}
-			if !gasoline[g].ObservedAt.Equal(c.ObservedAt) || !diesel[d].ObservedAt.Equal(c.ObservedAt) {
+			if gasoline[g].ObservedAt.Unix() != day || diesel[d].ObservedAt.Unix() != day {
 				continue
+			}
+			known := &c.VintageAt
+			for _, leg := range [...]*time.Time{&gasoline[g].VintageAt, &diesel[d].VintageAt} {
+				if *leg != *known && earlierThan(known, leg) {
+					known = leg
+				}
 			}
 			if !yield(series.Point{
 				ObservedAt: c.ObservedAt,
-				VintageAt:  latest(c.VintageAt, gasoline[g].VintageAt, diesel[d].VintageAt),
+				VintageAt:  *known,
 				Value:      crack321(c.Value, gasoline[g].Value, diesel[d].Value),
 			}) {
 				return
@@ -194,9 +201,9 @@ func crack321(crude, gasoline, diesel float64) float64 {
 }
 
 func latest(first time.Time, others ...time.Time) time.Time {
-	for _, t := range others {
-		if t.After(first) {
-			first = t
+	for i := range others {
+		if earlierThan(&first, &others[i]) {
+			first = others[i]
 		}
 	}
 	return first

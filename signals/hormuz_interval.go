@@ -37,14 +37,16 @@ func shiftOf(moves []float64) hormuzShift {
 
 // band returns the bounds for a mean of seven days after a re-estimate.
 func (s hormuzShift) band(mean float64) (lo, hi float64) {
-	return shifted(mean, s.down), shifted(mean, s.up)
+	on := stabilised(mean)
+	return shifted(on, s.down), shifted(on, s.up)
 }
 
-// stabilised is a mean of seven days on the scale of counting errors, and shifted a mean that is moved on it, never below zero.
+// stabilised is a mean of seven days on the scale of counting errors. shifted is the mean that lies by so much beside a place on it, never
+// below zero.
 func stabilised(mean float64) float64 { return 2 * math.Sqrt(float64(hormuzWeek*mean)+0.375) }
 
-func shifted(mean, by float64) float64 {
-	root := max(0, (stabilised(mean)+by)/2)
+func shifted(on, by float64) float64 {
+	root := max(0, (on+by)/2)
 	return max(0, (float64(root*root)-0.375)/hormuzWeek)
 }
 

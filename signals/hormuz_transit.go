@@ -132,7 +132,7 @@ func weekMeans(points []series.Point) iter.Seq[series.Point] {
 			}
 			before = day
 			switch {
-			case !p.VintageAt.Before(points[newest].VintageAt):
+			case !earlierThan(&p.VintageAt, &points[newest].VintageAt):
 				newest = i
 			case newest <= i-hormuzWeek:
 				newest = i + 1 - hormuzWeek + newestOf(points[i+1-hormuzWeek:i+1])
@@ -170,22 +170,7 @@ func newestOf(points []series.Point) int {
 func hormuzSeason(means datedSeries) func(i int) moments {
 	first := dayOf(time.Date(hormuzFirst, time.January, 1, 0, 0, 0, 0, time.UTC))
 	last := dayOf(time.Date(hormuzLast, time.December, 31, 0, 0, 0, 0, time.UTC))
-	around := means.around(hormuzReach, first, last)
-	return func(i int) moments {
-		today := means.days[i]
-		var sample moments
-		matched := 0
-		for year := hormuzFirst; year <= min(hormuzLast, int(today.year)-1); year++ {
-			if window := around.day(today.yearsBefore(int(today.year) - year)); window.n >= hormuzMinPerYear {
-				matched++
-				sample = sample.merge(window)
-			}
-		}
-		if matched < minSeasonYears {
-			return moments{}
-		}
-		return sample
-	}
+	return monthDayWindow{hormuzReach, hormuzMinPerYear}.ofYears(means, hormuzYears, first, last)
 }
 
 // hormuzComponents shows the tankers, at their own newest day and against their own season, and all ships against the mean 364 days before.

@@ -19,7 +19,13 @@ const (
 const secondsPerDay = 24 * 60 * 60
 
 // dayOf is the UTC date of t as the number of days since 1970-01-01.
-func dayOf(t time.Time) int { return int(floorDiv(t.Unix(), secondsPerDay)) }
+func dayOf(t time.Time) int {
+	seconds := t.Unix()
+	if seconds >= 0 {
+		return int(uint64(seconds) / secondsPerDay)
+	}
+	return int(floorDiv(seconds, secondsPerDay))
+}
 
 // calendarDay is a UTC date.
 type calendarDay struct {
@@ -33,6 +39,9 @@ func dayIn(t time.Time) calendarDay {
 	return calendarDay{number: int32(dayOf(t)), year: int32(year), month: int8(month), day: int8(day)}
 }
 
+// dateOf is the date of a day that is given as its number.
+func dateOf(number int) calendarDay { return dayIn(time.Unix(int64(number)*secondsPerDay, 0)) }
+
 // yearsBefore is the number of the day with the same month and day, k years earlier. 29 February becomes the 28th in a year without it.
 func (c calendarDay) yearsBefore(k int) int {
 	year := int(c.year) // the last one whose leap day, if it has one, is not after the date
@@ -44,6 +53,42 @@ func (c calendarDay) yearsBefore(k int) int {
 		number--
 	}
 	return number
+}
+
+// anniversaries finds the same month and day of some earlier years, for one day after the other. How many days back they are is the same
+// for all days of a year up to 28 February, and for all from 1 March on.
+type anniversaries struct {
+	// ago is which years are meant for a date, as numbers of years before it.
+	ago func(calendarDay) []int
+	// from and until enclose the days for which back holds.
+	from, until int
+	back        []int
+}
+
+// daysBack is how many days before a day its anniversaries are, in the order of ago.
+func (a *anniversaries) daysBack(day int) []int {
+	if day < a.from || day >= a.until {
+		a.enter(day)
+	}
+	return a.back
+}
+
+func (a *anniversaries) enter(day int) {
+	date := dateOf(day)
+	first := func(year int, month time.Month) int { return dayOf(time.Date(year, month, 1, 0, 0, 0, 0, time.UTC)) }
+	year := int(date.year)
+	switch {
+	case date.month > int8(time.February):
+		a.from, a.until = first(year, time.March), first(year+1, time.January)
+	case date.month == int8(time.February) && date.day == 29:
+		a.from, a.until = day, day+1
+	default:
+		a.from, a.until = first(year, time.January), first(year, time.February)+28
+	}
+	a.back = a.back[:0]
+	for _, k := range a.ago(date) {
+		a.back = append(a.back, day-date.yearsBefore(k))
+	}
 }
 
 func leap(year int) bool { return year%4 == 0 && (year%100 != 0 || year%400 == 0) }
@@ -89,15 +134,31 @@ func (b monthDayWindow) over(points datedSeries) func(i int) moments {
 	if len(points.days) == 0 {
 		return nil
 	}
-	oldest, newest := points.days[0], points.days[len(points.days)-1]
-	around := points.around(b.days, int(oldest.number)-b.days, newest.yearsBefore(1))
+	oldest, newest := int(points.days[0]), int(points.days[len(points.days)-1])
+	years := func(calendarDay) []int { return previousYears[:] }
+	return b.ofYears(points, years, oldest-b.days, dateOf(newest).yearsBefore(1))
+}
+
+// previousYears are the years of a season, as numbers of years before.
+var previousYears = [seasonYears]int{1, 2, 3, 4, 5}
+
+// ofYears is over for other years: ago says which for a date. The stretch from first to last holds all days of them that matter.
+func (b monthDayWindow) ofYears(points datedSeries, ago func(calendarDay) []int, first, last int) func(i int) moments {
+	around := points.around(b.days, first, last)
+	before := anniversaries{ago: ago}
 	return func(i int) moments {
+		day := int(points.days[i])
 		var sample moments
-		matched := 0
-		for k := range seasonYears {
-			if year := around.day(points.days[i].yearsBefore(k + 1)); year.n >= b.minPerYear {
-				matched++
-				sample = sample.merge(year)
+		matched, years := 0, before.daysBack(day)
+		if len(years) < minSeasonYears {
+			return sample
+		}
+		for _, back := range years {
+			if at := day - back - around.first; uint(at) < uint(len(around.samples)) {
+				if year := &around.samples[at]; year.n >= b.minPerYear {
+					matched++
+					sample = sample.merge(*year)
+				}
 			}
 		}
 		if matched < minSeasonYears {
@@ -107,25 +168,25 @@ func (b monthDayWindow) over(points datedSeries) func(i int) moments {
 	}
 }
 
-// datedSeries is a sequence of values with their dates, which ascend.
+// datedSeries is a sequence of values with the numbers of their days, which ascend.
 type datedSeries struct {
-	days   []calendarDay
+	days   []int32
 	values []float64
 }
 
 func (d *datedSeries) add(t time.Time, value float64) {
-	d.days, d.values = append(d.days, dayIn(t)), append(d.values, value)
+	d.days, d.values = append(d.days, int32(dayOf(t))), append(d.values, value)
 }
 
 // newDated is an empty sequence with room for n values.
 func newDated(n int) datedSeries {
-	return datedSeries{make([]calendarDay, 0, n), make([]float64, 0, n)}
+	return datedSeries{make([]int32, 0, n), make([]float64, 0, n)}
 }
 
 func datedPoints(points []series.Point) datedSeries {
 	d := newDated(len(points))
-	for _, p := range points {
-		d.add(p.ObservedAt, p.Value)
+	for i := range points {
+		d.add(points[i].ObservedAt, points[i].Value)
 	}
 	return d
 }
@@ -136,26 +197,24 @@ type seasonalWindows struct {
 	samples []moments
 }
 
-// day is the sample around a day, the empty one outside of the stretch.
-func (h seasonalWindows) day(number int) moments {
-	if i := number - h.first; uint(i) < uint(len(h.samples)) {
-		return h.samples[i]
-	}
-	return moments{}
-}
-
 // around yields the samples of the values within reach days of each day from first to last. The blocks lie on the calendar and not on
 // the history's start: the same windows give the same bits however far back the history goes. It costs O(n) in the values and days.
 func (d datedSeries) around(reach, first, last int) seasonalWindows {
 	out := seasonalWindows{first: first, samples: make([]moments, max(0, last-first+1))}
 	width := 2*reach + 1
-	w := windows{values: d.values, block: func(i int) int { return floorDiv(int(d.days[i].number), width) }}
+	w := windows{values: d.values, end: func(i int) int {
+		next := int32((floorDiv(int(d.days[i]), width) + 1) * width)
+		for i++; i < len(d.days) && d.days[i] < next; {
+			i++
+		}
+		return i
+	}}
 	lo, hi := 0, 0
 	for i := range out.samples {
-		for lo < len(d.days) && int(d.days[lo].number) < first+i-reach {
+		for lo < len(d.days) && int(d.days[lo]) < first+i-reach {
 			lo++
 		}
-		for hi < len(d.days) && int(d.days[hi].number) <= first+i+reach {
+		for hi < len(d.days) && int(d.days[hi]) <= first+i+reach {
 			hi++
 		}
 		out.samples[i] = w.over(lo, hi)
@@ -169,15 +228,15 @@ func (d datedSeries) around(reach, first, last int) seasonalWindows {
 func sameWeeks(points []series.Point) [][seasonYears]int {
 	const reach = 3
 	days := make([]int, len(points))
-	for i, p := range points {
-		days[i] = dayOf(p.ObservedAt)
+	for i := range points {
+		days[i] = dayOf(points[i].ObservedAt)
 	}
 	out := make([][seasonYears]int, len(points))
 	var next [seasonYears]int // the first point that is not before the reach; it only ever moves forward
-	for i, p := range points {
-		today := dayIn(p.ObservedAt)
-		for k := range seasonYears {
-			centre := today.yearsBefore(k + 1)
+	before := anniversaries{ago: func(calendarDay) []int { return previousYears[:] }}
+	for i := range points {
+		for k, back := range before.daysBack(days[i]) {
+			centre := days[i] - back
 			for days[next[k]] < centre-reach { // ends at i at the latest
 				next[k]++
 			}

@@ -85,11 +85,11 @@ func (m moments) sd() float64 {
 // supported, with the same bits in every order of calls.
 type windows struct {
 	values []float64
-	// block tells the number of the block of the i-th value. It never falls.
-	block func(i int) int
-	// tails[i] is of values[from+i:end], where end closes the block that from lies in.
-	tails     []moments
-	from, end int
+	// end is where the block of the i-th value ends.
+	end func(i int) int
+	// tails[i] is of values[from+i:to], where to ends the block that from lies in.
+	tails    []moments
+	from, to int
 	// run is of values[runFrom:runEnd].
 	run             moments
 	runFrom, runEnd int
@@ -100,24 +100,21 @@ func (w *windows) over(lo, hi int) moments {
 	if lo >= hi {
 		return moments{}
 	}
-	if lo < w.from || lo >= w.end {
+	if lo < w.from || lo >= w.to {
 		w.enter(lo)
 	}
-	if hi < w.end { // the stretch begins with its block, where the values before are missing
+	if hi < w.to { // the stretch begins with its block, where the values before are missing
 		return w.running(lo, hi)
 	}
-	return w.tails[lo-w.from].merge(w.running(w.end, hi))
+	return w.tails[lo-w.from].merge(w.running(w.to, hi))
 }
 
 // enter sets the tails of the block of the i-th value, from there on.
 func (w *windows) enter(i int) {
-	w.from, w.end = i, i+1
-	for block := w.block(i); w.end < len(w.values) && w.block(w.end) == block; {
-		w.end++
-	}
-	w.tails = slices.Grow(w.tails[:0], w.end-i)[:w.end-i]
+	w.from, w.to = i, w.end(i)
+	w.tails = slices.Grow(w.tails[:0], w.to-i)[:w.to-i]
 	var tail moments
-	for j, v := range slices.Backward(w.values[i:w.end]) {
+	for j, v := range slices.Backward(w.values[i:w.to]) {
 		tail = tail.add(v)
 		w.tails[j] = tail
 	}
@@ -137,7 +134,7 @@ func (w *windows) running(from, to int) moments {
 // trailing returns a function for the moments of the n values that end with values[i]; the empty sample if there are fewer. Calls with
 // ascending i are cheap.
 func trailing(values []float64, n int) func(i int) moments {
-	w := windows{values: values, block: func(i int) int { return i / n }}
+	w := windows{values: values, end: func(i int) int { return min(len(values), i-i%n+n) }}
 	return func(i int) moments {
 		if i+1 < n {
 			return moments{}
@@ -265,6 +262,9 @@ func known(x float64) float64 {
 
 // sanitize turns the infinities of an estimate into NaN.
 func (e *Estimate) sanitize() {
+	if sum := e.Value + e.Lo + e.Hi + e.Baseline + e.Scale; sum-sum == 0 {
+		return // a finite sum has no infinity in it
+	}
 	e.Value, e.Lo, e.Hi = known(e.Value), known(e.Lo), known(e.Hi)
 	e.Baseline, e.Scale = known(e.Baseline), known(e.Scale)
 }
@@ -279,6 +279,12 @@ func (e Estimate) known() Estimate {
 func (c Component) known() Component {
 	c.Value, c.Baseline, c.Scale = known(c.Value), known(c.Baseline), known(c.Scale)
 	return c
+}
+
+// earlierThan is Time.Before without its call, which costs more than the comparison. Neither time has a monotonic clock.
+func earlierThan(a, b *time.Time) bool {
+	x, y := a.Unix(), b.Unix()
+	return x < y || x == y && a.Nanosecond() < b.Nanosecond()
 }
 
 // until returns the points at or before t, without copying.

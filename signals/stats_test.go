@@ -139,7 +139,13 @@ func TestWindowsAnswerForAnyStretchAndAnyBlocks(t *testing.T) {
 			}
 			blocks[i] = block
 		}
-		w := windows{values: values, block: func(i int) int { return blocks[i] }}
+		w := windows{values: values, end: func(i int) int {
+			at := i
+			for at < len(blocks) && blocks[at] == blocks[i] {
+				at++
+			}
+			return at
+		}}
 		for range 100 {
 			lo := rng.IntN(len(values))
 			hi := lo + rng.IntN(len(values)-lo+1)

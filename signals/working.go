@@ -178,13 +178,13 @@ func sampleSteps(e Estimate, values []float64, of string) []Step {
 
 // matchedDays returns the indexes of the points within reach days of the same month and day in earlier years, of the years that have at
 // least minPerYear of them. It returns none if fewer than minSeasonYears have. days are of the points, in ascending order.
-func matchedDays(days []calendarDay, today calendarDay, yearsBefore []int, reach, minPerYear int) []int {
+func matchedDays(days []int32, today calendarDay, yearsBefore []int, reach, minPerYear int) []int {
 	var out []int
 	matched := 0
 	for _, k := range yearsBefore {
 		centre := today.yearsBefore(k)
-		from, _ := slices.BinarySearchFunc(days, centre-reach, func(d calendarDay, n int) int { return int(d.number) - n })
-		to, _ := slices.BinarySearchFunc(days, centre+reach+1, func(d calendarDay, n int) int { return int(d.number) - n })
+		from, _ := slices.BinarySearch(days, int32(centre-reach))
+		to, _ := slices.BinarySearch(days, int32(centre+reach+1))
 		if to-from < minPerYear {
 			continue
 		}
