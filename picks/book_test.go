@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"tidemark/internal/concepts"
 	"tidemark/internal/equity"
 )
 
@@ -173,6 +174,7 @@ func wantConclusions(t *testing.T, b Brief, s Score) {
 		"passed tests in its favor, of a minority":                    slices.Contains(b.strong, FinancialStrength) && 2*number("fscore") <= number("fscore_known"),
 		"failed tests against it, of a minority":                      slices.Contains(b.poor, FinancialStrength) && 2*number("fscore") > number("fscore_known"),
 		"high expectations, of earnings less than half of the median": b.risk == "price" && 2*number("net_income") < number("usual_income"),
+		"low debt, of a total in a note":                              s.Debt.Why == concepts.Total && slices.Contains(b.strong, LowDebt),
 		"a quarter before the newest report":                          b.Facts.Has("quarter_to") && value("quarter_to") != value("income_to"),
 	} {
 		if wrong {

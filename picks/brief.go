@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"tidemark/internal/concepts"
 	"tidemark/internal/equity"
 )
 
@@ -35,6 +36,8 @@ type Brief struct {
 	// bookAndEarnings reports whether its price is compared with book value and earnings only, not also with cash flow and operating
 	// income.
 	bookAndEarnings bool
+	// noted reports whether the debt is a total that a note states, and not the long-term debt of the balance sheet.
+	noted bool
 	// loses reports whether the company made a loss in the last twelve months.
 	loses bool
 	// allKnown reports of each group whether all its metrics are known: only then a text lists them.
@@ -126,6 +129,7 @@ func (b *Brief) choose(s Score, scores []Score) {
 	slices.SortStableFunc(groups, func(x, y Group) int {
 		return compareDown(weights[x]*s.Groups[x], weights[y]*s.Groups[y])
 	})
+	b.noted = s.Debt.Why == concepts.Total
 	b.loses, b.allKnown = s.Income.Value < 0, s.allKnown()
 	if b.Facts.Has("quality_ahead") {
 		ahead := func(g Group) float64 {
@@ -175,6 +179,8 @@ func (s *Score) supports(m Metric, scores []Score) bool {
 		return m.Value > 0.5
 	case CashBacking:
 		return m.Value > 0 && s.CashFlow.Value > 0 && beatsMost(scores, s.CIK, m, 1)
+	case LowDebt: // a note's total may leave out what the balance sheet has under other tags
+		return s.Debt.Why != concepts.Total && beatsMost(scores, s.CIK, m, 1)
 	}
 	return beatsMost(scores, s.CIK, m, 1)
 }

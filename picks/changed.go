@@ -97,7 +97,7 @@ func (b Brief) changesTable(w *textWriter) string {
 	for _, id := range b.changes {
 		before, _ := b.Facts.Find(id + "_before")
 		now, _ := b.Facts.Find(id)
-		rows.WriteString("\n| " + w.paragraph("label."+id) + " | " + w.fact(before) + " | " + w.fact(now) + " |")
+		rows.WriteString("\n| " + w.paragraph(b.debtPhrase("label."+id)) + " | " + w.fact(before) + " | " + w.fact(now) + " |")
 	}
 	return rows.String()
 }

@@ -64,7 +64,7 @@ func (b Brief) table(w *textWriter) string {
 			value += " / " + w.fact(known)
 		}
 		date := Datum{ID: id, Value: d.AsOf.Format(time.DateOnly), Unit: locale.Date}
-		rows.WriteString("\n| " + w.paragraph("label."+id) + " | " + value + " | " + w.fact(date) + " |")
+		rows.WriteString("\n| " + w.paragraph(b.debtPhrase("label."+id)) + " | " + value + " | " + w.fact(date) + " |")
 	}
 	return rows.String()
 }

@@ -71,7 +71,7 @@ func WriteResearch(b Brief, lang Lang) (Texts, error) {
 	t.SummaryWhy = w.paragraph(b.summary()...)
 	t.WhatItDoes = w.paragraph(b.business()...)
 	t.WhyChosen = w.paragraph(b.reasons()...)
-	t.MainRisk = w.paragraph("risk." + b.risk)
+	t.MainRisk = w.paragraph(b.debtPhrase("risk." + b.risk))
 	t.FullResearch = b.full(&w, t)
 	if w.err != nil {
 		return Texts{}, fmt.Errorf("write %s: %w", b.Ticker, w.err)
@@ -223,6 +223,14 @@ func (b Brief) objections() []string {
 	return phrases
 }
 
+// debtPhrase returns the phrase about debt for a company whose debt a note states, and any other phrase as it is.
+func (b Brief) debtPhrase(phrase string) string {
+	if _, ok := english.Phrases[phrase+".noted"]; ok && b.noted {
+		return phrase + ".noted"
+	}
+	return phrase
+}
+
 // metricPhrase returns the phrase for a metric; a loss has its own phrase.
 func (b Brief) metricPhrase(id, side string) string {
 	fact := map[string]string{EarningsYield: "net_income", CashYield: "free_cash_flow", FundsYield: "funds", TangibleYield: "tangible_equity", OperatingYield: OperatingYield, BookYield: BookYield}[id]
@@ -231,6 +239,9 @@ func (b Brief) metricPhrase(id, side string) string {
 	}
 	if id == CashBacking && b.loses {
 		side = map[string]string{"good": "loss", "bad": "burn"}[side]
+	}
+	if id == LowDebt {
+		return b.debtPhrase(id + "." + side)
 	}
 	if id == PriceMomentum && side == "good" && b.priceOnly {
 		side += ".price" // the other phrase says "with dividends"
