@@ -106,6 +106,22 @@ func publishedBodies(t *testing.T, p *published) {
 				"benchmark":              map[string]any{"return_pct": 0.08, "volatility_pct": nil, "max_drawdown_pct": 0.0},
 				"benchmark_without_cash": map[string]any{"return_pct": 0.99, "volatility_pct": nil, "max_drawdown_pct": 0.0},
 				"excess_return_pct":      0.31, "mean_cash_pct": 92.5,
+				"others": []any{
+					map[string]any{ // 5 and 10 % of 183.60/182.70 and 185.436/183.60
+						"symbol": "RSP", "name": "US large-cap index, equal weight", "from": "2026-03-03",
+						"portfolio":              map[string]any{"return_pct": 0.39, "volatility_pct": nil, "max_drawdown_pct": -0.13},
+						"benchmark":              map[string]any{"return_pct": 0.12, "volatility_pct": nil, "max_drawdown_pct": 0.0},
+						"benchmark_without_cash": map[string]any{"return_pct": 1.5, "volatility_pct": nil, "max_drawdown_pct": 0.0},
+						"excess_return_pct":      0.27,
+					},
+					map[string]any{ // 5 and 10 % of 1 and -0.4
+						"symbol": "universe", "name": "all companies scored, equal weight", "from": "2026-03-03",
+						"portfolio":              map[string]any{"return_pct": 0.39, "volatility_pct": nil, "max_drawdown_pct": -0.13},
+						"benchmark":              map[string]any{"return_pct": 0.01, "volatility_pct": nil, "max_drawdown_pct": -0.04},
+						"benchmark_without_cash": map[string]any{"return_pct": 0.6, "volatility_pct": nil, "max_drawdown_pct": -0.4},
+						"excess_return_pct":      0.38,
+					},
+				},
 			},
 			"skill": []any{shortRecord("all", 3, 3), shortRecord("method", 3, 3), shortRecord("editor", 0, 0)},
 		}},

@@ -38,6 +38,8 @@ var closes = map[equity.CIK][]equity.Price{
 	acme:             {"100.00", "102.00", "104.00", "103.00", "110.00"},
 	borl:             {"49.00", "50.00", "51.00", "25.75", "26.00"},
 	equity.Benchmark: {"500.00", "505.00", "506.00", "507.00", "510.00"},
+
+	equity.EqualWeightFund: {"180.00", "181.80", "182.70", "183.60", "185.436"},
 }
 
 var tickers = map[equity.CIK]string{acme: "ACME", borl: "BORL", coro: "CORO"}
@@ -149,6 +151,13 @@ func (p *published) fill() {
 	portfolio := portfolioOf(t)
 	_, err = p.worker.SavePortfolio(ctx, task.Fence{}, portfolio, asOf)
 	must(err)
+	for day, pct := range map[string]*float64{"2026-03-03": nil, "2026-03-05": new(1.0), "2026-03-06": new(-0.4)} {
+		u := postgres.UniverseDay{Day: date(t, day), Companies: []int64{int64(acme), int64(borl)}, ReturnPct: pct}
+		if pct != nil {
+			u.Measured = 2
+		}
+		must(p.worker.SaveUniverseDay(ctx, task.Fence{}, u, asOf))
+	}
 	events := p.happened()
 	_, err = p.worker.AddPortfolioEvents(ctx, task.Fence{}, events[:2])
 	must(err)

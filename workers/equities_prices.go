@@ -17,8 +17,8 @@ import (
 type Prices struct {
 	// ID is the id of its source.
 	ID string
-	// Benchmark is the fund that is asked for like a company's share.
-	Benchmark companies.Share
+	// Funds are asked for like a company's share, the benchmark first.
+	Funds []companies.Share
 	// Ask fetches the bars and actions of shares, archives and records each response, and returns the good ones. The error joins the
 	// errors of the others. A share without data is not an error.
 	Ask func(ctx context.Context, shares []companies.Share, w series.Window, runID int64) ([]ingest.Fetched, error)
@@ -66,7 +66,7 @@ func (e Equities) pricing(ctx context.Context) (*companies.Pricing, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := companies.NewPricing(e.Prices.Benchmark, known, now)
+	p := companies.NewPricing(e.Prices.Funds, known, now)
 	p.SplitBetween = e.Prices.SplitBetween
 	histories, err := e.DB.HistoriesFrom(ctx, p.CIKs(), p.Day.Add(-companies.Lookback), p.Day, now)
 	if err != nil {

@@ -21,7 +21,7 @@ func TestACloseThatASecondSourceDisputesIsNotPickedAt(t *testing.T) {
 	x := newExchange(t, "top 6", "2026-03-02 07:20")
 	first := x.job.Prices.Ask
 	x.job.Second = workers.Prices{
-		ID: "prices-second", Benchmark: x.job.Prices.Benchmark,
+		ID: "prices-second", Funds: x.job.Prices.Funds,
 		Ask: func(ctx context.Context, shares []companies.Share, w series.Window, runID int64) ([]ingest.Fetched, error) {
 			answers, err := first(ctx, shares, w, runID)
 			for _, a := range answers {

@@ -105,7 +105,7 @@ func exchangeOn(t *testing.T, db *postgres.DB, store *archive.Store, universe, b
 		Submissions: func(ids []equity.CIK) ingest.Source { return edgar.Submissions(agent, ids) },
 		Facts:       func(ids []equity.CIK) ingest.Source { return edgar.Facts(agent, ids) },
 		Prices: workers.Prices{
-			ID: "prices-yahoo", Benchmark: companies.Share{CIK: equity.Benchmark, Ticker: "SPY"},
+			ID: "prices-yahoo", Funds: []companies.Share{{CIK: equity.Benchmark, Ticker: "SPY"}},
 			Ask: func(ctx context.Context, shares []companies.Share, w series.Window, runID int64) ([]ingest.Fetched, error) {
 				var list []shareprices.Share
 				for _, s := range shares {

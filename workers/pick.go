@@ -139,6 +139,9 @@ func (p Picks) pick(
 		return pick, nil, err
 	}
 	ranking := picks.Rank(market, picks.DefaultRules())
+	if err := p.measureUniverse(ctx, t.Fence, market, ranking, asOf); err != nil {
+		return pick, nil, err
+	}
 	ranking, choice, err := p.edited(ctx, t, ranking, market)
 	if err != nil {
 		return pick, nil, err

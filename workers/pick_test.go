@@ -1,6 +1,7 @@
 package workers_test
 
 import (
+	"math"
 	"strings"
 	"sync"
 	"testing"
@@ -59,6 +60,33 @@ func TestEveryTradingDayHasItsPick(t *testing.T) {
 	for _, b := range closes {
 		if b.CIK == made[1].CIK && made[1].Price != string(b.Close) {
 			t.Errorf("the pick of the half day has the price %s, its close is %s", made[1].Price, b.Close)
+		}
+	}
+	m.wantUniverse("2025-11-26", "2025-11-28", "2025-12-01")
+}
+
+// wantUniverse fails unless each of some days has the mean return, since the one before, of the companies scored on that.
+func (m *picksFixture) wantUniverse(days ...string) {
+	m.t.Helper()
+	list, err := m.api.UniverseDays(m.t.Context(), on(m.t, days[0]))
+	if err != nil || len(list) != len(days) || list[0].ReturnPct != nil || list[0].Measured != 0 {
+		m.t.Fatalf("the days of the universe are %+v (%v)", list, err)
+	}
+	for i, u := range list {
+		if u.Day.Format(time.DateOnly) != days[i] || len(u.Companies) != len(m.ciks) {
+			m.t.Errorf("%s has %d companies, want %d on %s", u.Day.Format(time.DateOnly), len(u.Companies), len(m.ciks), days[i])
+		}
+		if i == 0 {
+			continue
+		}
+		before, mean := m.bars(on(m.t, days[i-1])), 0.0
+		for j, b := range m.bars(u.Day) {
+			if b.CIK != equity.Benchmark {
+				mean += 100 * (b.Close.Float()/before[j].Close.Float() - 1) / float64(len(m.ciks))
+			}
+		}
+		if u.ReturnPct == nil || math.Abs(*u.ReturnPct-mean) > 1e-9 || u.Measured != len(m.ciks) {
+			m.t.Errorf("the companies of %s returned %v by %d, want %v", days[i-1], u.ReturnPct, u.Measured, mean)
 		}
 	}
 }

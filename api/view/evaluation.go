@@ -2,8 +2,10 @@ package view
 
 import (
 	"math"
+	"time"
 
 	"tidemark/internal/calendar"
+	"tidemark/internal/equity"
 	"tidemark/picks"
 	"tidemark/picks/evaluation"
 )
@@ -18,7 +20,25 @@ type LikeWithLike struct {
 	// ExcessReturnPct is the portfolio's return less that of Benchmark, in percentage points.
 	ExcessReturnPct *float64 `json:"excess_return_pct"`
 	MeanCashPct     *float64 `json:"mean_cash_pct"`
+	// Others are the same comparison with RSP and with all companies that the method scored. One without a known price is left out.
+	Others []OtherComparison `json:"others"`
 }
+
+// OtherComparison compares the portfolio with another benchmark that holds the portfolio's share of cash after each close. Symbol is "RSP", the
+// companies of the benchmark's index at equal weight, or "universe", all companies that the method scored, at equal weight each session. From is
+// the close at which it begins: that of the inception, or the first one at which the other benchmark is known.
+type OtherComparison struct {
+	Symbol               string       `json:"symbol"`
+	Name                 string       `json:"name"`
+	From                 string       `json:"from"`
+	Portfolio            ComparedSide `json:"portfolio"`
+	Benchmark            ComparedSide `json:"benchmark"`
+	BenchmarkWithoutCash ComparedSide `json:"benchmark_without_cash"`
+	ExcessReturnPct      *float64     `json:"excess_return_pct"`
+}
+
+// universeSymbol is the symbol of the comparison with all companies that the method scored.
+const universeSymbol = "universe"
 
 // ComparedSide is one side of a comparison since the inception. VolatilityPct is of daily returns, a year; null for fewer than 20.
 type ComparedSide struct {
@@ -74,7 +94,7 @@ func (st *PublicationsState) evaluate() evaluated {
 		out.matched = c.Matched.ReturnPct
 		out.comparison = &LikeWithLike{
 			Portfolio: side(c.Portfolio), Benchmark: side(c.Matched), BenchmarkWithoutCash: side(c.Whole), ExcessReturnPct: shown(&c.ExcessPct),
-			MeanCashPct: shown(&c.MeanCashPct),
+			MeanCashPct: shown(&c.MeanCashPct), Others: st.others(snapshots),
 		}
 	}
 	byOrigin := map[string][]evaluation.Entry{}
@@ -94,6 +114,34 @@ func (st *PublicationsState) evaluate() evaluated {
 		out.skill = append(out.skill, skill(origin, len(byOrigin[origin]), evaluation.Judge(evaluation.Excess(byOrigin[origin], st.prices, holding, farFuture))))
 	}
 	return out
+}
+
+// others compares the portfolio with the other benchmarks.
+func (st *PublicationsState) others(snapshots []picks.Snapshot) []OtherComparison {
+	universe := map[time.Time]float64{}
+	for _, u := range st.universe {
+		if u.ReturnPct != nil {
+			universe[u.Day] = *u.ReturnPct / 100
+		}
+	}
+	dividends := picks.TotalReturn(st.prices[equity.Benchmark], st.prices)
+	list := []OtherComparison{}
+	for _, o := range []struct {
+		symbol, name string
+		daily        map[time.Time]float64
+	}{
+		{"RSP", "US large-cap index, equal weight", evaluation.Daily(st.prices[equity.EqualWeightFund], farFuture, dividends)},
+		{universeSymbol, "all companies scored, equal weight", universe},
+	} {
+		since := evaluation.Against(snapshots, o.daily)
+		if c, ok := evaluation.LikeWithLike(since); ok {
+			list = append(list, OtherComparison{
+				Symbol: o.symbol, Name: o.name, From: since[0].Date.Format(time.DateOnly), Portfolio: side(c.Portfolio), Benchmark: side(c.Matched),
+				BenchmarkWithoutCash: side(c.Whole), ExcessReturnPct: shown(&c.ExcessPct),
+			})
+		}
+	}
+	return list
 }
 
 func side(s evaluation.Side) ComparedSide {

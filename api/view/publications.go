@@ -44,6 +44,8 @@ type PublicationsStore interface {
 	// PortfolioState returns postgres.ErrNotFound before the portfolio's inception.
 	PortfolioState(ctx context.Context) (postgres.PortfolioState, error)
 	PortfolioHistory(ctx context.Context) ([]postgres.PortfolioSnapshot, error)
+	// UniverseDays returns the days from a date on, oldest first.
+	UniverseDays(ctx context.Context, from time.Time) ([]postgres.UniverseDay, error)
 	PortfolioEvents(ctx context.Context, q postgres.EventFilter) ([]postgres.PortfolioEvent, error)
 	EconomicEvents(ctx context.Context, limit int) ([]postgres.EconomicEvent, error)
 	Digests(ctx context.Context, limit int) ([]postgres.Digest, error)
@@ -220,6 +222,7 @@ type published struct {
 	stocks    []postgres.Stock
 	portfolio *postgres.PortfolioState // nil before the inception
 	history   []postgres.PortfolioSnapshot
+	universe  []postgres.UniverseDay
 	events    []postgres.PortfolioEvent // newest first
 	economic  []postgres.EconomicEvent
 	digest    *postgres.Digest // nil before the first
@@ -317,7 +320,10 @@ func (p *Publications) readPortfolio(ctx context.Context, d *published) (err err
 	if d.portfolio, err = found(p.o.Store.PortfolioState(ctx)); err != nil {
 		return err
 	}
-	d.history, err = p.o.Store.PortfolioHistory(ctx)
+	if d.history, err = p.o.Store.PortfolioHistory(ctx); err != nil || len(d.history) == 0 {
+		return err
+	}
+	d.universe, err = p.o.Store.UniverseDays(ctx, d.history[0].Date)
 	return err
 }
 
@@ -387,6 +393,7 @@ func (p *Publications) readPrices(ctx context.Context, d *published) error {
 		bought(h)
 	}
 	want(equity.Benchmark)
+	want(equity.EqualWeightFund)
 	for _, q := range d.picks {
 		want(q.CIK)
 	}

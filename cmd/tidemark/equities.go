@@ -127,12 +127,14 @@ func (p *program) equities(db *postgres.DB, w *worldRuntime, e *ingest.Engine, s
 
 // publisher returns the job that fetches prices from a publisher.
 func (p *program) publisher(db *postgres.DB, w *worldRuntime, e *ingest.Engine, store *archive.Store, source sharesSource) workers.Prices {
-	benchmark := prices.Benchmark()
 	of := workers.Prices{
-		ID: source(nil).ID, Benchmark: companies.Share{CIK: benchmark.CIK, Ticker: benchmark.Ticker},
+		ID: source(nil).ID,
 		Ask: func(ctx context.Context, shares []companies.Share, window series.Window, runID int64) ([]ingest.Fetched, error) {
 			return e.Collect(ctx, source(asked(shares)), window, runID)
 		},
+	}
+	for _, fund := range prices.Funds() {
+		of.Funds = append(of.Funds, companies.Share{CIK: fund.CIK, Ticker: fund.Ticker})
 	}
 	switch of.ID {
 	case prices.CSV().ID:
@@ -156,7 +158,7 @@ func (p *program) publisher(db *postgres.DB, w *worldRuntime, e *ingest.Engine, 
 func asked(shares []companies.Share) []prices.Share {
 	list := make([]prices.Share, len(shares))
 	for i, s := range shares {
-		list[i] = prices.Share{CIK: s.CIK, Ticker: s.Ticker, Fund: s.CIK == equity.Benchmark}
+		list[i] = prices.Share{CIK: s.CIK, Ticker: s.Ticker, Fund: equity.IsFund(s.CIK)}
 	}
 	return list
 }

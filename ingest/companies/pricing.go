@@ -33,7 +33,7 @@ type Share struct {
 type Pricing struct {
 	// Day is the newest trading day whose closes are official.
 	Day time.Time
-	// Shares are the benchmark, then the shares of companies.
+	// Shares are the funds, the benchmark first, then the shares of companies.
 	Shares   []Share
 	Findings []series.Finding
 	// SplitBetween finds the split that a publisher has worked into its history without saying so, from the bars as they are known and
@@ -47,17 +47,17 @@ type Pricing struct {
 }
 
 // NewPricing returns the day and the shares of a run at an instant. Start passes on what is known of the shares.
-func NewPricing(benchmark Share, known Known, now time.Time) *Pricing {
-	p := &Pricing{Day: calendar.DayOf(now), Shares: []Share{benchmark}, has: map[equity.CIK]bool{}}
+func NewPricing(funds []Share, known Known, now time.Time) *Pricing {
+	p := &Pricing{Day: calendar.DayOf(now), Shares: slices.Clone(funds), has: map[equity.CIK]bool{}}
 	if !calendar.IsTradingDay(p.Day) || calendar.At(p.Day, official).After(now) {
 		p.Day = calendar.Previous(p.Day)
 	}
 	for id, c := range known {
-		if ticker := c.Ticker(calendar.DayOf(now)); ticker != "" && id != equity.Benchmark {
+		if ticker := c.Ticker(calendar.DayOf(now)); ticker != "" && !equity.IsFund(id) {
 			p.Shares = append(p.Shares, Share{id, ticker})
 		}
 	}
-	slices.SortFunc(p.Shares[1:], func(a, b Share) int { return cmp.Compare(a.CIK, b.CIK) })
+	slices.SortFunc(p.Shares[len(funds):], func(a, b Share) int { return cmp.Compare(a.CIK, b.CIK) })
 	return p
 }
 

@@ -78,11 +78,11 @@ func meantTop(words []string) string {
 }
 
 // Choose picks the universe's companies from a list of all, the largest first, and says which of the named ones are not in it. The
-// benchmark is a fund and never chosen.
+// funds that the portfolio is compared with are never chosen.
 func (u Universe) Choose(all []equity.Company) (chosen []equity.Company, missing []string) {
 	found := map[string]bool{}
 	for _, c := range all {
-		if c.CIK == equity.Benchmark {
+		if equity.IsFund(c.CIK) {
 			continue
 		}
 		take := len(chosen) < u.Top || slices.Contains(u.CIKs, c.CIK)

@@ -32,6 +32,11 @@ type Share struct {
 // Benchmark is the fund that portfolios are compared with. Its bars and dividends come from the same sources as the companies' prices.
 func Benchmark() Share { return Share{CIK: equity.Benchmark, Ticker: "SPY", Fund: true} }
 
+// Funds are the funds that the portfolio is compared with, the benchmark first.
+func Funds() []Share {
+	return []Share{Benchmark(), {CIK: equity.EqualWeightFund, Ticker: "RSP", Fund: true}}
+}
+
 // The parameters that identify the purpose of a request. The services ignore unknown parameters.
 const (
 	cikParam = "tidemark_cik"

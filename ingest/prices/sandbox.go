@@ -11,8 +11,8 @@ import (
 	"tidemark/ingest/world/synth"
 )
 
-// Sandbox answers for Yahoo's charts with the shares of the world's invented companies, and with a fund of all of them under the
-// benchmark's ticker, as of the world's clock. It has a bar a day from five past four in the afternoon on, and an unfinished bar while the
+// Sandbox answers for Yahoo's charts with the shares of the world's invented companies, and with two funds of all of them under the
+// tickers of Funds, as of the world's clock. It has a bar a day from five past four in the afternoon on, and an unfinished bar while the
 // exchange is open. It has splits that rewrite the whole history, dividends, and now and then a day without figures. A ticker that a
 // company gave up is not found, nor is a delisted company. trading reports whether the exchange is open on a day. Everything is synthetic,
 // as the names say. The handler is safe for concurrent use.
@@ -108,8 +108,10 @@ func (c *charts) answer(r *http.Request) (int, chart) {
 
 // find is who trades under a ticker, and as what.
 func (c *charts) find(ticker string) (*synth.Company, string) {
-	if ticker == Benchmark().Ticker {
-		return c.market.Fund, "ETF"
+	for i, fund := range Funds() {
+		if ticker == fund.Ticker {
+			return c.market.Funds()[i], "ETF"
+		}
 	}
 	for _, company := range c.market.Companies {
 		if t := company.Ticker(tradingDay(c.now().Unix())); t != "" && t == ticker {
@@ -215,7 +217,7 @@ func (c *charts) bars(res *chartResult, company *synth.Company, last time.Time, 
 			stamp = now.Unix()
 		}
 		volume := float64(s.Volume) * factor
-		if gaps.Chance(s.Day, 0.001) && company != c.market.Fund && s.Day.Before(last) {
+		if gaps.Chance(s.Day, 0.001) && !c.market.Holds(company) && s.Day.Before(last) {
 			quote.Open, quote.High, quote.Low = append(quote.Open, nil), append(quote.High, nil), append(quote.Low, nil)
 			quote.Close, quote.Volume, adjusted = append(quote.Close, nil), append(quote.Volume, nil), append(adjusted, nil)
 		} else {

@@ -72,7 +72,7 @@ var table = []row{
 	{"backfill", "internal/nearest, internal/series, signals, ingest, internal/task, internal/postgres", "api"},
 	{
 		"workers",
-		"internal/nearest, internal/plain, internal/task, internal/series, internal/equity, internal/calendar, internal/columns, signals, signals/forecast, ingest, ingest/archive, ingest/companies, ingest/inspection, ingest/quality, picks, picks/backtest, picks/writer, chain, " +
+		"internal/nearest, internal/plain, internal/task, internal/series, internal/equity, internal/calendar, internal/columns, signals, signals/forecast, ingest, ingest/archive, ingest/companies, ingest/inspection, ingest/quality, picks, picks/backtest, picks/evaluation, picks/writer, chain, " +
 			"chain/tlog, chain/witness, chain/gitledger, chain/base, accounts, accounts/claims, accounts/x402, accounts/stripe, backfill, internal/pushes, internal/postgres, internal/redisurl, internal/telemetry",
 		"api",
 	},

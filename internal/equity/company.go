@@ -21,6 +21,13 @@ func (c CIK) String() string { return fmt.Sprintf("%010d", int64(c)) }
 // like a company's.
 const Benchmark CIK = 884394
 
+// EqualWeightFund is the CIK of the fund that holds the companies of the same index at equal weight: the trust of the Invesco S&P 500 Equal Weight
+// ETF, RSP. Its bars and dividends are stored like a company's.
+const EqualWeightFund CIK = 1209466
+
+// IsFund reports whether a CIK is of one of these funds, which are never picked.
+func IsFund(cik CIK) bool { return cik == Benchmark || cik == EqualWeightFund }
+
 // Company is one filer.
 type Company struct {
 	CIK CIK

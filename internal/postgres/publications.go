@@ -19,8 +19,9 @@ import (
 // PublicationStore keeps the texts and figures about picks and the portfolio.
 //
 // It reads actions, announcements, bars, companies, digests, economic_events, editor_choices, filings, first_picks, newest_research, picks,
-// portfolio_checkpoints, portfolio_events, portfolio_snapshots, portfolio_state, published_research, research, snapshots, world. It writes
-// digests, economic_events, editor_choices, picks, portfolio_checkpoints, portfolio_events, portfolio_snapshots, portfolio_state, research.
+// portfolio_checkpoints, portfolio_events, portfolio_snapshots, portfolio_state, published_research, research, snapshots, universe_days, world. It writes
+// digests, economic_events, editor_choices, picks, portfolio_checkpoints, portfolio_events, portfolio_snapshots, portfolio_state, research,
+// universe_days.
 type PublicationStore struct{ *connections }
 
 // Datum is one number or name that a stored text may mention.

@@ -46,7 +46,15 @@ type Market struct {
 	Companies []*Company
 	// Fund is a fund that holds the market. It has shares and no books.
 	Fund *Company
+	// EqualFund is a fund that holds it at equal weight.
+	EqualFund *Company
 }
+
+// Funds are Fund and EqualFund.
+func (m *Market) Funds() []*Company { return []*Company{m.Fund, m.EqualFund} }
+
+// Holds reports whether a company is one of the funds.
+func (m *Market) Holds(c *Company) bool { return c == m.Fund || c == m.EqualFund }
 
 // Company is one invented company.
 type Company struct {
@@ -67,6 +75,7 @@ type Company struct {
 	Renamed time.Time
 
 	tickers  [2]string
+	fund     string // the name of a fund but the first, which has no ticker
 	business business
 	shares   float64 // of the first day, before any split
 	history  *history
@@ -99,6 +108,11 @@ func (w World) Market() *Market {
 		Name: "Whole Market Fund (synthetic)", Exchange: nyse, business: business{growth: 0.05, yield: 0.014, volatility: 0.0005}, shares: 9e8,
 	}
 	m.Fund.history = newHistory(w, m.Fund, tide, 265)
+	m.EqualFund = &Company{
+		Name: "Equal Weight Fund (synthetic)", Exchange: nyse, business: business{growth: 0.05, yield: 0.016, volatility: 0.002}, shares: 3e8,
+		fund: "equal weight",
+	}
+	m.EqualFund.history = newHistory(w, m.EqualFund, tide, 140)
 	return m
 }
 

@@ -125,7 +125,7 @@ func TestNoTwoCompaniesShareATicker(t *testing.T) {
 func TestSessionsHoldTogether(t *testing.T) {
 	t.Parallel()
 	market := synth.World{Seed: 3}.Market()
-	for _, c := range append(market.Companies[:20:20], market.Fund) {
+	for _, c := range append(market.Companies[:20:20], market.Funds()...) {
 		splits := map[time.Time]float64{}
 		for _, s := range c.Splits(midsummer) {
 			splits[s.Day] = float64(s.New) / float64(s.Old)

@@ -53,7 +53,7 @@ type history struct {
 
 // newHistory draws the shares of a company: its own walk in addition to the common tide, and the company's growth.
 func newHistory(w World, c *Company, tide *Series, price float64) *history {
-	name := "shares " + c.tickers[0]
+	name := "shares " + c.tickers[0] + c.fund
 	reversion, growth := 0.003, c.business.growth
 	if fair := w.Prices == Fair || w.Prices == Planted; fair && c.tickers[0] != "" {
 		const weekdays = 261 // in a year

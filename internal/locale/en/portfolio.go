@@ -36,6 +36,8 @@ var portfolio = map[string]string{
 	"portfolio.like lead":                "The portfolio held %[1]s cash on average, most of it in its first weeks. So it is compared with %[2]s with the same share of cash after each close. If every share moved like %[2]s, the difference would be zero.",
 	"portfolio.side":                     "Side",
 	"portfolio.as much cash":             "%s with as much cash",
+	"portfolio.other difference":         "difference %[1]s, since %[2]s",
+	"portfolio.universe":                 "All companies scored, equal weight, with as much cash",
 	"portfolio.without cash":             "%s without cash",
 	"portfolio.costs":                    "Portfolio, costs of %s basis points",
 	"portfolio.costs difference":         "difference %s",

@@ -36,6 +36,8 @@ var portfolio = map[string]string{
 	"portfolio.like lead":                "पोर्टफ़ोलियो में औसतन %[1]s नक़द रहा, ज़्यादातर शुरुआती हफ़्तों में। इसलिए इसकी तुलना ऐसे %[2]s से की जाती है जिसमें हर बंद भाव के बाद उतना ही नक़द हो। अगर हर शेयर %[2]s की तरह चलता, तो अंतर शून्य होता।",
 	"portfolio.side":                     "पक्ष",
 	"portfolio.as much cash":             "उतने ही नक़द के साथ %s",
+	"portfolio.other difference":         "अंतर %[1]s, %[2]s से",
+	"portfolio.universe":                 "उतने ही नक़द के साथ बराबर भार में वे सभी कंपनियाँ जिन्हें अंक मिले",
 	"portfolio.without cash":             "बिना नक़द के %s",
 	"portfolio.costs":                    "पोर्टफ़ोलियो, लागत %s आधार अंक",
 	"portfolio.costs difference":         "अंतर %s",

@@ -36,6 +36,8 @@ var portfolio = map[string]string{
 	"portfolio.like lead":                "A carteira teve em média %[1]s em caixa, sobretudo nas primeiras semanas. Por isso é comparada com o %[2]s com a mesma parcela em caixa após cada fechamento. Se todas as ações se movessem como o %[2]s, a diferença seria zero.",
 	"portfolio.side":                     "Lado",
 	"portfolio.as much cash":             "%s com o mesmo caixa",
+	"portfolio.other difference":         "diferença: %[1]s, desde %[2]s",
+	"portfolio.universe":                 "Todas as empresas pontuadas, em partes iguais, com o mesmo caixa",
 	"portfolio.without cash":             "%s sem caixa",
 	"portfolio.costs":                    "Carteira, custos de %s pontos-base",
 	"portfolio.costs difference":         "diferença: %s",
