@@ -239,7 +239,7 @@ func TestAPlotIsAPictureOfItsOwnAndCanBeEmbedded(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{stored: []postgres.Snapshot{full(), partial()}})
 	for path, want := range map[string][]string{
-		"/signals/crack-spread-321/revisions":   {"Revisions of", "/api/signals/crack-spread-321/vintages"},
+		"/signals/crack-spread-321/revisions":   {": revisions</h1>", "/api/signals/crack-spread-321/vintages"},
 		"/signals/crack-spread-321/forecasts":   {"3:2:1 crack spread", "No forecast is recorded yet", "/api/signals/crack-spread-321/scorecard"},
 		"/evidence/crack-spread-321/latest":     {"Evidence for", "/brief", `id="hash-bytes"`, "evidence."},
 		"/evidence/crack-spread-321/2026-03-02": {"Evidence for", "22.50"},

@@ -10,7 +10,7 @@ const { genesis, hiddenNotes, judge, recompute, rehash, speak } = await import($
 const { canVerify, fetchLog, parsePolicy, serverPolicy, speak: speakOfLog } = await import($("verify").dataset.log);
 
 // words are the texts of the page's language. say fills the places of one; many says a count in the form of one or of more.
-const words = JSON.parse($("words").textContent);
+const words = JSON.parse(document.querySelector('script[type="application/json"]').textContent);
 const say = (id, ...values) => {
   let next = 0;
   return words[id].replace(/%(?:\[(\d)\])?s/g, (_, place) => values[place ? place - 1 : next++]);
