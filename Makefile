@@ -40,6 +40,7 @@ deps: ## Make sure that PostgreSQL and Redis are on this machine
 	@tools/deps.sh
 	@tools/deps.sh promtool
 	@tools/deps.sh pandas
+	@tools/deps.sh r
 
 .PHONY: modules
 modules: ## Check that go.mod and go.sum are complete and true

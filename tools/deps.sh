@@ -3,7 +3,7 @@
 # With the argument chromium, of a browser instead, with letters for the languages of the pages. On Debian and its kin, what is missing is
 # installed by root, and unpacked below .cache/debian by anyone else; no service is started. With the argument promtool, that one program
 # is taken out of Debian's package prometheus, without which everything else can be tested. With the argument pandas, of a python3 with
-# pandas, which root installs on Debian; without it one test is skipped.
+# pandas, which root installs on Debian; without it one test is skipped. With the argument r, of R in the same way.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 cache=$PWD/.cache/debian
@@ -216,6 +216,19 @@ if [ "$what" = pandas ]; then
 		exit
 	fi
 	echo "pandas at $program"
+	exit
+fi
+
+if [ "$what" = r ]; then
+	if ! command -v Rscript >/dev/null && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null && command -v dpkg >/dev/null; then
+		(install_as_root r-base-core) || true
+	fi
+	program=$(command -v Rscript || true)
+	if [ -z "$program" ]; then
+		echo 'There is no R, and it cannot be installed (Debian has it in the package r-base-core): the study of revisions in R is not run'
+		exit
+	fi
+	echo "R at $program"
 	exit
 fi
 
