@@ -145,7 +145,7 @@ func TestFixedTextsHoldTheRulesOfLanguage(t *testing.T) {
 		for id, text := range l.Terms {
 			check("term "+id, text)
 		}
-		for id, x := range l.SignalTexts {
+		inSignal := func(id string, x locale.SignalTexts) {
 			figure := func(text string) string { return strings.ReplaceAll(text, "%s", "7") }
 			whole := []string{x.Short, figure(x.Figure), x.Baseline, x.Interval, x.Truth, x.Lead, x.About, x.Technique, x.Target, x.Predictor, x.Naive}
 			if slices.Contains(whole, "") {
@@ -155,8 +155,12 @@ func TestFixedTextsHoldTheRulesOfLanguage(t *testing.T) {
 				check("the signal "+id, text)
 			}
 		}
+		for id, x := range l.SignalTexts {
+			inSignal(id, x)
+		}
 		for _, d := range signals.All() {
 			check("signal "+d.ID, d.Phrase[string(l.Code)])
+			inSignal(d.ID, d.Texts[string(l.Code)])
 		}
 		for _, a := range annotations() {
 			check("event "+a.ID, a.Text[string(l.Code)])

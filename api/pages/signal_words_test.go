@@ -77,6 +77,10 @@ func TestEverySignalHasItsTextsInTheLanguagesOfTheCatalog(t *testing.T) {
 	for _, lang := range []picks.Lang{"es", "pt", "hi"} {
 		for _, d := range signals.All() {
 			texts, _ := localizer{Lang: lang}.texts(d)
+			_, folder := languages.Or(lang).SignalTexts[d.ID]
+			if _, file := d.Texts[string(lang)]; folder == file {
+				t.Errorf("the texts of %s in %s must be in one place: in the language's folder (%v) or in the signal's file (%v)", d.ID, lang, folder, file)
+			}
 			for what, text := range map[string]string{
 				"Short": texts.Short, "Figure": texts.Figure, "Normal": texts.Normal, "At": texts.At, "Baseline": texts.Baseline, "Interval": texts.Interval,
 				"Truth": texts.Truth, "Lead": texts.Lead,
