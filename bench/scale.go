@@ -30,7 +30,7 @@ const (
 )
 
 // scale loads a thousand made-up signals and a hundred thousand keys. It prints their cost: time, disk, the start and the heap of an API,
-// and charges of many keys against charges of few. docs/performance.md has the figures.
+// and charges of many keys against charges of few.
 func scale(ctx context.Context, m *meter) error {
 	return withFixture(ctx, scaleFew, func(ctx context.Context, s *fixture) error {
 		b := &scaleBench{meter: m, fixture: s}

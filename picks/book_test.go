@@ -97,7 +97,7 @@ func TestTheBookOfRealCardsShowsWhatTheFilingsShow(t *testing.T) {
 				}
 			}
 			wantConclusions(t, b, s)
-			wantMost(t, b, s, r.Scores)
+			wantMajority(t, b, s, r.Scores)
 			for _, figure := range s.figures() {
 				for _, f := range figure.From {
 					if !f.Filed.Before(day(d)) || !slices.Contains(facts[s.CIK], f) {
@@ -184,8 +184,8 @@ func wantConclusions(t *testing.T, b Brief, s Score) {
 	}
 }
 
-// wantMost fails if a text says that a company does better or worse than most and half of the others say otherwise. It counts by itself.
-func wantMost(t *testing.T, b Brief, s Score, scores []Score) {
+// wantMajority fails if a text says that a company does better or worse than most and half of the others say otherwise. It counts by itself.
+func wantMajority(t *testing.T, b Brief, s Score, scores []Score) {
 	t.Helper()
 	for sign, list := range map[float64][]string{1: b.strong, -1: b.poor} {
 		for _, id := range list {
@@ -215,7 +215,7 @@ func TestNoTextDrawsAConclusionThatItsFiguresContradict(t *testing.T) {
 			of.Pick = &r.Scores[i]
 			b := NewBrief(of, s, Background{})
 			wantConclusions(t, b, s)
-			wantMost(t, b, s, r.Scores)
+			wantMajority(t, b, s, r.Scores)
 		}
 	}
 }

@@ -169,8 +169,8 @@ func (s *Score) thinlyBacked() bool {
 	return s.Income.Value > 0 && s.CashFlow.Value < float64(thinCash*s.Income.Value)
 }
 
-// supports reports whether a metric above its peers' mean is also a point for the company by its own figure: a text that says "than most" is true of all
-// companies compared, and no text calls cash flow a backing that is not there, or a minority of passed tests a strength.
+// supports reports whether a metric above its peers' mean also supports the company by its own figure. A text that says "than most" is true
+// of all companies compared. No text praises a cash flow that does not back the profit, or a minority of passed tests.
 func (s *Score) supports(m Metric, scores []Score) bool {
 	switch m.ID {
 	case PriceMomentum: // the text compares the share with its sector
@@ -182,10 +182,10 @@ func (s *Score) supports(m Metric, scores []Score) bool {
 	case LowDebt: // a note's total may leave out what the balance sheet has under other tags
 		return s.Debt.Why != concepts.Total && beatsMost(scores, s.CIK, m, 1)
 	}
-	return beatsMost(scores, s.CIK, m, 1)
+	return beatsMajority(scores, s.CIK, m, 1)
 }
 
-// speaksAgainst is the same for a metric below its peers' mean.
+// speaksAgainst reports the same of a metric below its peers' mean: it counts against the company by its own figure.
 func (s *Score) speaksAgainst(m Metric, scores []Score) bool {
 	switch m.ID {
 	case PriceMomentum:
@@ -195,11 +195,12 @@ func (s *Score) speaksAgainst(m Metric, scores []Score) bool {
 	case CashBacking:
 		return m.Value < 0 && (s.thinlyBacked() || s.Income.Value < 0 && s.CashFlow.Value < 0)
 	}
-	return beatsMost(scores, s.CIK, m, -1)
+	return beatsMajority(scores, s.CIK, m, -1)
 }
 
-// beatsMost reports whether a company's metric is above that of more than half of the other companies that have it, or below it for a sign of -1.
-func beatsMost(scores []Score, cik equity.CIK, m Metric, sign float64) bool {
+// beatsMajority reports whether a company's metric is higher than the metric of more than half of the other companies that have it, or lower
+// for a sign of -1.
+func beatsMajority(scores []Score, cik equity.CIK, m Metric, sign float64) bool {
 	beaten, others := 0, 0
 	for i := range scores {
 		if o := scores[i].metric(m.ID); scores[i].CIK != cik && o.Applies && o.Known() {
@@ -273,7 +274,7 @@ func mainRisk(s Score, facts Data) string {
 	z := func(id string) float64 { return s.metric(id).Z }
 	unknown, measures := value("unknown"), value("measures")
 	price := max(value("pe")/30-1, -z(EarningsYield)-1.5)
-	// A measure that is only worse than that of the others is no risk if the figure in the text says the opposite: holds is false.
+	// A measure that is only worse than the others' measures does not count if the figure in the text says the opposite: holds is false.
 	risks := []struct {
 		key   string
 		above float64

@@ -132,7 +132,7 @@ type Ranking struct {
 	NoPick string
 	// Chosen reports whether the pick is an editor's and not the method's.
 	Chosen bool
-	// Variations are what the method would have picked with the weight of one group a fifth smaller or larger; none without a pick.
+	// Variations are the picks that the method would make with the weight of one group a fifth smaller or larger; none without a pick.
 	Variations []Variation
 }
 

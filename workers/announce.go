@@ -16,8 +16,8 @@ import (
 type Announcements struct {
 	DB  *postgres.DB
 	Log *slog.Logger
-	// AwaitQuorum waits until the witnesses have cosigned the seals that are not revealed yet, or do not answer. It is for a sandbox that lives
-	// through its past, where the half hour between seal and reveal takes no time. Nil: HeldBack alone decides.
+	// AwaitQuorum waits until the witnesses have cosigned the seals that are not revealed yet, or do not answer. It is for a sandbox that
+	// simulates its past, where the half hour between seal and reveal takes no time. Nil: HeldBack alone decides.
 	AwaitQuorum func(ctx context.Context) error
 }
 

@@ -114,7 +114,8 @@ func (s *Sequencer) begin() {
 	}
 }
 
-// round brings a log forward. Each witness is asked if its last request is older than a pause. What the witnesses do not do is no error of it.
+// round brings a log forward. Each witness is asked if its last request is older than a pause. A failure of the witnesses is not an error
+// of the round.
 func (s *Sequencer) round(ctx context.Context, k *LogKey, begun map[string]bool, pause time.Duration) error {
 	if !begun[k.Log] {
 		start := postgres.LogStart{Log: k.Log, Origin: k.Origin, VKey: k.VKey(), OldVKeys: k.OldVKeys(), Environment: s.Environment, PicksEarly: s.PicksEarly}

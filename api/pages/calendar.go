@@ -58,7 +58,7 @@ type calendarBody struct {
 	File string
 }
 
-// Expected says what a release is expected to be.
+// Expected writes the expected interval of a release.
 func (b calendarBody) Expected(r release) template.HTML {
 	return b.Marked("calendar.period", template.HTML(`<span class="day">`+template.HTMLEscapeString(r.Period)+`</span>`), //nolint:gosec // escaped
 		template.HTML(`<b>`+template.HTMLEscapeString(r.Interval)+`</b>`), b.Level(80)) //nolint:gosec // escaped

@@ -37,7 +37,7 @@ type evidenceBody struct {
 	Query, Site string
 }
 
-// missingDay says that a day has no number of its own, and leads to the days around it.
+// missingDay says that a day has no number, and links to the days around it.
 type missingDay struct {
 	Text string
 	Days []dayLink

@@ -39,7 +39,7 @@ type figureForecasts struct {
 	// Name is the figure's name in the page's language.
 	Name string
 	Unit forecastUnit
-	// Said is what the page says of the skill: skill, provisional or naive.
+	// Said is the judgement of the page on the skill: skill, provisional or naive.
 	Said string
 	// Score is the mean score of the live record.
 	Score string

@@ -47,7 +47,7 @@ func (b verifyBody) Without() template.HTML {
 	return b.Marked("verify.without", anchor(list, b.T("verify.as JSON")), anchor(list+"?format=csv", "CSV"), anchor(list+"?format=ndjson", "NDJSON"))
 }
 
-// Ledger links the git ledger. It is empty if there is none.
+// Ledger links the git ledger. It is empty without a ledger.
 func (b verifyBody) Ledger() template.HTML {
 	if b.Repository == "" {
 		return ""

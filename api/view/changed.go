@@ -2,7 +2,7 @@ package view
 
 import "sync"
 
-// announcer wakes everybody who waits for the next state. The zero value is ready to use. It is safe for concurrent use.
+// announcer wakes all callers that wait for the next state. The zero value is ready to use. It is safe for concurrent use.
 type announcer struct {
 	mu   sync.Mutex
 	next chan struct{}

@@ -53,8 +53,8 @@ func (s *server) logRules(ctx context.Context, policy *tlog.Policy) (*logRules, 
 	return &logRules{named, true}, err
 }
 
-// readLog reads the whole log of a server, computes its root, follows the seals, and finds the policy's witnesses that cosigned it. unread
-// is the reason why the log could not be read; nil if it was read. rules is nil if the server names no log.
+// readLog reads the whole log of a server, computes its root, follows the seals, and finds the policy's witnesses that cosigned it. The
+// result unread says why the log could not be read; it is nil if the log was read. The result rules is nil if the server names no log.
 func (s *server) readLog(ctx context.Context, o Options) (l *sealing, rules *logRules, unread error) {
 	rules, err := s.logRules(ctx, o.Policy)
 	if err != nil {

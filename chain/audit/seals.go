@@ -26,7 +26,7 @@ type sealing struct {
 	vouched bool
 	days    tlog.SealedDays
 	notes   tlog.LoggedNotes
-	// cosigned is the checkpoint whose cosignatures count, and picks are those below it; all are the picks below the newest one.
+	// cosigned is the checkpoint whose cosignatures count, and picks are the picks below it; all are the picks below the newest checkpoint.
 	cosigned   *tlog.Opened
 	picks, all tlog.LoggedPicks
 	// newest is the newest checkpoint, and hashes are the hashes of its leaves.

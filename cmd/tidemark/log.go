@@ -70,15 +70,16 @@ func (p *program) newSequencer(db *postgres.DB, w *worldRuntime) (s sequencer, e
 	return s, nil
 }
 
-// How long an announcement of a sandbox's past waits for the quorum, and after which pause it looks again. After so many in vain no more wait.
+// How long an announcement of a sandbox's past waits for the quorum, and the pause before it looks again. After so many announcements in
+// vain, the next ones do not wait.
 const (
 	pastQuorumWait = 20 * time.Second
 	pastQuorumPoll = 10 * time.Millisecond
 	pastQuorumVain = 3
 )
 
-// awaitQuorum waits in a sandbox's past until the witnesses hold the seals that are not revealed yet. It wakes the sequencer of this process; that of
-// another process comes by itself. Witnesses that do not answer are given up.
+// awaitQuorum waits in a sandbox's past until the witnesses hold the seals that are not revealed yet. It wakes the sequencer of this
+// process; a sequencer in another process needs no wake. Witnesses that do not answer are given up.
 func (r *worldRuntime) awaitQuorum(ctx context.Context, db *postgres.DB) error {
 	poll := time.NewTicker(pastQuorumPoll)
 	defer poll.Stop()

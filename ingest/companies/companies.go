@@ -86,8 +86,8 @@ func NotListed(names []string) []series.Finding {
 }
 
 // ToAsk lists the companies to ask about: new companies, companies whose tickers in the list differ from ours, and some of the companies
-// that were last asked long ago. unlisted are the companies without a ticker in the list. asked has the time of the last request about
-// each.
+// that were last asked long ago. The result unlisted has the companies without a ticker in the list. The parameter asked has the time of
+// the last request about each.
 func ToAsk(list []equity.Company, known Known, asked map[equity.CIK]time.Time, now time.Time) (ask, unlisted []equity.CIK) {
 	tickers := map[equity.CIK][]string{}
 	for _, c := range list {

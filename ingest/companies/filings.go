@@ -20,7 +20,7 @@ const (
 	awaitAgainIn = 20 * time.Hour
 )
 
-// FilingsFrom returns the first day of the newest filings to read at a slot. Its parameter last is the slot of the last successful run,
+// FilingsFrom returns the first day of the newest filings to read at a slot. The parameter last is the slot of the last successful run,
 // zero if no run succeeded. The result all means that the list no longer reaches back to it, so all companies are asked about instead.
 func FilingsFrom(slot, last time.Time) (from time.Time, all bool) {
 	if last.IsZero() {
@@ -87,7 +87,7 @@ var ReportForms = []string{"10-K", "10-K/A", "10-KT", "10-KT/A", "10-Q", "10-Q/A
 func AwaitedFrom(now time.Time) time.Time { return now.Add(-awaitReport) }
 
 // LackFigures lists the companies whose figures must be requested: companies that were never asked, and companies with a report that has no
-// figures yet. Its parameter asked has the time of the last request about each, awaited the filing time of the newest report without
+// figures yet. The parameter asked has the time of the last request about each, awaited the filing time of the newest report without
 // figures.
 func LackFigures(known Known, asked, awaited map[equity.CIK]time.Time, now time.Time) []equity.CIK {
 	var ids []equity.CIK

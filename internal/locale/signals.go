@@ -20,7 +20,8 @@ type SignalTexts struct {
 	Lead string
 	// About is the rest of the description after Lead. Technique says in words how the value and its baseline are made.
 	About, Technique string
-	// Target, Predictor and Naive are the parts of the backtest: what comes later, what foretells it, and the simple rule beside it.
+	// Target, Predictor and Naive are the parts of the backtest: the later value, the value that foretells it, and the simple rule to
+	// compare with.
 	Target, Predictor, Naive string
 	// Parts are the labels of the components by their names.
 	Parts map[string]string

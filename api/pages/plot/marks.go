@@ -37,9 +37,9 @@ func (l Line) draw(b *strings.Builder, s scale) {
 // narrowFigure wide.
 const labelHeight, letterWidth, narrowFigure = 15, 7.5, 400
 
-// labelAt returns the baseline of the text of a line's label: where the fewest points of the lines lie behind it, clear of the labels that
-// stand already, and of such places the one nearest to the line's end.
-func labelAt(s scale, l Line, lines []Line, stand []float64) float64 {
+// labelAt returns the baseline of the text of a line's label. It chooses the place with the fewest points of the lines behind it, clear of
+// the labels that are placed already. Of equal places it takes the nearest to the line's end.
+func labelAt(s scale, l Line, lines []Line, placed []float64) float64 {
 	_, end, _ := l.end()
 	left := s.to - (s.to-s.from)*min(letterWidth*float64(len([]rune(l.Label)))/narrowFigure, .5)
 	own := l.heights(s, left)
@@ -55,7 +55,7 @@ func labelAt(s scale, l Line, lines []Line, stand []float64) float64 {
 				n++
 			}
 		}
-		for _, y := range stand {
+		for _, y := range placed {
 			if math.Abs(y-at) < labelHeight {
 				n += len(behind)
 			}
@@ -102,14 +102,14 @@ func labels(b *strings.Builder, s scale, marks []Mark) {
 	}
 	slices.SortStableFunc(lines, func(a, b Line) int { return cmp.Compare(a.Class, b.Class) }) // the values choose first
 	var list []label
-	var stand []float64
+	var placed []float64
 	for _, l := range lines {
 		x, y, known := l.end()
 		if !known {
 			continue
 		}
-		at := labelAt(s, l, lines, stand)
-		stand = append(stand, at)
+		at := labelAt(s, l, lines, placed)
+		placed = append(placed, at)
 		list = append(list, label{at, l.Class, l.Label})
 		if l.Class == "" {
 			fmt.Fprintf(b, `<circle class="end" cx="%s%%" cy="%s" r="3.5"/>`, number(s.x(x)/inner*100), number(s.y(y)))
