@@ -68,7 +68,7 @@ type OutOfSample struct {
 }
 
 // AssumedVintages splits the cases in two. Before holds cases with values that were not recorded as they were published, from publishers
-// who revise old values. Since holds cases with values recorded as they came: their forecast uses all data as known at known_at.
+// who revise old values. Since holds cases with values recorded as they came: their forecast is that of all data as known at known_at.
 type AssumedVintages struct {
 	// RecordedFrom is when the recording of values as they came began, which is not before the first request for them.
 	RecordedFrom time.Time  `json:"recorded_from"`
