@@ -147,8 +147,8 @@ func (c *testCase) judge() outcome {
 	return outcome{string(j.Verdict), fault, &j.Covered, []int{j.Agreeing, j.Parties}}.comparable()
 }
 
-// log returns the content of the case's log. The result broken reports whether its leaves prove that the promise of a seal was broken, or
-// hold a note that the answer hides.
+// log is what the log of the case holds. broken reports whether its leaves prove that the promise of a seal was broken, or hold a note that the
+// answer hides.
 func (c *testCase) log() (log *chain.Log, broken bool) {
 	if c.Log == nil {
 		return nil, false
