@@ -169,8 +169,8 @@ func (s *Score) thinlyBacked() bool {
 	return s.Income.Value > 0 && s.CashFlow.Value < float64(thinCash*s.Income.Value)
 }
 
-// supports reports whether a metric above its peers' mean also supports the company by its own figure. A text that says "than most" is true
-// of all companies compared. No text praises a cash flow that does not back the profit, or a minority of passed tests.
+// supports reports whether a metric above its peers' mean is also a point for the company by its own figure: a text that says "than most" is true of all
+// companies compared, and no text calls cash flow a backing that is not there, or a minority of passed tests a strength.
 func (s *Score) supports(m Metric, scores []Score) bool {
 	switch m.ID {
 	case PriceMomentum: // the text compares the share with its sector
@@ -178,14 +178,14 @@ func (s *Score) supports(m Metric, scores []Score) bool {
 	case FinancialStrength:
 		return m.Value > 0.5
 	case CashBacking:
-		return m.Value > 0 && s.CashFlow.Value > 0 && beatsMost(scores, s.CIK, m, 1)
+		return m.Value > 0 && s.CashFlow.Value > 0 && beatsMajority(scores, s.CIK, m, 1)
 	case LowDebt: // a note's total may leave out what the balance sheet has under other tags
-		return s.Debt.Why != concepts.Total && beatsMost(scores, s.CIK, m, 1)
+		return s.Debt.Why != concepts.Total && beatsMajority(scores, s.CIK, m, 1)
 	}
 	return beatsMajority(scores, s.CIK, m, 1)
 }
 
-// speaksAgainst reports the same of a metric below its peers' mean: it counts against the company by its own figure.
+// speaksAgainst is the same for a metric below its peers' mean.
 func (s *Score) speaksAgainst(m Metric, scores []Score) bool {
 	switch m.ID {
 	case PriceMomentum:
@@ -198,8 +198,7 @@ func (s *Score) speaksAgainst(m Metric, scores []Score) bool {
 	return beatsMajority(scores, s.CIK, m, -1)
 }
 
-// beatsMajority reports whether a company's metric is higher than the metric of more than half of the other companies that have it, or lower
-// for a sign of -1.
+// beatsMajority reports whether a company's metric is above that of more than half of the other companies that have it, or below it for a sign of -1.
 func beatsMajority(scores []Score, cik equity.CIK, m Metric, sign float64) bool {
 	beaten, others := 0, 0
 	for i := range scores {
@@ -274,7 +273,7 @@ func mainRisk(s Score, facts Data) string {
 	z := func(id string) float64 { return s.metric(id).Z }
 	unknown, measures := value("unknown"), value("measures")
 	price := max(value("pe")/30-1, -z(EarningsYield)-1.5)
-	// A measure that is only worse than the others' measures does not count if the figure in the text says the opposite: holds is false.
+	// A measure that is only worse than that of the others is no risk if the figure in the text says the opposite: holds is false.
 	risks := []struct {
 		key   string
 		above float64
