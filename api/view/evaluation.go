@@ -48,7 +48,8 @@ type ComparedSide struct {
 }
 
 // Skill says how much of the picks' excess return over the benchmark is more than luck. It is about a portfolio of the picks of Origin at
-// equal weight, each held from its entry for 120 sessions, without cash and costs. Numbers are null for fewer than 20 sessions.
+// equal weight, each held from its entry for 120 sessions, without cash and costs. Numbers are null for fewer than 20 sessions, and
+// the probability and the length of a record for fewer than 60.
 type Skill struct {
 	// Origin is "method", "editor", or "all" for both.
 	Origin string `json:"origin"`
@@ -59,10 +60,10 @@ type Skill struct {
 	ExcessPctPerYear *float64 `json:"excess_pct_per_year"`
 	InformationRatio *float64 `json:"information_ratio"`
 	TStatistic       *float64 `json:"t_statistic"`
-	// ProbabilityPct is the probabilistic Sharpe ratio: the probability that the true ratio is above zero.
+	// ProbabilityPct is the probabilistic Sharpe ratio: the probability that the true ratio is above zero. It is null for fewer than 60 sessions.
 	ProbabilityPct *float64 `json:"probability_pct"`
 	// MinTrackRecordYears is how long a record with this ratio must be to show with 95 % confidence that the true one is above zero. It is
-	// null if the ratio is zero or less, because no length shows it.
+	// null if the ratio is zero or less, because no length shows it, and for fewer than 60 sessions.
 	MinTrackRecordYears *float64 `json:"min_track_record_years"`
 	// YearsStillNeeded are the years that are missing from the record of a method with an information ratio of 0.5, which needs 10.8.
 	YearsStillNeeded *float64 `json:"years_still_needed"`

@@ -16,6 +16,10 @@ const Sessions = 252
 // minSessions is the smallest number of daily returns that a volatility or a test is computed from.
 const minSessions = 20
 
+// minMoments is the smallest number that a probability is computed from: its formula holds for long records, and the skew and kurtosis of fewer
+// returns are mostly luck.
+const minMoments = 60
+
 // Side is one side of a comparison. Percentages are not rounded.
 type Side struct {
 	// ReturnPct is since inception.
@@ -99,7 +103,8 @@ func deviation(values []float64) float64 {
 	return math.Sqrt(squares / float64(len(values)-1))
 }
 
-// Skill says how much of an excess return is more than luck. Numbers are NaN if the record is shorter than 20 sessions or never varies.
+// Skill says how much of an excess return is more than luck. Numbers are NaN if the record is shorter than 20 sessions or never varies,
+// Probability and TrackRecordYears also if it is shorter than 60.
 type Skill struct {
 	// Sessions is the number of daily excess returns.
 	Sessions int
@@ -133,8 +138,10 @@ func Judge(excess []float64) Skill {
 	sample := sharpe.Measure(excess)
 	s.InformationRatio = sample.Ratio * math.Sqrt(Sessions)
 	s.T = sample.Ratio * math.Sqrt(float64(len(excess)))
-	s.Probability = sharpe.Probabilistic(sample, 0)
-	s.TrackRecordYears = sharpe.MinTrackRecord(sample, 0, Confidence) / Sessions
+	if len(excess) >= minMoments {
+		s.Probability = sharpe.Probabilistic(sample, 0)
+		s.TrackRecordYears = sharpe.MinTrackRecord(sample, 0, Confidence) / Sessions
+	}
 	return s
 }
 

@@ -160,6 +160,12 @@ func TestSkillIsMeasuredByTheDailyExcessReturns(t *testing.T) {
 	if s := evaluation.Judge(excess); !math.IsInf(s.TrackRecordYears, 1) || s.Probability > 0.01 || s.T > -2 {
 		t.Errorf("a record that loses: %+v", s)
 	}
+	if s := evaluation.Judge(excess[:59]); !math.IsNaN(s.Probability) || !math.IsNaN(s.TrackRecordYears) || math.IsNaN(s.T) {
+		t.Errorf("59 returns are too few for a probability: %+v", s)
+	}
+	if s := evaluation.Judge(excess[:60]); math.IsNaN(s.Probability) || math.IsNaN(s.TrackRecordYears) {
+		t.Errorf("60 returns: %+v", s)
+	}
 	if s := evaluation.Judge(excess[:19]); !math.IsNaN(s.T) || !math.IsNaN(s.ExcessPct) || s.Sessions != 19 {
 		t.Errorf("a short record: %+v", s)
 	}

@@ -56,6 +56,7 @@ var portfolio = map[string]string{
 	"portfolio.still needed":             "Years still needed",
 	"portfolio.never":                    "not at this rate",
 	"portfolio.after 20":                 "after 20 sessions",
+	"portfolio.after 60":                 "after 60 sessions",
 	"portfolio.independent":              "Returns of days are taken as independent.",
 	"portfolio.ends":                     "Best and worst positions",
 	"portfolio.best":                     "Best",

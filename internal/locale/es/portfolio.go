@@ -56,6 +56,7 @@ var portfolio = map[string]string{
 	"portfolio.still needed":             "Años que faltan",
 	"portfolio.never":                    "nunca a este ritmo",
 	"portfolio.after 20":                 "tras 20 sesiones",
+	"portfolio.after 60":                 "tras 60 sesiones",
 	"portfolio.independent":              "Las rentabilidades diarias se toman como independientes.",
 	"portfolio.ends":                     "Mejores y peores posiciones",
 	"portfolio.best":                     "Mejores",

@@ -56,6 +56,7 @@ var portfolio = map[string]string{
 	"portfolio.still needed":             "अभी बाक़ी साल",
 	"portfolio.never":                    "इस रफ़्तार से कभी नहीं",
 	"portfolio.after 20":                 "20 सत्रों के बाद",
+	"portfolio.after 60":                 "60 सत्रों के बाद",
 	"portfolio.independent":              "दैनिक प्रतिफल स्वतंत्र माने गए हैं।",
 	"portfolio.ends":                     "सबसे अच्छी और सबसे ख़राब होल्डिंग",
 	"portfolio.best":                     "सबसे अच्छी",

@@ -56,6 +56,7 @@ var portfolio = map[string]string{
 	"portfolio.still needed":             "Anos que faltam",
 	"portfolio.never":                    "nunca neste ritmo",
 	"portfolio.after 20":                 "após 20 pregões",
+	"portfolio.after 60":                 "após 60 pregões",
 	"portfolio.independent":              "Os retornos diários são tomados como independentes.",
 	"portfolio.ends":                     "Melhores e piores posições",
 	"portfolio.best":                     "Melhores",
