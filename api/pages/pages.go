@@ -14,12 +14,15 @@ import (
 	"io/fs"
 	"mime"
 	"path"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"time"
 
 	"tidemark"
 	"tidemark/api/view"
+	"tidemark/internal/locale/languages"
+	"tidemark/picks"
 )
 
 //go:embed templates/*.html static/*
@@ -147,13 +150,27 @@ func (p *Pages) staticAddress(name string) string {
 	return address
 }
 
-// VerdictScript returns the script by which the page /verify judges a chain, for pages that are served elsewhere.
+// exported matches the keyword before what a script gives to others, and asked the texts that it asks for.
+var (
+	exported = regexp.MustCompile(`(?m)^export `)
+	asked    = regexp.MustCompile(`\bsay\("([^"]+)"`)
+)
+
+// VerdictScript returns the script by which the page /verify judges a chain, with its English texts, for pages that are served elsewhere.
+// It declares only the constant verdicts, whose members are judge and recompute.
 func VerdictScript() string {
 	body, err := files.ReadFile("static/verdict.js")
 	if err != nil {
 		panic(err) // it is embedded
 	}
-	return string(body)
+	words := map[string]string{}
+	for _, m := range asked.FindAllSubmatch(body, -1) {
+		words[string(m[1])] = languages.Or(picks.English).Words[scriptWords+string(m[1])]
+	}
+	return "const verdicts = (() => {\n" + exported.ReplaceAllString(string(body), "") +
+		"const words = " + string(embedJSON(words)) + ";\n" +
+		"speak((id, ...values) => { let next = 0; return words[id].replace(/%(?:\\[(\\d)\\])?s/g, (_, place) => values[place ? place - 1 : next++]); });\n" +
+		"return { judge, recompute };\n})();\n"
 }
 
 // Stylesheet returns the style sheet of all pages, for pages that are served elsewhere.

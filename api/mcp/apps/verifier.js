@@ -21,8 +21,8 @@ await connect("tidemark-verifier", async (part) => {
   say("Recomputing the chain.");
   if (!globalThis.crypto?.subtle) return say("This host gives the frame no way to hash, so nothing was checked here.");
   const answer = await whole(part), n = answer.picks.length;
-  const result = await recompute(answer.picks);
-  const { verdict, claim, head } = judge(answer, result, [], { attester: null, now: new Date().toISOString() });
+  const result = await verdicts.recompute(answer.picks);
+  const { verdict, claim, head } = verdicts.judge(answer, result, [], { attester: null, now: new Date().toISOString() });
   const list = [element("h1", `Chain of picks: ${verdict === "contradicted" ? "contradicted" : "self-consistent"}`)];
   if (verdict === "contradicted") list[0].className = "wrong";
   if (result.fault) {
