@@ -16,22 +16,28 @@ import (
 // value is an empty cell.
 func csvOf[S any](rows []S) []byte {
 	fields := columnsOf(reflect.TypeFor[S]())
-	var out bytes.Buffer
-	w := csv.NewWriter(&out)
-	w.UseCRLF = true
+	var out, line bytes.Buffer
+	w := csv.NewWriter(&line)
 	record := make([]string, len(fields))
+	write := func() {
+		line.Reset()
+		_ = w.Write(record) // writing to memory cannot fail
+		w.Flush()
+		// UseCRLF would also change the ends of lines within a cell.
+		_, _ = out.Write(bytes.TrimSuffix(line.Bytes(), []byte("\n")))
+		_, _ = out.WriteString("\r\n")
+	}
 	for i, f := range fields {
 		record[i] = f.name
 	}
-	_ = w.Write(record) // writing to memory cannot fail
+	write()
 	for _, r := range rows {
 		v := reflect.ValueOf(r)
 		for i, f := range fields {
 			record[i] = cell(v.FieldByIndex(f.index))
 		}
-		_ = w.Write(record)
+		write()
 	}
-	w.Flush()
 	return out.Bytes()
 }
 

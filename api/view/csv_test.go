@@ -28,7 +28,7 @@ func TestRowsAsATable(t *testing.T) {
 		{Name: "-5"},
 		{Name: "@home"},
 	}))
-	want := "name,number,at,flag\r\n'=SUM(A1),-1.5,2026-03-06T23:00:00Z,true\r\n\"a, \"\"b\"\"\r\nc\",,,false\r\n-5,,,false\r\n'@home,,,false\r\n"
+	want := "name,number,at,flag\r\n'=SUM(A1),-1.5,2026-03-06T23:00:00Z,true\r\n\"a, \"\"b\"\"\nc\",,,false\r\n-5,,,false\r\n'@home,,,false\r\n"
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
