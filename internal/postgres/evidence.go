@@ -104,10 +104,12 @@ const bodiesAsOfSQL = `
 		select o.fetch_id, count(*) filter (where o.in_force and t.input) as observations,
 			max(o.vintage_at) filter (where o.in_force) as published_at, max(o.vintage_at) as any_published_at,
 			bool_or(o.withdraws) as withdraws, coalesce(array_agg(distinct t.series order by t.series) filter (where o.assumed and t.input), '{}') as assumed_series,
-			coalesce(coalesce(max(o.vintage_at) filter (where o.in_force), max(o.vintage_at)) = max(o.vintage_at) filter (
-				where (o.assumed or o.vintage_at = w.first_loaded_at) and o.value is not null), false) as published_assumed
+			coalesce(case when bool_or(o.in_force)
+				then max(o.vintage_at) filter (where o.in_force) = max(o.vintage_at) filter (where o.in_force and o.unobserved)
+				else max(o.vintage_at) = max(o.vintage_at) filter (where o.unobserved) end, false) as published_assumed
 		from unnest(@series::text[], @input::boolean[]) as t (series, input) left join watermarks w on w.series = t.series cross join lateral (
 			select observed_at, vintage_at, value, assumed, o.fetch_id,
+				value is not null and (assumed or vintage_at = w.first_loaded_at) as unobserved,
 				value is not null and row_number() over (partition by observed_at order by vintage_at desc) = 1 as in_force,
 				value is null and bool_or(value is not null) over (
 					partition by observed_at order by vintage_at desc rows between 1 following and unbounded following) as withdraws
