@@ -40,8 +40,8 @@ func TestEveryRowOfTheTables(t *testing.T) {
 		{"/digest/latest", "0", false},
 	}
 	balance, plan := tariff(t, accounts.ModelBalance), tariff(t, accounts.ModelPlan)
-	if n := len(balance.Endpoints()); n != len(rows) {
-		t.Errorf("%d endpoints need a key, want %d", n, len(rows))
+	if n := len(balance.Endpoints()); n < len(rows) {
+		t.Errorf("%d endpoints need a key, want at least %d", n, len(rows))
 	}
 	for _, row := range rows {
 		e, ok := balance.Endpoint(row.path)

@@ -126,11 +126,3 @@ func (db ForecastStore) RestoreForecasts(ctx context.Context, until time.Time) (
 		n++
 	}
 }
-
-// BroughtForecasts counts the imported forecasts that are not recorded yet.
-func (db ForecastStore) BroughtForecasts(ctx context.Context) (n int64, err error) {
-	if err := db.reads.QueryRow(ctx, `select count(*) from forecasts_brought`).Scan(&n); err != nil {
-		return 0, fmt.Errorf("count the forecasts of an archive: %w", err)
-	}
-	return n, nil
-}

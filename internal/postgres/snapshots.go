@@ -170,17 +170,6 @@ func nonNil[T any](s []T) []T {
 const snapshotColumns = `signal, at, status, cause, covers_from, observed_at, known_at, first_ingested_at, value, lo, hi, baseline, scale, z_score as z, delta_pct, n,
 	components, inputs, backtest, uncertainty, synthetic, code_version, run_id, served_at, loads_seen`
 
-// LatestSnapshots returns the newest snapshot of every signal for an instant that has come in the world's time, ordered by signal.
-func (db SnapshotStore) LatestSnapshots(ctx context.Context) ([]Snapshot, error) {
-	rows, err := db.reads.Query(ctx, `
-		select distinct on (signal) `+snapshotColumns+` from snapshots where at <= world_now() order by signal, at desc`) // primary key
-	list, err := collect[Snapshot](rows, err)
-	if err != nil {
-		return nil, fmt.Errorf("read the latest snapshots: %w", err)
-	}
-	return list, nil
-}
-
 const snapshotAsOfSQL = `
 	select ` + snapshotColumns + ` from snapshots
 	where signal = @signal and at <= @as_of

@@ -67,7 +67,6 @@ var words = map[string]string{
 	"company now":  "The company today",
 	"earlier pick": "The pick before",
 	"later pick":   "The pick after",
-	"picked on":    "Picked on",
 	"newer text":   "This is the newest research on the company. What was announced with a pick stays at its own address:",
 	"calendar":     "Calendar",
 	"method":       "Method",

@@ -67,7 +67,6 @@ var words = map[string]string{
 	"company now":  "La empresa hoy",
 	"earlier pick": "La selección anterior",
 	"later pick":   "La selección siguiente",
-	"picked on":    "Seleccionada el",
 	"newer text":   "Este es el análisis más reciente de la empresa. Lo que se anunció con cada selección se conserva en su propia dirección:",
 	"calendar":     "Calendario",
 	"method":       "Método",

@@ -67,7 +67,6 @@ var words = map[string]string{
 	"company now":  "कंपनी आज",
 	"earlier pick": "पिछला चयन",
 	"later pick":   "अगला चयन",
-	"picked on":    "चयन की तारीख़",
 	"newer text":   "यह कंपनी पर सबसे नया विश्लेषण है। हर चयन के साथ जो घोषित हुआ, वह अपने पते पर बना रहता है:",
 	"calendar":     "कैलेंडर",
 	"method":       "पद्धति",

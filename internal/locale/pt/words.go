@@ -67,7 +67,6 @@ var words = map[string]string{
 	"company now":  "A empresa hoje",
 	"earlier pick": "A seleção anterior",
 	"later pick":   "A seleção seguinte",
-	"picked on":    "Selecionada em",
 	"newer text":   "Esta é a análise mais recente da empresa. O que foi anunciado com cada seleção fica no seu próprio endereço:",
 	"calendar":     "Calendário",
 	"method":       "Método",
