@@ -263,7 +263,8 @@ is never seen, nor the next week. Re-estimates are compared on a scale on which 
     lower = ((max(0, x(value) + down) / 2)^2 - 0.375) / 7, never below 0
     upper = ((max(0, x(value) + up) / 2)^2 - 0.375) / 7
 
-- down, up: the 5 % and the 95 % quantile of x(after) - x(before), each week from Monday to Sunday by the last re-estimate of it that is known;
+- down, up: the 5 % and the 95 % quantile of x(after) - x(before), each week from Monday to Sunday by the last re-estimate of it that is known:
+  of n sorted differences the one at place p * (n + 1), between two of them in proportion;
   down is 0 at most and up 0 at least. So the interval is longer on the side to which PortWatch moves its counts
 - With fewer than 20 such weeks, -6.9 and 3.4 are assumed: what 52 weeks went through between 21 April and 6 July 2026
 

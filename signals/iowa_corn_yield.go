@@ -443,8 +443,8 @@ In Iowa the trend missed the finals of 1986 to 2011 by 17.7 bushels (root mean s
 
 ## The interval
 
-It bounds the final yield at 90 %: by the quantiles of past errors of the same stage, at least 20 of them, placed so that a new error is as
-likely to fall into any gap between the old ones. Errors of the trend are taken in percent, because they grew with the yields; those of a
+It bounds the final yield at 90 %: by the quantiles of the errors of the same stage in the last 25 crop years, at least 20 of them, placed so
+that a new error is as likely to fall into any gap between the old ones. Errors of the trend are taken in percent, because they grew with the yields; those of a
 blend in bushels, because they did not. Before there are 20, a t distribution is used instead: the line's own band for the trend, and t times
 the root mean square error for a blend. A final has no interval.
 

@@ -12,7 +12,8 @@ import (
 type Uncertainty struct {
 	// Level is the share of cases that the interval is built to hold. It is null where basis is assumed: no probability is claimed then.
 	Level *float64 `json:"level"`
-	// LevelPct is the level that intervals of all signals are built for, in percent, also where this one is assumed. Read level instead.
+	// LevelPct is the level that measured intervals are built for, in percent. It is also set where this interval is assumed, which claims no
+	// level. Read level instead.
 	LevelPct float64 `json:"level_pct"`
 	// Bounds is next_first_print (the publisher's next first print of the figure), revised_value (the publisher's next estimate of the same
 	// figure) or true_value (a quantity that is never published).

@@ -30,8 +30,10 @@ type Backtest struct {
 	Wins   *string       `json:"wins"`
 	Trials MultipleTests `json:"multiple_testing"`
 	// CostsBps is nil: a rank correlation has no costs.
-	CostsBps      *float64 `json:"costs_bps"`
-	LookAheadSafe bool     `json:"look_ahead_safe"`
+	CostsBps *float64 `json:"costs_bps"`
+	// LookAheadSafe reports that no case used a value that was not known at its time. It is false where the time of a value was assumed and
+	// its publisher is known to change old values, by its own word or by what was fetched.
+	LookAheadSafe bool `json:"look_ahead_safe"`
 	// Vintages is absent if all values were recorded as they came, and if no publisher of an assumed value is known to change old ones.
 	Vintages    *AssumedVintages `json:"assumed_vintages,omitempty"`
 	Skill       []ForecastSkill  `json:"forecast_skill"`
