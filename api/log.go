@@ -23,6 +23,7 @@ type TransparencyLog interface {
 	LogHeads(ctx context.Context) ([]postgres.LogHead, error)
 	NewestLogCheckpoint(ctx context.Context, log string, witnessed bool) (postgres.LogCheckpoint, error)
 	LogCheckpointOf(ctx context.Context, log string, index int64) (postgres.LogCheckpoint, error)
+	LogTimestampReply(ctx context.Context, log string, size int64) ([]byte, error)
 	LogTile(ctx context.Context, log string, t tlog.Tile) ([]byte, error)
 	LogTileStore(ctx context.Context, log string) tlog.TileStore
 	LogLeaves(ctx context.Context, log string, from, to int64) ([][]byte, error)
@@ -35,6 +36,8 @@ const (
 	sourcesPrefix = "sources/"
 	entriesPrefix = "tile/entries/"
 	logList       = "log-list.1"
+	// timestampReply is the media type of RFC 3161.
+	timestampReply = "application/timestamp-reply"
 	// requestsPerDay is how often a witness is asked at most: once a minute.
 	requestsPerDay = 24 * 60
 	// logHeadsFor is how long the sizes of the logs are cached.
@@ -156,6 +159,12 @@ func (s *Server) logFile(ctx context.Context, log, path string) (body []byte, me
 			return body, text, cacheShortly, err // a better proof will replace it
 		}
 		return body, text, cacheForever, err
+	case isProof && strings.HasSuffix(number, ".tsr"):
+		body, witnessed, err := s.logTimestamp(ctx, log, strings.TrimSuffix(number, ".tsr"))
+		if !witnessed {
+			return body, timestampReply, cacheShortly, err // the proof will be against another size
+		}
+		return body, timestampReply, cacheForever, err
 	case isLeaf:
 		h, err := s.logs.head(ctx, log)
 		if err != nil {
@@ -242,6 +251,24 @@ func (s *Server) logProof(ctx context.Context, log, number string, newest bool) 
 		return nil, false, err
 	}
 	return tlog.Proof{Index: index, Extra: leaves[0], Hashes: hashes, Note: c.Note}.Format(), c.Witnessed, nil
+}
+
+// logTimestamp returns the time stamp of the checkpoint in the proof of a leaf.
+func (s *Server) logTimestamp(ctx context.Context, log, number string) (reply []byte, witnessed bool, err error) {
+	h, err := s.logs.head(ctx, log)
+	if err != nil {
+		return nil, false, err
+	}
+	index, ok := logIndex(number, h)
+	if !ok {
+		return nil, false, errNoLog
+	}
+	c, err := s.logs.store.LogCheckpointOf(ctx, log, index)
+	if err != nil {
+		return nil, false, err
+	}
+	reply, err = s.logs.store.LogTimestampReply(ctx, log, c.Size)
+	return reply, c.Witnessed, err
 }
 
 // describeLog returns the description of the log in /api/v1/info, nil if there is no log.

@@ -2,6 +2,7 @@ package view
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"tidemark/chain"
@@ -35,6 +36,8 @@ type PickSeal struct {
 	// LogIndex is the number of the seal's leaf, ProofURL the file that proves it offline.
 	LogIndex *int64  `json:"log_index"`
 	ProofURL *string `json:"proof_url"`
+	// TimestampURL is the time stamp (RFC 3161) of the checkpoint in that proof; null if there is none.
+	TimestampURL *string `json:"timestamp_url"`
 	// RevealIndex is the number of the reveal's leaf. It, RevealProofURL and RevealedAt are null while the log has no reveal.
 	RevealIndex    *int64     `json:"reveal_index"`
 	RevealProofURL *string    `json:"reveal_proof_url"`
@@ -57,11 +60,15 @@ const (
 	SealAbsent  = string(tlog.SealAbsent)
 )
 
-func newPickSeal(d tlog.SealedDay, publicURL string) PickSeal {
+func (st *RecordState) newPickSeal(d tlog.SealedDay) PickSeal {
+	publicURL := st.o.PublicURL
 	s := PickSeal{Date: d.Date, Contradicts: d.Contradicts}
 	if d.SealIndex >= 0 {
 		s.Commitment, s.Method, s.SealedAt, s.RevealBy, s.LogIndex = &d.Commitment, &d.Method, &d.SealedAt, &d.RevealBy, &d.SealIndex
 		s.ProofURL = proofURL(publicURL, s.LogIndex)
+		if st.stamped[d.SealIndex] {
+			s.TimestampURL = new(strings.TrimSuffix(*s.ProofURL, ".tlog-proof") + ".tsr")
+		}
 	}
 	if d.RevealIndex >= 0 {
 		s.RevealedAt, s.RevealIndex = &d.RevealedAt, &d.RevealIndex
@@ -90,7 +97,7 @@ func (s *PickSeal) check() string {
 func (st *RecordState) seals() RecordSeals {
 	out := RecordSeals{Open: []PickSeal{}, Faults: []PickSeal{}}
 	for _, d := range st.sealed {
-		s := newPickSeal(d, st.o.PublicURL)
+		s := st.newPickSeal(d)
 		if s.LogIndex != nil {
 			if out.Days++; out.Since == nil {
 				out.Since = &s.Date
@@ -124,7 +131,7 @@ func (st *RecordState) checkSeals() string {
 func (st *RecordState) Seal(date string) *PickSeal {
 	for _, d := range st.sealed {
 		if d.Date == date {
-			return new(newPickSeal(d, st.o.PublicURL))
+			return new(st.newPickSeal(d))
 		}
 	}
 	return nil
@@ -184,5 +191,19 @@ func (r *Record) readSeals(ctx context.Context, st *RecordState, full bool) erro
 	}
 	r.sealedTo = next
 	st.sealed = r.sealed.Days(st.verifiedAt)
+	var leaves []int64
+	for _, d := range st.sealed {
+		if d.SealIndex >= 0 {
+			leaves = append(leaves, d.SealIndex)
+		}
+	}
+	stamped, err := r.o.Store.StampedLeaves(ctx, leaves)
+	if err != nil {
+		return err
+	}
+	st.stamped = make(map[int64]bool, len(stamped))
+	for _, index := range stamped {
+		st.stamped[index] = true
+	}
 	return nil
 }

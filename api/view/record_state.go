@@ -31,6 +31,8 @@ type RecordState struct {
 	logged map[int64]int64
 	// sealed are the days whose pick was sealed, by date.
 	sealed []tlog.SealedDay
+	// stamped are the leaves of seals whose proof has a time stamp beside it.
+	stamped map[int64]bool
 
 	// held is the part of the log that the operator's witnesses hold.
 	held heldLog

@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"tidemark/chain/timestamp"
 	"tidemark/chain/tlog"
 	"tidemark/chain/witness"
 	"tidemark/internal/httpserve"
@@ -30,15 +31,27 @@ const (
 	sandboxCosignEvery     = 2 * time.Second
 )
 
-// sequencer is the sequencer of this process, nil without a log.
-type sequencer struct{ *workers.Sequencer }
+// After failures the time-stamp authority is asked at most so seldom.
+const stampPause = 5 * time.Minute
+
+// sequencer is the sequencer of this process, nil without a log, with its stamper, nil without a time-stamp authority.
+type sequencer struct {
+	*workers.Sequencer
+
+	stamper *workers.Stamper
+}
 
 func (s sequencer) run(ctx context.Context) error {
 	if s.Sequencer == nil {
 		<-ctx.Done()
 		return nil
 	}
-	return s.Run(ctx)
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return s.Run(ctx) })
+	if s.stamper != nil {
+		g.Go(func() error { return s.stamper.Run(ctx) })
+	}
+	return g.Wait()
 }
 
 // newSequencer makes the sequencer from the settings.
@@ -67,6 +80,16 @@ func (p *program) newSequencer(db *postgres.DB, w *worldRuntime) (s sequencer, e
 		}
 	}
 	s.Watch(p.metrics)
+	if p.settings.TSAURL != "" {
+		s.stamper = &workers.Stamper{
+			DB: db, Every: s.Every, Pause: stampPause, Log: s.Log, Metrics: p.metrics,
+			Authority: timestamp.Client{URL: p.settings.TSAURL, Now: time.Now, Transport: http.DefaultTransport},
+		}
+		if s.stamper.Authority.Roots, err = timestamp.ReadRoots(p.settings.TSACAFile); err != nil {
+			return s, usageError{fmt.Errorf("TSA_CA_FILE: %w", err)}
+		}
+		s.stamper.Watch(p.metrics)
+	}
 	return s, nil
 }
 

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"tidemark/chain"
+	"tidemark/chain/timestamp"
 	"tidemark/chain/tlog"
 	"tidemark/chain/witness"
 	"tidemark/internal/config"
@@ -250,6 +251,11 @@ func (c verifyCommand) verifyProof(p *program) error {
 	if err != nil {
 		return unchecked(err)
 	}
+	if c.Timestamp != "" {
+		if outcome.Stamped, err = c.readTimestamp(opened, p.now()); err != nil {
+			return usageError{err}
+		}
+	}
 	if c.JSON {
 		err = printJSON(p.stdout, outcome)
 	} else {
@@ -259,6 +265,33 @@ func (c verifyCommand) verifyProof(p *program) error {
 		return errNotWitnessed
 	}
 	return err
+}
+
+// readTimestamp checks the time stamp of a checkpoint.
+func (c verifyCommand) readTimestamp(opened *tlog.Opened, now time.Time) (*stampedBy, error) {
+	roots, err := timestamp.ReadRoots(c.TimestampCA)
+	if err != nil {
+		return nil, fmt.Errorf("--timestamp-ca: %w", err)
+	}
+	file, err := os.Open(c.Timestamp)
+	if err != nil {
+		return nil, fmt.Errorf("--timestamp: %w", err)
+	}
+	defer func() { _ = file.Close() }()
+	reply, err := io.ReadAll(io.LimitReader(file, timestamp.MaxReply+1))
+	if err != nil {
+		return nil, fmt.Errorf("--timestamp: %w", err)
+	}
+	s, err := timestamp.Check(reply, []byte(opened.Body()), roots)
+	switch {
+	case errors.Is(err, timestamp.ErrOther):
+		return nil, fmt.Errorf("MISMATCH: %s does not belong to the checkpoint in %s: %w", c.Timestamp, c.Proof, err)
+	case err != nil:
+		return nil, fmt.Errorf("not checked: %s: %w", c.Timestamp, err)
+	case s.At.After(now.Add(chain.Ahead)):
+		return nil, fmt.Errorf("not checked: %s: it is of %s, in the future", c.Timestamp, s.At.Format(time.RFC3339))
+	}
+	return &stampedBy{At: s.At, Authority: s.Authority}, nil
 }
 
 // provedLeaf is the outcome of a proof.
@@ -275,6 +308,13 @@ type provedLeaf struct {
 	Cosigned []cosignedBy `json:"cosigned"`
 	// Quorum reports whether they are a quorum of the policy, however old.
 	Quorum bool `json:"quorum"`
+	// Stamped is the time stamp of the checkpoint, absent without --timestamp. It changes no verdict.
+	Stamped *stampedBy `json:"timestamp,omitempty"`
+}
+
+type stampedBy struct {
+	At        time.Time `json:"at"`
+	Authority string    `json:"authority"`
 }
 
 type cosignedBy struct {
@@ -317,6 +357,9 @@ func (l provedLeaf) print(out io.Writer) error {
 	fmt.Fprintf(&text, "leaf %d of %s, of %d leaves:\n\n%s\n", l.Index, printable(l.Origin), l.Size, printableLines(l.Leaf))
 	for _, by := range l.Cosigned {
 		fmt.Fprintf(&text, "cosigned by %s at %s\n", printable(by.Name), by.At.Format(time.RFC3339))
+	}
+	if s := l.Stamped; s != nil {
+		fmt.Fprintf(&text, "stamped: the checkpoint existed at %s, by the word of %s\n", s.At.Format(time.RFC3339), printable(s.Authority))
 	}
 	switch {
 	case l.Verdict == chain.Witnessed:

@@ -24,20 +24,22 @@ type verifyCommand struct {
 	config.Address
 
 	URL         string   `help:"The server. Default: PUBLIC_URL, or else ADDR." placeholder:"URL"`
-	Ledger      string   `help:"The git ledger to compare with, a folder or an address. Default: the ledger that the server names." placeholder:"REPO"`
-	Signers     string   `help:"A file of allowed signers: every commit of the ledger must carry a good signature of one of them." placeholder:"FILE"`
+	Ledger      string   `help:"The git ledger to compare with, a folder or an address. Default: the server's." placeholder:"REPO"`
+	Signers     string   `help:"Allowed signers: each commit of the ledger must carry a good signature of one of them." placeholder:"FILE"`
 	RPC         []string `name:"rpc" help:"A trusted node of the chain with the attestations; may be given again. Default: a server on this machine names its own." placeholder:"URL"`
 	Attester    string   `help:"The account that must have attested, as you know it from elsewhere." placeholder:"ADDRESS"`
-	Checkpoint  string   `help:"What you know from an earlier day: the length of the chain of picks and the hash that it ended in, or a file with a signed checkpoint of the log." placeholder:"LENGTH:HASH|FILE"`
+	Checkpoint  string   `help:"What you know from an earlier day: the length of the chain of picks and its last hash, or a file with a signed checkpoint of the log." placeholder:"LENGTH:HASH|FILE"`
 	Remember    string   `help:"The file that keeps the last checkpoint of each log that you verified. A log that shrinks or forks later is contradicted. Default: tidemark/verified.json in the folder of your settings." placeholder:"FILE"`
 	NoRemember  bool     `help:"Neither read nor keep checkpoints of earlier verifications."`
 	Require     string   `help:"The verdict that must be reached: witnessed, or the default: anything but contradicted. Exit status 3 if it is not." enum:"consistent,witnessed" default:"consistent"`
 	Proof       string   `help:"A .tlog-proof file to check instead, without any network: that its leaf is in the log, and who cosigned. Needs --policy." placeholder:"FILE"`
 	Policy      string   `help:"Your policy for the server's log, or for --proof: the log's key, the witnesses that you know and how many of them count (C2SP tlog-policy). With it, witnessed needs the quorum." placeholder:"FILE"`
+	Timestamp   string   `help:"Time stamp of the checkpoint in --proof: also since when it existed, and by whose word." placeholder:"FILE"`
+	TimestampCA string   `name:"timestamp-ca" help:"The roots that you believe for --timestamp. Default: this system's." placeholder:"FILE"`
 	Receipt     string   `help:"The receipt of a paid answer to check instead (PAYMENT-RESPONSE)." placeholder:"FILE"`
 	Content     string   `help:"Its answer's body, not compressed." placeholder:"FILE"`
 	Transaction string   `help:"The transaction that paid for it." placeholder:"HASH"`
-	Keys        string   `help:"Its seller's keys. Default: the keys of its host." placeholder:"FILE"`
+	Keys        string   `help:"Its seller's keys. Default: those of its host." placeholder:"FILE"`
 	JSON        bool     `name:"json" help:"Print the outcome as JSON, also of --proof and of a failure."`
 }
 
@@ -53,6 +55,8 @@ func (c verifyCommand) Run(ctx context.Context, p *program) error {
 	switch {
 	case c.Proof != "" && c.Receipt != "":
 		return usageError{errors.New("--proof and --receipt are two verifications: run one after the other")}
+	case c.Proof == "" && c.Timestamp != "", c.Timestamp == "" && c.TimestampCA != "":
+		return usageError{errors.New("--timestamp goes with --proof, and --timestamp-ca with --timestamp")}
 	case c.Receipt == "" && (c.Content != "" || c.Transaction != "" || c.Keys != ""):
 		return usageError{errors.New("--content, --transaction and --keys go with --receipt")}
 	case c.Receipt != "":

@@ -18,7 +18,7 @@ var decoders = map[string]string{
 	"encoding/json": "Unmarshal NewDecoder", "encoding/xml": "Unmarshal NewDecoder", "encoding/csv": "NewReader", "archive/zip": "NewReader OpenReader",
 	"compress/gzip": "NewReader", "compress/zlib": "NewReader", "archive/tar": "NewReader", "encoding/hex": "Decode DecodeString",
 	"net/url": "Parse ParseQuery", "golang.org/x/net/html": "Parse NewTokenizer", "bufio": "NewScanner NewReader", "encoding/binary": "Read",
-	"net/netip": "ParseAddr ParseAddrPort ParsePrefix", "mime": "ParseMediaType", "encoding/pem": "Decode", "net/http": "ParseTime",
+	"net/netip": "ParseAddr ParseAddrPort ParsePrefix", "mime": "ParseMediaType", "encoding/pem": "Decode", "encoding/asn1": "Unmarshal UnmarshalWithParams", "net/http": "ParseTime",
 	"github.com/ethereum/go-ethereum/common/hexutil": "Decode DecodeBig DecodeUint64", "github.com/ethereum/go-ethereum/crypto": "SigToPub Ecrecover",
 	"github.com/xuri/excelize/v2": "OpenReader", "tidemark/chain/audit": "Decode NewReader",
 }
@@ -65,6 +65,7 @@ var census = map[string]string{
 	"chain/gitledger/":                   "chain/gitledger.FuzzObjects",
 	"chain/monitor/":                     "chain/monitor.FuzzAnswers",
 	"chain/tlog/":                        "chain/tlog.FuzzLeaf chain/tlog.FuzzProof chain/tlog.FuzzCheckpoint chain/tlog.FuzzTilePath chain/tlog.FuzzBundle chain/tlog.FuzzPolicy",
+	"chain/timestamp/":                   "chain/timestamp.FuzzReply",
 	"chain/witness/":                     "chain/witness.FuzzAddCheckpoint",
 	"chain/":                             "chain.FuzzPreimageNamesOneLink chain.FuzzCheckAgreesWithTheRules",
 	"cmd/tidemark/explain_url.go":        "cmd/tidemark.FuzzEvidenceOfAServer",

@@ -54,6 +54,7 @@ var table = []row{
 	{"picks/evaluation", "picks, internal/equity, internal/sharpe", "net/http, pgx"},
 	{"picks/backtest", "picks, internal/equity, internal/calendar, internal/codehash, internal/sharpe", "net/http, pgx"},
 	{"chain/tlog", "chain", "net/http, database drivers, os/exec"},
+	{"chain/timestamp", nothing, "database drivers, os/exec"},
 	{"chain/witness", "chain/tlog", "pgx"},
 	{"chain/monitor", "chain, chain/tlog, chain/witness, signals/forecast", "pgx, api"},
 	{"chain/gitledger", "chain", "pgx"},
@@ -73,7 +74,7 @@ var table = []row{
 	{
 		"workers",
 		"internal/nearest, internal/plain, internal/task, internal/series, internal/equity, internal/calendar, internal/columns, signals, signals/forecast, ingest, ingest/archive, ingest/companies, ingest/inspection, ingest/quality, picks, picks/backtest, picks/evaluation, picks/writer, chain, " +
-			"chain/tlog, chain/witness, chain/gitledger, chain/base, accounts, accounts/claims, accounts/x402, accounts/stripe, backfill, internal/pushes, internal/postgres, internal/redisurl, internal/telemetry",
+			"chain/timestamp, chain/tlog, chain/witness, chain/gitledger, chain/base, accounts, accounts/claims, accounts/x402, accounts/stripe, backfill, internal/pushes, internal/postgres, internal/redisurl, internal/telemetry",
 		"api",
 	},
 

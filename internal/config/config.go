@@ -135,6 +135,12 @@ func (s Settings) Validate(names ...string) error {
 	if s.LogWitnesses != "" && s.LogOrigin == "" {
 		bad("LOG_WITNESSES", "without LOG_ORIGIN there is no log to cosign")
 	}
+	if s.TSAURL != "" && s.LogOrigin == "" && s.World != "sandbox" {
+		bad("TSA_URL", "without LOG_ORIGIN there is no log to stamp")
+	}
+	if s.TSACAFile != "" && s.TSAURL == "" {
+		bad("TSA_CA_FILE", "it goes together with TSA_URL")
+	}
 	if s.SandboxDays < 0 {
 		bad("SANDBOX_DAYS", "%d is negative", s.SandboxDays)
 	}

@@ -257,6 +257,7 @@ func (s Settings) checkURLs(bad func(name, format string, args ...any)) {
 	one("PUBLIC_URL", s.PublicURL, web...)
 	one("EXPLORER_URL", s.ExplorerURL, web...)
 	one("X402_FACILITATOR_URL", s.X402FacilitatorURL, web...)
+	one("TSA_URL", s.TSAURL, web...)
 	one("STRIPE_API_URL", s.StripeAPIURL, web...)
 	one("ALERT_WEBHOOK_URL", s.AlertWebhookURL, web...)
 	one("ALERT_SMTP_URL", s.AlertSMTPURL, "smtp", "smtps")

@@ -252,6 +252,8 @@ type TransparencyLog struct {
 	LogOrigin    string `env:"LOG_ORIGIN" first:"true" help:"Name of the transparency log, which never changes: a host and a path without a scheme (tidemark.example/log). Without it no log is kept; the sandbox has its own."`
 	LogKeyFile   string `env:"LOG_KEY_FILE" help:"File with the private keys of the log, mode 0600: tidemark log key makes it. Its folder also has the largest signed sizes: keep it on another disk than the database."`
 	LogWitnesses string `env:"LOG_WITNESSES" help:"File with the witnesses that are asked to cosign, and how many of them are a quorum: C2SP's tlog-policy, with a URL for each witness. Without it no witness is asked."`
+	TSAURL       string `env:"TSA_URL" name:"tsa-url" help:"Address of a time-stamp authority (RFC 3161), which stamps each signed size of the log that first holds a seal. Without it nothing is stamped."`
+	TSACAFile    string `env:"TSA_CA_FILE" name:"tsa-ca-file" help:"File with the root certificates of the authority at TSA_URL, in PEM. Default: the roots of this system."`
 }
 
 // Monitor holds the settings of the monitor, which checks transparency logs from outside.

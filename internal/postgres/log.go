@@ -17,8 +17,8 @@ import (
 // LogStore keeps the transparency logs: leaves, tiles, checkpoints and cosignatures.
 //
 // It reads announcements, corrections, datasets, fetches, forecast_grades, forecasts, gaps, log_aside, log_checkpoints, log_cosignatures,
-// log_entries, log_heads, log_pending, log_tiles, methods, picks, world. It writes log_aside, log_checkpoints, log_cosignatures, log_entries,
-// log_heads, log_pending, log_tiles.
+// log_entries, log_heads, log_pending, log_tiles, log_timestamps, methods, pick_seals, picks, world. It writes log_aside, log_checkpoints,
+// log_cosignatures, log_entries, log_heads, log_pending, log_tiles, log_timestamps.
 type LogStore struct{ *connections }
 
 // The two transparency logs.

@@ -17,8 +17,8 @@ import (
 
 // RecordStore keeps the record of picks: the chain, announcements, seals, gaps, corrections and methods.
 //
-// It reads announced_picks, announcements, corrections, first_picks, gaps, log_checkpoints, log_entries, log_heads, methods, pick_seals,
-// picks, runs, sealed_picks, world. It writes announcements, corrections, gaps, methods, picks, runs.
+// It reads announced_picks, announcements, corrections, first_picks, gaps, log_checkpoints, log_entries, log_heads, log_timestamps, methods,
+// pick_seals, picks, runs, sealed_picks, world. It writes announcements, corrections, gaps, methods, picks, runs.
 type RecordStore struct{ *connections }
 
 // ErrRefused means that the database rejects a change that would break the record. Examples are a pick for a day other than today, or for a

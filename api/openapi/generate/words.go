@@ -64,7 +64,7 @@ var renamed = map[string]string{
 var (
 	dates = []string{"date", "entry_date", "exit_date", "inception_date", "head_date", "first_picked_on", "Portfolio.as_of", "DigestPeriod.from", "DigestPeriod.to", "UsageMeta.from", "UsageMeta.to", "RecordSeals.since"}
 	links = []string{
-		"page_url", "proof_url", "reveal_proof_url", "ics_url", "brief_url", "machine_url", "source_url", "history_url", "docs_url", "top_up_url", "x402_url", "explorer_url", "how_to_verify",
+		"page_url", "proof_url", "reveal_proof_url", "timestamp_url", "ics_url", "brief_url", "machine_url", "source_url", "history_url", "docs_url", "top_up_url", "x402_url", "explorer_url", "how_to_verify",
 		"Problem.type", "output_schema_ref", "facilitator", "PickLinks.research", "PickLinks.verify", "PickLinks.page", "StockLinks.research",
 		"contentUrl", "InfoLinks.openapi", "InfoLinks.mcp", "InfoLinks.x402", "InfoLinks.signals", "InfoLinks.llms", "InfoLinks.status",
 		"InfoLinks.terms", "InfoLinks.verify", "claim_url", "ProvenanceInput.url", "Provenance.url", "EvidenceBody.url", "InputBody.url", "raw_url", "SourceDocument.url", "PickGit.url", "Dataset.url", "Dataset.@id", "Dataset.license",
