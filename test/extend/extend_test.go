@@ -51,6 +51,7 @@ func module(t *testing.T) string {
 	}
 	run(t, dir, "go", "vet", "./signals", "./ingest/...", "./picks", "./api/...", "./workers", "./internal/postgres", "./internal/config", "./cmd/tidemark")
 	run(t, dir, "go", "test", "./picks", "./api/pages", "-run", "Language|Word|Phrase|Exposures")
+	run(t, dir, "go", "test", "./api/endpoint")
 	run(t, dir, "go", "test", "./signals", "-run", "Catalog|Sample|Crack|Formulas")
 	run(t, dir, "go", "test", "./ingest/sources", "./test/compose", "-run", "Whole|Place|OperatorsFile")
 	run(t, dir, "go", "test", "./api/openapi/generate", "./internal/arch", "-run", "Valid|Table|Node|Folders")
@@ -83,6 +84,10 @@ func TestWhatANewcomerAddsIsKnownEverywhere(t *testing.T) {
 			}
 		}
 		status, _, err := ask(t.Context(), p.base, key.Data.APIKey, surface{path: "/api/v1/digest/latest"})
+		return status == http.StatusOK, fmt.Sprint(status, err)
+	})
+	program.Until(t, program.Timeout, "a pick is announced", func() (bool, string) {
+		status, _, err := ask(t.Context(), p.base, key.Data.APIKey, surface{path: "/api/v1/picks/latest"})
 		return status == http.StatusOK, fmt.Sprint(status, err)
 	})
 	program.Until(t, program.Timeout, "the new signal has a value", func() (bool, string) {
