@@ -26,7 +26,7 @@ var all = []Claim{
 	},
 	{
 		"the central 50, 80 and 90 % of a forecast hold the figure as often; 2.5 and 97.5 % bound what luck leaves", "scorecard in API and OpenAPI", "docs/forecasts.md",
-		regexp.MustCompile(`what number of hits luck alone leaves|^Inside the [58]0% interval|graded forecasts in this view held`),
+		regexp.MustCompile(`what number of hits luck alone leaves|^Inside the [58]0% interval|^Dentro d(?:el intervalo del|o intervalo de) [58]0|^[58]0% अंतराल के भीतर|graded forecasts in this view held`),
 	},
 	{
 		"the skill of a forecast lies in its 90 % interval", "scorecard in API and OpenAPI", "signals/forecast.TestComparisonsAreThoseOfTwoOtherPrograms",
