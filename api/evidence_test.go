@@ -14,6 +14,8 @@ import (
 	"tidemark/api/view"
 	"tidemark/internal/postgres"
 	"tidemark/internal/series"
+	"tidemark/internal/task"
+	"tidemark/signals"
 )
 
 // about is a reading of the day that the snapshots of these tests are about, or some days before.
@@ -233,6 +235,63 @@ func TestAPlaceLeadsToAValueInTheBytes(t *testing.T) {
 	} {
 		if a := f.ask(http.MethodGet, path); a.StatusCode != status {
 			t.Errorf("%s: %s, want %d", path, a.Status, status)
+		}
+	}
+}
+
+// A first load and a release of several days bring numbers that no snapshot ever had as its newest. The history shows them, so they have evidence, too:
+// of the snapshot that shows them now, with a word that says so.
+func TestADayThatOnlyTheHistoryShowsHasEvidence(t *testing.T) {
+	t.Parallel()
+	snapshot := full()
+	snapshot.N, snapshot.Lo, snapshot.Hi = 0, new(0.0), new(0.0) // as its formula makes them
+	f, first, second := startEvidence(t, snapshot)
+	point := func(daysBefore int, value float64) signals.Estimate {
+		r := about(daysBefore, value)
+		return signals.Estimate{ObservedAt: r.ObservedAt, KnownAt: before, Value: r.Value, Baseline: 20, Scale: 2}
+	}
+	if err := f.worker.SaveSnapshot(t.Context(), task.Fence{}, snapshot, signals.Track{point(1, 20.5), point(0, 22.5)}); err != nil {
+		t.Fatal(err)
+	}
+	f.eventually("the history", func() bool {
+		return strings.Contains(string(f.ask(http.MethodGet, "/api/signals/crack-spread-321/history").body), "2026-03-01")
+	})
+	for lang, want := range map[string]string{
+		"en": "This figure was never the newest one: it came together with later ones. It is shown as the history had it on March 4, 2026.",
+		"es": "Esta cifra nunca fue la más reciente: llegó junto con otras posteriores. Se muestra tal como figuraba en la serie histórica el 4 de marzo de 2026.",
+		"pt": "Este número nunca foi o mais recente: chegou junto com outros posteriores. É exibido como constava na série histórica em 4 de março de 2026.",
+		"hi": "यह आँकड़ा कभी सबसे नया नहीं रहा: यह बाद के आँकड़ों के साथ आया। इसे वैसे दिखाया गया है, जैसा यह 4 मार्च 2026 को इतिहास में दर्ज था।",
+	} {
+		got := f.get("/api/signals/crack-spread-321/evidence?date=2026-03-01&lang=" + lang)
+		numbers, _ := got["numbers"].(map[string]any)
+		if got["newest"] != false || got["history_text"] != want || got["other_day"] != nil || got["as_of"] != "2026-03-04T11:00:00Z" || got["served_at"] == nil ||
+			got["observed_at"] != "2026-03-01T00:00:00Z" || numbers["value"] != 20.5 || numbers["z_score"] != 0.25 || got["recomputed"] != true {
+			t.Errorf("%s: %v", lang, got)
+		}
+		if cells, _ := got["value_cells"].([]any); len(cells) != 1 || cells[0].(map[string]any)["sha256"] != first {
+			t.Errorf("%s: cells %v, want the one of %s", lang, cells, first)
+		}
+		if parts, _ := got["component_cells"].([]any); len(parts) > 0 {
+			t.Errorf("%s: the components are those of the newest data: %v", lang, parts)
+		}
+		a := f.ask(http.MethodGet, "/evidence/crack-spread-321/2026-03-01?lang="+lang)
+		if a.StatusCode != http.StatusOK || !strings.Contains(string(a.body), want) || !strings.Contains(string(a.body), `data-cell="`+first+`"`) {
+			t.Errorf("%s: %s, the page does not say %q, or does not lead to the cell", lang, a.Status, want)
+		}
+	}
+	// Without a day, and of the day that the snapshot is about, nothing changes.
+	for _, query := range []string{"", "?date=2026-03-02"} {
+		if got := f.get("/api/signals/crack-spread-321/evidence" + query); got["newest"] != true || got["history_text"] != nil || got["observed_at"] != "2026-03-02T00:00:00Z" {
+			t.Errorf("%q: %v", query, got)
+		}
+	}
+	if a := f.ask(http.MethodGet, "/evidence/crack-spread-321/2026-03-02"); strings.Contains(string(a.body), "never the newest") || !strings.Contains(string(a.body), second) {
+		t.Error("the page of the newest number says that it was not, or lacks its body")
+	}
+	// Before the history there is nothing: its first day is named.
+	for _, path := range []string{"/api/signals/crack-spread-321/evidence?date=2026-02-28", "/evidence/crack-spread-321/2026-02-28"} {
+		if a := f.ask(http.MethodGet, path); a.StatusCode != http.StatusNotFound || !strings.Contains(string(a.body), "2026-03-01") && !strings.Contains(string(a.body), "March 1, 2026") {
+			t.Errorf("%s: %s, lacks the first day of the history", path, a.Status)
 		}
 	}
 }

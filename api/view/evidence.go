@@ -3,11 +3,13 @@ package view
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"time"
 
 	"tidemark/internal/locale"
+	"tidemark/internal/locale/languages"
 	"tidemark/internal/postgres"
 	"tidemark/internal/series"
 	"tidemark/signals"
@@ -20,9 +22,15 @@ type Evidence struct {
 	Unit       string     `json:"unit"`
 	AsOf       time.Time  `json:"as_of"`
 	ObservedAt *time.Time `json:"observed_at"`
-	// OtherDay is null unless a day was asked for that no snapshot is about.
+	// ServedAt is when the snapshot's numbers were stored: no client received them before. It is null if that was not recorded.
+	ServedAt *time.Time `json:"served_at"`
+	// Newest reports whether the numbers were the newest of the snapshot. Otherwise they are a point of the history that the snapshot shows:
+	// it came together with later ones, so no snapshot had it as its newest. HistoryText says so in words; it is null otherwise.
+	Newest      bool    `json:"newest"`
+	HistoryText *string `json:"history_text"`
+	// OtherDay is null unless a day was asked for that no number is about.
 	OtherDay *OtherDay `json:"other_day"`
-	// Numbers are the snapshot's numbers.
+	// Numbers are the numbers about ObservedAt.
 	Numbers EvidenceNumbers `json:"numbers"`
 	// Formula says in words how the value and its baseline are made. Steps are the formulas with the numbers put in.
 	Formula string         `json:"formula"`
@@ -109,10 +117,11 @@ type EvidenceBody struct {
 	RawURL string `json:"raw_url"`
 }
 
-// EvidenceRequest names a snapshot: the newest about Day or earlier, that as of an instant, or without both the newest.
+// EvidenceRequest names a snapshot: the newest about Day or earlier, that as of an instant, or without both the newest. Of a day that no
+// snapshot is about it names the point of the newest snapshot's history.
 type EvidenceRequest struct {
 	Day, AsOf time.Time
-	// Lang is the language in which the answer says that it is about another day.
+	// Lang is the language in which the answer says that it is about another day, or of a history.
 	Lang locale.Lang
 }
 
@@ -129,8 +138,8 @@ func (v *View) EvidenceDocument(ctx context.Context, s *Signal, r EvidenceReques
 	return NewDocument(TypeJSON, CachePublic, body, time.Time{}), nil
 }
 
-// Evidence returns the evidence of the newest snapshot about a day or earlier. A zero day means the newest snapshot. The result is nil if
-// there is no snapshot, and the error a NoSuchDayError if none is that old.
+// Evidence returns the evidence of the number about a day or the nearest earlier one. A zero day means the newest snapshot. The result is nil if
+// there is no snapshot, and the error a NoSuchDayError if no number is that old.
 func (v *View) Evidence(ctx context.Context, s *Signal, day time.Time, lang locale.Lang) (*Evidence, error) {
 	e, err := v.evidence(ctx, s, EvidenceRequest{Day: day, Lang: lang})
 	if none := (*NoSuchDayError)(nil); errors.As(err, &none) {
@@ -141,6 +150,9 @@ func (v *View) Evidence(ctx context.Context, s *Signal, day time.Time, lang loca
 	}
 	if err != nil {
 		return nil, err
+	}
+	if !e.Newest {
+		return e, nil
 	}
 	why, err := v.ChangeReport(ctx, s, ChangesRequest{To: e.AsOf, Lang: lang})
 	if err != nil && !errors.Is(err, postgres.ErrNotFound) && !errors.Is(err, postgres.ErrTooMany) {
@@ -153,20 +165,17 @@ func (v *View) Evidence(ctx context.Context, s *Signal, day time.Time, lang loca
 func (v *View) evidence(ctx context.Context, s *Signal, r EvidenceRequest) (*Evidence, error) {
 	var e *Evidence
 	err := v.acquireQuery(ctx, func(ctx context.Context) error {
-		at, about := r.AsOf, !r.Day.IsZero()
-		if about {
-			at = r.Day.AddDate(0, 0, 1).Add(-time.Microsecond)
-		}
-		stored, err := v.end(ctx, s, at, about)
-		if about && errors.Is(err, postgres.ErrNotFound) {
-			return v.noSuchDay(ctx, s, r.Day)
-		}
+		stored, newest, err := v.evidenceOf(ctx, s, r)
 		if err != nil {
 			return err
 		}
 		e = newEvidence(s, stored)
-		if about {
-			if e.OtherDay, err = v.otherDay(ctx, s, r.Day, stored, r.Lang); err != nil {
+		if e.Newest = newest; !newest {
+			l := languages.Or(r.Lang)
+			e.HistoryText = new(fmt.Sprintf(l.Words["day.history"], l.WriteDate(e.AsOf)))
+		}
+		if !r.Day.IsZero() {
+			if e.OtherDay, err = v.otherDay(ctx, s, r.Day, stored, true, r.Lang); err != nil {
 				return err
 			}
 		}
@@ -195,6 +204,9 @@ func (v *View) evidence(ctx context.Context, s *Signal, r EvidenceRequest) (*Evi
 		if e.IntervalCells, err = v.evidenceCells(ctx, working.Interval, bodies); err != nil {
 			return err
 		}
+		if !newest { // the components are of the snapshot's newest data
+			working.Components = nil
+		}
 		if e.ComponentCells, err = v.evidenceCells(ctx, working.Components, bodies); err != nil {
 			return err
 		}
@@ -207,10 +219,36 @@ func (v *View) evidence(ctx context.Context, s *Signal, r EvidenceRequest) (*Evi
 	return e, err
 }
 
+// evidenceOf returns the snapshot that a request names. newest reports whether its numbers are the snapshot's own. Otherwise they are a point of
+// its history.
+func (v *View) evidenceOf(ctx context.Context, s *Signal, r EvidenceRequest) (stored postgres.Snapshot, newest bool, err error) {
+	if r.Day.IsZero() {
+		stored, err = v.end(ctx, s, r.AsOf, false)
+		return stored, true, err
+	}
+	until := r.Day.AddDate(0, 0, 1).Add(-time.Microsecond)
+	stored, err = v.end(ctx, s, until, true)
+	if err != nil && !errors.Is(err, postgres.ErrNotFound) {
+		return stored, false, err
+	}
+	shown := observedAt(&stored)
+	point, none := v.o.Store.PointAbout(ctx, s.Definition.ID, until, v.Now())
+	switch {
+	case none == nil && observedAt(&point).Truncate(24*time.Hour).After(shown):
+		return point, false, nil
+	case none != nil && !errors.Is(none, postgres.ErrNotFound):
+		return stored, false, none
+	case err != nil:
+		return stored, false, v.noSuchDay(ctx, s, r.Day)
+	}
+	return stored, true, nil
+}
+
 // newEvidence is the evidence of a snapshot without its cells.
 func newEvidence(s *Signal, stored postgres.Snapshot) *Evidence {
 	return &Evidence{
 		ID: s.Definition.ID, Name: s.Definition.Name, Unit: s.Definition.Unit, AsOf: stored.At.UTC(), ObservedAt: utc(stored.ObservedAt),
+		ServedAt: utc(stored.ServedAt),
 		Numbers: EvidenceNumbers{
 			Value: served(stored.Value), UncertaintyLo: served(stored.Lo), UncertaintyHi: served(stored.Hi), BaselineValue: served(stored.Baseline), Scale: served(stored.Scale), ZScore: served(stored.Z),
 			DeltaVsBaselinePct: served(stored.DeltaPct), N: stored.N,

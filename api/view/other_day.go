@@ -10,25 +10,25 @@ import (
 	"tidemark/internal/postgres"
 )
 
-// OtherDay says that a snapshot is not about the day that was asked for. Days are in UTC.
+// OtherDay says that a number is not about the day that was asked for. Days are in UTC.
 type OtherDay struct {
 	Asked string `json:"asked"`
-	// Shown is the day that the snapshot is about, the nearest earlier one. Later is the nearest later one, or null if none exists yet.
+	// Shown is the day that the number is about, the nearest earlier one. Later is the nearest later one, or null if none exists yet.
 	Shown string  `json:"shown"`
 	Later *string `json:"later"`
 	// Text says it in words.
 	Text string `json:"text"`
 }
 
-// NoSuchDayError says that no snapshot is about a day or an earlier one. It is a postgres.ErrNotFound.
+// NoSuchDayError says that no number is about a day or an earlier one. It is a postgres.ErrNotFound.
 type NoSuchDayError struct {
 	Day time.Time
-	// First is the day of the first snapshot; zero if none exists.
+	// First is the first day that a number is about; zero if none exists.
 	First time.Time
 }
 
 func (e *NoSuchDayError) Error() string {
-	text := fmt.Sprintf("No snapshot of this signal is about %s or an earlier day.", e.Day.Format(time.DateOnly))
+	text := fmt.Sprintf("No number of this signal is about %s or an earlier day.", e.Day.Format(time.DateOnly))
 	if !e.First.IsZero() {
 		text += fmt.Sprintf(" The first is about %s.", e.First.Format(time.DateOnly))
 	}
@@ -38,8 +38,9 @@ func (e *NoSuchDayError) Error() string {
 // Unwrap returns postgres.ErrNotFound.
 func (*NoSuchDayError) Unwrap() error { return postgres.ErrNotFound }
 
-// otherDay compares the day that was asked for with the day of a snapshot. The result is nil if they are the same.
-func (v *View) otherDay(ctx context.Context, s *Signal, day time.Time, stored postgres.Snapshot, lang locale.Lang) (*OtherDay, error) {
+// otherDay compares the day that was asked for with the day of a snapshot. The result is nil if they are the same. history reports that days of
+// the history count, too, and not only the days that snapshots are about.
+func (v *View) otherDay(ctx context.Context, s *Signal, day time.Time, stored postgres.Snapshot, history bool, lang locale.Lang) (*OtherDay, error) {
 	if stored.ObservedAt == nil {
 		return nil, nil
 	}
@@ -48,13 +49,13 @@ func (v *View) otherDay(ctx context.Context, s *Signal, day time.Time, stored po
 	if shown.Equal(day) {
 		return nil, nil
 	}
-	later, err := v.o.Store.ObservedAfter(ctx, s.Definition.ID, day, v.Now())
+	later, err := v.after(ctx, s, day, history)
 	if err != nil {
 		return nil, err
 	}
 	l := languages.Or(lang)
 	word := "day.missing"
-	if s.History.has(day) {
+	if !history && s.History.has(day) {
 		word = "day.together"
 	}
 	out := &OtherDay{
@@ -66,13 +67,25 @@ func (v *View) otherDay(ctx context.Context, s *Signal, day time.Time, stored po
 	return out, nil
 }
 
-// noSuchDay names the first day that a snapshot is about.
+// noSuchDay names the first day that a number is about.
 func (v *View) noSuchDay(ctx context.Context, s *Signal, day time.Time) error {
-	first, err := v.o.Store.ObservedAfter(ctx, s.Definition.ID, day, v.Now())
+	first, err := v.after(ctx, s, day, true)
 	if err != nil {
 		return err
 	}
 	return &NoSuchDayError{Day: day.UTC().Truncate(24 * time.Hour), First: first}
+}
+
+// after returns the first day after a day that a snapshot is about, or zero. With history, a point of the history counts, too.
+func (v *View) after(ctx context.Context, s *Signal, day time.Time, history bool) (time.Time, error) {
+	later, err := v.o.Store.ObservedAfter(ctx, s.Definition.ID, day, v.Now())
+	if err != nil || !history {
+		return later, err
+	}
+	if points := s.History.Points(day.AddDate(0, 0, 1)); len(points) > 0 && (later.IsZero() || points[0].ObservedAt.Before(later)) {
+		later = points[0].ObservedAt
+	}
+	return later, nil
 }
 
 // has reports whether a history has a point on a day.

@@ -45,6 +45,9 @@ type Store interface {
 	// SnapshotAbout returns the newest snapshot at or before asOf that is about an instant or an earlier one. SnapshotBefore returns the
 	// newest earlier snapshot that differs. The error is postgres.ErrNotFound if the signal has no such snapshot.
 	SnapshotAbout(ctx context.Context, signal string, about, asOf time.Time) (postgres.Snapshot, error)
+	// PointAbout returns the newest point at or before an instant of the history that the newest snapshot at or before asOf shows. The
+	// error is postgres.ErrNotFound if it has no such point.
+	PointAbout(ctx context.Context, signal string, about, asOf time.Time) (postgres.Snapshot, error)
 	// ObservedAfter returns the first day after a day that a snapshot at or before asOf is about, or zero.
 	ObservedAfter(ctx context.Context, signal string, day, asOf time.Time) (time.Time, error)
 	SnapshotBefore(ctx context.Context, s postgres.Snapshot) (postgres.Snapshot, error)

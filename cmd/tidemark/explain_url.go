@@ -348,20 +348,24 @@ func (o *outside) lists(ctx context.Context, path string) error {
 	if err := o.reader.JSON(ctx, path+"/inputs"+query, maxEvidenceAnswer, &all); err != nil {
 		return fmt.Errorf("read the list of all bodies: %w", err)
 	}
+	beside, err := o.served(ctx, path, snapshot)
+	if err != nil {
+		return err
+	}
 	numbers := o.stated.Numbers
 	for _, n := range []struct {
 		name    string
 		in, out *float64
 	}{
-		{"value", numbers.Value, snapshot.Value},
-		{"uncertainty_lo", numbers.UncertaintyLo, snapshot.UncertaintyLo},
-		{"uncertainty_hi", numbers.UncertaintyHi, snapshot.UncertaintyHi},
-		{"baseline_value", numbers.BaselineValue, snapshot.BaselineValue},
-		{"z_score", numbers.ZScore, snapshot.ZScore},
-		{"delta_vs_baseline_pct", numbers.DeltaVsBaselinePct, snapshot.DeltaVsBaselinePct},
+		{"value", numbers.Value, beside.Value},
+		{"uncertainty_lo", numbers.UncertaintyLo, beside.UncertaintyLo},
+		{"uncertainty_hi", numbers.UncertaintyHi, beside.UncertaintyHi},
+		{"baseline_value", numbers.BaselineValue, beside.BaselineValue},
+		{"z_score", numbers.ZScore, beside.ZScore},
+		{"delta_vs_baseline_pct", numbers.DeltaVsBaselinePct, beside.DeltaVsBaselinePct},
 	} {
 		if decimal(n.in) != decimal(n.out) {
-			o.say("list", differ, n.name, "the evidence says %s, and the snapshot %s", decimal(n.in), decimal(n.out))
+			o.say("list", differ, n.name, "the evidence says %s, and the %s %s", decimal(n.in), o.servedAs(), decimal(n.out))
 		}
 	}
 	sums := make([]string, len(all.Data))
@@ -380,10 +384,41 @@ func (o *outside) lists(ctx context.Context, path string) error {
 	}
 	o.beside(all, snapshot)
 	if o.count("list", differ) == 0 {
-		o.say("list", agrees, "provenance", "%d bodies, root %s, and the snapshot has the same numbers", len(sums), root)
+		o.say("list", agrees, "provenance", "%d bodies, root %s, and the %s has the same numbers", len(sums), root, o.servedAs())
 	}
-	o.sameComponents(snapshot.Components)
+	if o.stated.Newest {
+		o.sameComponents(snapshot.Components)
+	}
 	return o.record(ctx, all, snapshot)
+}
+
+// served returns where the numbers are served beside the evidence: in the snapshot, or in its history if they were never its newest ones.
+func (o *outside) served(ctx context.Context, path string, snapshot view.SignalSnapshot) (view.SignalHistoryPoint, error) {
+	var point view.SignalHistoryPoint
+	if o.stated.Newest {
+		point.Value, point.UncertaintyLo, point.UncertaintyHi = snapshot.Value, snapshot.UncertaintyLo, snapshot.UncertaintyHi
+		point.BaselineValue, point.ZScore, point.DeltaVsBaselinePct = snapshot.BaselineValue, snapshot.ZScore, snapshot.DeltaVsBaselinePct
+		return point, nil
+	}
+	at := url.QueryEscape(o.stated.ObservedAt.UTC().Format(time.RFC3339Nano))
+	var history view.SignalHistory
+	err := o.reader.JSON(ctx, path+"/history?from="+at+"&to="+at+"&as_of="+url.QueryEscape(o.stated.AsOf.UTC().Format(time.RFC3339Nano)), maxEvidenceAnswer, &history)
+	if err != nil {
+		return point, fmt.Errorf("read the history: %w", err)
+	}
+	if len(history.Data) != 1 || !history.Data[0].ObservedAt.Equal(*o.stated.ObservedAt) {
+		o.say("list", differ, "observed_at", "the evidence is of a point of the history, and the history has none about %s", instant(o.stated.ObservedAt))
+		return point, nil
+	}
+	return history.Data[0], nil
+}
+
+// servedAs names what states the numbers beside the evidence.
+func (o *outside) servedAs() string {
+	if o.stated.Newest {
+		return "snapshot"
+	}
+	return "history"
 }
 
 // Limits of a server's responses: a body, any other response, and all together. Evidence of years has some hundred bodies.

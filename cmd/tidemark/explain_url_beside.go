@@ -15,7 +15,11 @@ import (
 
 // beside compares what the server says beside the numbers: the time of the value, when its bytes came, and whether the data are real.
 func (o *outside) beside(all view.Inputs, snapshot view.SignalSnapshot) {
-	if snapshot.ID != o.def.ID || snapshot.ObservedAt == nil || !snapshot.ObservedAt.Equal(*o.stated.ObservedAt) || snapshot.AsOf == nil || !snapshot.AsOf.Equal(o.stated.AsOf) {
+	about := snapshot.ObservedAt != nil && snapshot.ObservedAt.Equal(*o.stated.ObservedAt)
+	if !o.stated.Newest { // it is older than the snapshot's newest one
+		about = snapshot.ObservedAt != nil && snapshot.ObservedAt.After(*o.stated.ObservedAt)
+	}
+	if snapshot.ID != o.def.ID || !about || snapshot.AsOf == nil || !snapshot.AsOf.Equal(o.stated.AsOf) {
 		o.say("list", differ, "observed_at", "the snapshot is of %s about %s as of %s, the evidence about %s as of %s", snapshot.ID, instant(snapshot.ObservedAt),
 			instant(snapshot.AsOf), instant(o.stated.ObservedAt), instant(&o.stated.AsOf))
 	}

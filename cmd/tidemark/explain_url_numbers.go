@@ -105,6 +105,10 @@ func (o *outside) numbers() {
 	o.sameCells("value", o.stated.ValueCells, working.Value)
 	o.sameCells("baseline", o.stated.BaselineCells, working.Baseline)
 	o.sameCells("interval", o.stated.IntervalCells, working.Interval)
+	if !o.stated.Newest { // the components are of the snapshot's newest data
+		o.sameCells("component", o.stated.ComponentCells, nil)
+		return
+	}
 	// A component has its own newest time, which may be later than the value's.
 	all := o.inputs(o.stated.AsOf)
 	if _, working, ok = o.def.Working(all, o.stated.AsOf, *o.stated.ObservedAt); ok {

@@ -19,19 +19,23 @@ func (o *outside) report(out io.Writer, asJSON bool) error {
 			Signal   string         `json:"signal"`
 			AsOf     time.Time      `json:"as_of"`
 			Observed time.Time      `json:"observed_at"`
+			Newest   bool           `json:"newest"`
 			OtherDay *view.OtherDay `json:"other_day"`
 			Agree    int            `json:"agree"`
 			Differ   int            `json:"differ"`
 			Withheld int            `json:"withheld"`
 			Missing  int            `json:"missing"`
 			Compared []comparison   `json:"compared"`
-		}{o.reader.Base(), o.def.ID, o.stated.AsOf, *o.stated.ObservedAt, o.stated.OtherDay, o.count("", agrees), o.count("", differ), o.count("", hidden), o.count("", missing), o.found})
+		}{o.reader.Base(), o.def.ID, o.stated.AsOf, *o.stated.ObservedAt, o.stated.Newest, o.stated.OtherDay, o.count("", agrees), o.count("", differ), o.count("", hidden), o.count("", missing), o.found})
 	}
 	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
 	line := func(format string, args ...any) { _, _ = fmt.Fprintf(w, format+"\n", args...) }
 	line("%s, observed %s, as of %s", o.def.ID, o.stated.ObservedAt.Format(time.DateOnly), o.stated.AsOf.Format(time.RFC3339))
 	if other := o.stated.OtherDay; other != nil {
 		line("%s", printable(other.Text))
+	}
+	if text := o.stated.HistoryText; text != nil {
+		line("%s", printable(*text))
 	}
 	for _, part := range []struct{ of, title string }{
 		{"body", "THE BYTES"},

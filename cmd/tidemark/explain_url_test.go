@@ -36,6 +36,7 @@ type evidenceServer struct {
 	evidence view.Evidence
 	snapshot view.SignalSnapshot
 	inputs   view.Inputs
+	history  view.SignalHistory
 	bodies   map[string][]byte
 	// shut are bodies that are kept back, with the leaf that proves them.
 	shut map[string][]byte
@@ -94,6 +95,7 @@ func newEvidenceServer(t *testing.T) *evidenceServer {
 	serve("GET /api/signals/eia-weekly-petroleum", func() any { return s.snapshot })
 	serve("GET /api/signals/eia-weekly-petroleum/evidence", func() any { return s.evidence })
 	serve("GET /api/signals/eia-weekly-petroleum/inputs", func() any { return s.inputs })
+	serve("GET /api/signals/eia-weekly-petroleum/history", func() any { return s.history })
 	mux.HandleFunc("GET /raw/{sha256}", s.raw)
 	mux.HandleFunc("GET /log/sources/proof/{name}", func(w http.ResponseWriter, r *http.Request) {
 		leaf := s.shut[strings.TrimSuffix(r.PathValue("name"), ".tlog-proof")]
@@ -106,23 +108,55 @@ func newEvidenceServer(t *testing.T) *evidenceServer {
 	return s
 }
 
+// explain makes the evidence of an estimate, without components.
+func (s *evidenceServer) explain(def signals.Definition, observed time.Time) (signals.Estimate, signals.Working) {
+	e, working, _ := def.Working(s.set, s.now, observed)
+	z, delta := e.Z(), e.DeltaPct()
+	s.evidence.ID, s.evidence.AsOf, s.evidence.ObservedAt = def.ID, s.now, new(e.ObservedAt)
+	s.evidence.Numbers = view.EvidenceNumbers{
+		Value: &e.Value, UncertaintyLo: &e.Lo, UncertaintyHi: &e.Hi, BaselineValue: &e.Baseline, Scale: &e.Scale, ZScore: &z, DeltaVsBaselinePct: &delta, N: e.N,
+	}
+	s.evidence.ValueCells, s.evidence.BaselineCells = s.cells(working.Value), s.cells(working.Baseline)
+	s.evidence.IntervalCells, s.evidence.ComponentCells = s.cells(working.Interval), nil
+	s.evidence.Recomputed, s.evidence.Steps = true, nil
+	for _, step := range working.Steps {
+		s.evidence.Steps = append(s.evidence.Steps, view.EvidenceStep{Name: step.Name, Formula: step.Formula, Note: step.Note, Result: &step.Result})
+	}
+	return e, working
+}
+
+func (s *evidenceServer) cells(list []signals.Cell) (out []view.EvidenceCell) {
+	for _, c := range list {
+		out = append(out, view.EvidenceCell{Series: string(c.Series), ObservedAt: c.ObservedAt, Value: c.Value, PublishedAt: s.now, SHA256: s.from[c.Series]})
+	}
+	return out
+}
+
+// older makes the evidence of a point of the history, a year before the newest.
+func (s *evidenceServer) older() {
+	def, _ := signals.ByID("eia-weekly-petroleum")
+	e, _ := s.explain(def, s.evidence.ObservedAt.AddDate(0, 0, -52*7))
+	s.evidence.Newest = false
+	n := s.evidence.Numbers
+	var p view.SignalHistoryPoint
+	p.ObservedAt, p.Value, p.UncertaintyLo, p.UncertaintyHi = e.ObservedAt, n.Value, n.UncertaintyLo, n.UncertaintyHi
+	p.BaselineValue, p.ZScore, p.DeltaVsBaselinePct = n.BaselineValue, n.ZScore, n.DeltaVsBaselinePct
+	s.history.Data = []view.SignalHistoryPoint{p}
+	named := map[string]bool{} // evidence names the bodies of its cells alone
+	for _, c := range slices.Concat(s.evidence.ValueCells, s.evidence.BaselineCells, s.evidence.IntervalCells) {
+		named[c.SHA256] = true
+	}
+	s.evidence.Bodies = slices.DeleteFunc(s.evidence.Bodies, func(b view.EvidenceBody) bool { return !named[b.SHA256] })
+}
+
 // compute makes the evidence and the snapshot of what the server knows.
 func (s *evidenceServer) compute() {
 	def, _ := signals.ByID("eia-weekly-petroleum")
 	track := def.Compute(s.set, s.now)
-	e, working, _ := def.Working(s.set, s.now, track[len(track)-1].ObservedAt)
+	e, working := s.explain(def, track[len(track)-1].ObservedAt)
 	z, delta := e.Z(), e.DeltaPct()
-	s.evidence.ID, s.evidence.AsOf, s.evidence.ObservedAt = def.ID, s.now, new(e.ObservedAt)
-	s.evidence.Numbers = view.EvidenceNumbers{Value: &e.Value, BaselineValue: &e.Baseline, Scale: &e.Scale, ZScore: &z, DeltaVsBaselinePct: &delta, N: e.N}
-	cells := func(list []signals.Cell) (out []view.EvidenceCell) {
-		for _, c := range list {
-			out = append(out, view.EvidenceCell{Series: string(c.Series), ObservedAt: c.ObservedAt, Value: c.Value, PublishedAt: s.now, SHA256: s.from[c.Series]})
-		}
-		return out
-	}
-	s.evidence.ValueCells, s.evidence.BaselineCells = cells(working.Value), cells(working.Baseline)
-	s.evidence.IntervalCells, s.evidence.ComponentCells = cells(working.Interval), cells(working.Components)
-	s.evidence.Numbers.UncertaintyLo, s.evidence.Numbers.UncertaintyHi = &e.Lo, &e.Hi
+	s.evidence.Newest = true
+	s.evidence.ComponentCells = s.cells(working.Components)
 	s.snapshot.UncertaintyLo, s.snapshot.UncertaintyHi = &e.Lo, &e.Hi
 	s.snapshot.Components = nil
 	for _, c := range def.Components(s.set, s.now) {
@@ -131,10 +165,6 @@ func (s *evidenceServer) compute() {
 		s.snapshot.Components = append(s.snapshot.Components, part)
 	}
 	s.count(def)
-	s.evidence.Recomputed, s.evidence.Steps = true, nil
-	for _, step := range working.Steps {
-		s.evidence.Steps = append(s.evidence.Steps, view.EvidenceStep{Name: step.Name, Formula: step.Formula, Note: step.Note, Result: &step.Result})
-	}
 	s.snapshot.ID, s.snapshot.ObservedAt, s.snapshot.AsOf = def.ID, new(e.ObservedAt), new(s.now)
 	s.snapshot.PublishedAt, s.snapshot.IngestedAt = new(s.now), new(s.now)
 	s.snapshot.Synthetic, s.evidence.Synthetic, s.inputs.Synthetic = true, true, true
@@ -328,6 +358,24 @@ func TestExplainFromOutsideFindsEveryLie(t *testing.T) {
 			b := s.evidence.Bodies[0].SHA256
 			s.bodies[b] = append([]byte(" "), s.bodies[b][1:]...)
 		}, 1, []string{"DIFFER", "have the SHA-256", "MISSING"}},
+		{"nothing about an older point of the history", func(s *evidenceServer) { s.older() }, 0, []string{"observed 2025-05-09", "agree  value", "and the history has the same numbers"}},
+		{"an older point, in the evidence", func(s *evidenceServer) {
+			s.older()
+			s.evidence.Numbers.Value = new(*s.evidence.Numbers.Value + 1)
+		}, 1, []string{"DIFFER  value", "and the history"}},
+		{"an older point, in the history", func(s *evidenceServer) {
+			s.older()
+			s.history.Data[0].ZScore = new(3.0)
+		}, 1, []string{"DIFFER  z_score", "and the history 3"}},
+		{"a point that the history does not have", func(s *evidenceServer) {
+			s.older()
+			s.history.Data = nil
+		}, 1, []string{"DIFFER  observed_at", "the history has none about 2025-05-09"}},
+		{"that an older point was the newest", func(s *evidenceServer) {
+			s.older()
+			s.evidence.Newest = true
+		}, 1, []string{"DIFFER  observed_at"}},
+		{"that the newest was an older point", func(s *evidenceServer) { s.evidence.Newest = false }, 1, []string{"DIFFER  observed_at"}},
 		{"a value of a cell", func(s *evidenceServer) { s.evidence.ValueCells[0].Value += 1000 }, 1, []string{"DIFFER  eia.WCESTUS1 of 2026-05-08", "and the bytes"}},
 		{"a value of the baseline", func(s *evidenceServer) { s.evidence.BaselineCells[2].Value++ }, 1, []string{"DIFFER  eia.WCESTUS1 of 20"}},
 		{"the number", func(s *evidenceServer) {

@@ -25,6 +25,27 @@ func (db SnapshotStore) SnapshotAbout(ctx context.Context, signal string, about,
 	return db.snapshot(ctx, snapshotAboutSQL, pgx.NamedArgs{"signal": signal, "about": about, "as_of": asOf})
 }
 
+const pointAboutSQL = `
+	select s.signal, s.at, s.status, s.cause, s.covers_from, e.observed_at, e.input_known_at as known_at, s.first_ingested_at, e.value, e.lo, e.hi, e.baseline,
+		e.scale, e.z_score as z, e.delta_pct, e.n, '[]'::jsonb as components, s.inputs, null::jsonb as backtest, s.uncertainty, s.synthetic, s.code_version,
+		s.run_id, s.served_at, s.loads_seen
+	from (select * from snapshots where signal = @signal and at <= @as_of order by at desc limit 1) s cross join lateral (
+		select * from (
+			select distinct on (observed_at) * from estimates
+			where signal = @signal and observed_at <= @about and known_at <= s.at
+			order by observed_at desc, known_at desc, edition desc
+		) points where not gone
+		order by observed_at desc
+		limit 1
+	) e` // primary keys, backwards
+
+// PointAbout returns the newest point at or before about in a signal's history, as the signal's newest snapshot at or before asOf shows the
+// history. The result is that snapshot with the point's numbers in the place of its own, and without components and backtest, which are
+// not about the point. It returns ErrNotFound if the history has no such point.
+func (db SnapshotStore) PointAbout(ctx context.Context, signal string, about, asOf time.Time) (Snapshot, error) {
+	return db.snapshot(ctx, pointAboutSQL, pgx.NamedArgs{"signal": signal, "about": about, "as_of": asOf})
+}
+
 const observedAfterSQL = `
 	select min(observed_at) from snapshots
 	where signal = @signal and at <= @as_of and observed_at >= @day::timestamptz + interval '1 day'` // primary key

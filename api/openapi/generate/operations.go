@@ -182,7 +182,7 @@ func signalEndpoints() []route {
 		{
 			id: "getSignalEvidence", method: http.MethodGet, path: "/api/signals/{id}/evidence", alone: "/{id}/evidence", tag: "Signals",
 			summary:     "Lead from a number to the bytes that it rests on",
-			description: "The formulas of a snapshot with the numbers put in, each observation that its value, its baseline, its interval and its components rest on, and the archived bodies that contained them. `tidemark explain --url` downloads the bodies, hashes and parses them, and computes the numbers again. With `date`, the newest snapshot about that day or earlier: `other_day` says so where it is an earlier one, with the nearest later day, and 404 where there is none; with `as_of`, that of an instant.",
+			description: "The formulas of a snapshot with the numbers put in, each observation that its value, its baseline, its interval and its components rest on, and the archived bodies that contained them. `tidemark explain --url` downloads the bodies, hashes and parses them, and computes the numbers again. With `date`, the newest snapshot about that day; of a day that was never the newest, the point that the history has now (`newest` is false). Without a number about the day it is the nearest earlier one: `other_day` says so, with the nearest later day. 404 means that no number is that old. With `as_of`, the snapshot of an instant.",
 			takes:       []string{"id", "about", "as_of", "lang"},
 			answers:     []answer{ok("The evidence.", cached, body[view.Evidence]("")), unchanged},
 			codes:       append([]string{view.CodeInvalidParameter, view.CodeInvalidLang, view.CodeUnknownSignal, view.CodeNotFound, view.CodeRateLimited}, reads...),

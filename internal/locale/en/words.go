@@ -166,6 +166,7 @@ var words = map[string]string{
 
 	"day.missing":     "No value for %[1]s; shown: %[2]s.",
 	"day.together":    "The value for %[1]s came together with later ones, and no published figure refers to it; shown: %[2]s.",
+	"day.history":     "This figure was never the newest one: it came together with later ones. It is shown as the history had it on %s.",
 	"day.none before": "No figure refers to %s or an earlier day.",
 	"day.earlier":     "Earlier: %s",
 	"day.later":       "Later: %s",

@@ -166,6 +166,7 @@ var words = map[string]string{
 
 	"day.missing":     "Não há valor para %[1]s; exibido: %[2]s.",
 	"day.together":    "O valor de %[1]s chegou junto com valores posteriores e nenhum número publicado se refere a ele; exibido: %[2]s.",
+	"day.history":     "Este número nunca foi o mais recente: chegou junto com outros posteriores. É exibido como constava na série histórica em %s.",
 	"day.none before": "Nenhum número se refere a %s ou a um dia anterior.",
 	"day.earlier":     "Anterior: %s",
 	"day.later":       "Seguinte: %s",
