@@ -22,7 +22,7 @@ func TestPagesComeInTheLanguageThatTheBrowserPrefers(t *testing.T) {
 		lang, _, _ = strings.Cut(rest, `"`)
 		return lang, a
 	}
-	for _, path := range []string{"/picks", "/events", "/economic-events", "/digest", "/compare", "/calendar", "/signals/crack-spread-321/forecasts", "/signals/crack-spread-321/revisions", "/verify", "/picks?status=open"} {
+	for _, path := range []string{"/picks", "/events", "/economic-events", "/digest", "/compare", "/calendar", "/signals/crack-spread-321/forecasts", "/signals/crack-spread-321/revisions", "/verify", "/status", "/terms", "/method", "/signals/crack-spread-321/brief", "/picks?status=open"} {
 		tags := map[string]bool{}
 		for _, c := range [][2]string{{"", "en"}, {"es-MX,es;q=0.9,en;q=0.5", "es"}, {"fr,pt-BR;q=0.4", "pt"}, {"hi", "hi"}, {"de", "en"}, {"*", "en"}, {"es;q=0,en", "en"}} {
 			lang, a := in(path, c[0])
@@ -54,9 +54,47 @@ func TestPagesComeInTheLanguageThatTheBrowserPrefers(t *testing.T) {
 			t.Errorf("%s again in Spanish: %s, Vary %v", path, b.Status, b.Header.Values("Vary"))
 		}
 	}
-	for _, path := range []string{"/terms", "/method"} {
-		if lang, a := in(path, "es"); lang != "en" || slices.Contains(a.Header.Values("Vary"), "Accept-Language") {
-			t.Errorf("%s is in %q; Vary is %v", path, lang, a.Header.Values("Vary"))
+	// What only developers read is in English, and the page says so in the reader's language. What surrounds it is in that language.
+	for _, path := range []string{"/docs", "/changelog", "/problems/not_found"} {
+		lang, a := in(path, "es")
+		if lang != "es" || !strings.Contains(string(a.body), "Esta página está en inglés") || !strings.Contains(string(a.body), `<div lang="en">`) {
+			t.Errorf("%s for a Spanish reader is in %q and does not say that its content is in English", path, lang)
+		}
+		if lang, a = in(path, "en"); lang != "en" || strings.Contains(string(a.body), `<div lang="en">`) {
+			t.Errorf("%s for an English reader is in %q", path, lang)
+		}
+	}
+}
+
+func TestPagesSayWhatWentWrongInTheVisitorsLanguage(t *testing.T) {
+	t.Parallel()
+	s := publish(t, accounts.ModelBalance)
+	s.offer(accounts.ModelBalance)
+	for _, c := range []struct {
+		path, prefers string
+		status        int
+		lang, want    string
+	}{
+		{"/nothing-here", "es", 404, "es", "No encontrado"},
+		{"/nothing-here?lang=pt", "es", 404, "pt", "Não encontrado"},
+		{"/nothing-here", "de", 404, "en", "Check the address"},
+		{"/picks/2001-01-01", "es", 404, "es", "No se anunció ninguna selección para el 1 de enero de 2001"},
+		{"/signals/crack-spread-321?range=7q", "pt", 400, "pt", "range pode ser"},
+		{"/signals/crack-spread-321?as_of=2999-01-01", "hi", 400, "hi", "भविष्य में है"},
+		{"/compare?first=lng-arbitrage&second=lng-arbitrage&lang=hi", "", 400, "hi", "एक ही संकेत"},
+		{"/evidence/crack-spread-321/1990-01-01", "es", 404, "es", "1 de enero de 1990"},
+		{"/picks?lang=xx", "pt", 400, "pt", "Español (es), English (en), Português (pt), हिन्दी (hi)"},
+	} {
+		a := s.ask(http.MethodGet, c.path, "Accept", browser, "Accept-Language", c.prefers)
+		body := string(a.body)
+		if a.StatusCode != c.status || !strings.Contains(body, `<html lang="`+c.lang+`">`) || !strings.Contains(body, c.want) {
+			t.Errorf("%s for %q: %s, without %q or not in %s", c.path, c.prefers, a.Status, c.want, c.lang)
+		}
+		if vary := a.Header.Values("Vary"); !slices.Contains(vary, "Accept-Language") || !slices.Contains(vary, "Accept") {
+			t.Errorf("%s: Vary is %v", c.path, vary)
+		}
+		if p := s.ask(http.MethodGet, c.path, "Accept", "application/json", "Accept-Language", c.prefers); strings.Contains(string(p.body), c.want) && c.lang != "en" && c.lang != "pt" {
+			t.Errorf("%s tells programs in %s: %s", c.path, c.lang, p.body)
 		}
 	}
 }

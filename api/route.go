@@ -17,6 +17,7 @@ import (
 	"tidemark/api/view"
 	"tidemark/internal/postgres"
 	"tidemark/internal/telemetry"
+	"tidemark/picks"
 )
 
 // handler serves a request, or returns an error without writing anything.
@@ -25,6 +26,8 @@ type handler func(w http.ResponseWriter, r *http.Request) error
 // problemError is an error with a public code. Its texts are public, too.
 type problemError struct {
 	code, detail string
+	// in returns detail in a language. Nil means that it exists in English only.
+	in func(lang picks.Lang) string
 	// allow, retryAfter and challenge (WWW-Authenticate) are header fields of the response. Empty means none.
 	allow, retryAfter, challenge string
 	known                        []string
@@ -353,10 +356,18 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 		f.extend(&p)
 	}
 	if s.o.Pages != nil && h.Get("Access-Control-Allow-Origin") == "" && !isAPI(r.URL.Path) {
-		h.Set("Vary", "Accept")
+		h["Vary"] = []string{"Accept", "Accept-Language"}
 		if prefersHTML(r.Header["Accept"]) {
 			h.Set("Content-Security-Policy", view.PagePolicy)
-			write(w, r, p.Status, view.TypeHTML, s.o.Pages.Problem(p))
+			lang, named := picks.ParseLang(r.URL.Query().Get("lang"))
+			if !named {
+				lang = preferred(r.Header["Accept-Language"])
+			}
+			var detail string
+			if f.in != nil {
+				detail = f.in(lang)
+			}
+			write(w, r, p.Status, view.TypeHTML, s.o.Pages.Problem(p, lang, named, detail))
 			return
 		}
 	}

@@ -19,6 +19,7 @@ import (
 	"tidemark/api/view"
 	"tidemark/internal/httpserve"
 	"tidemark/internal/telemetry"
+	"tidemark/picks"
 )
 
 // Pages serves the same views as HTML. Package pages implements it.
@@ -26,8 +27,9 @@ type Pages interface {
 	// Page returns the page at an address for a visitor. It returns nil if the page does not exist. A *view.Refusal error is the client's
 	// fault. A *view.Moved error contains the page's canonical address.
 	Page(ctx context.Context, address *url.URL, v view.Visitor) (*view.Page, error)
-	// Problem returns the HTML of a problem.
-	Problem(p view.Problem) []byte
+	// Problem returns the HTML of a problem in a language. named reports that the address names the language. detail is the problem's detail in that
+	// language, empty if it exists in English only.
+	Problem(p view.Problem, lang picks.Lang, named bool, detail string) []byte
 	// Dashboard returns the HTML of the page that manages a key.
 	Dashboard(d view.Dashboard) []byte
 }

@@ -60,7 +60,7 @@ type calendarBody struct {
 
 // Expected writes the expected interval of a release.
 func (b calendarBody) Expected(r release) template.HTML {
-	return b.Marked("calendar.period", template.HTML(`<span class="day">`+template.HTMLEscapeString(r.Period)+`</span>`), //nolint:gosec // escaped
+	return b.Marked("calendar.period", template.HTML(`<span class="day">`+template.HTMLEscapeString(b.Period(r.Period))+`</span>`), //nolint:gosec // escaped
 		template.HTML(`<b>`+template.HTMLEscapeString(r.Interval)+`</b>`), b.Level(80)) //nolint:gosec // escaped
 }
 
@@ -127,7 +127,7 @@ func iCalendar(l localizer, list []release, home string) []byte {
 			line("UID", strings.ReplaceAll(r.Forecast, "/", ".")+"@tidemark")
 			line("DTSTAMP", r.stamp.UTC().Format(instant))
 			line("DTSTART", r.At.UTC().Format(instant))
-			line("SUMMARY", escaped(r.Name+" ("+r.Period+")"))
+			line("SUMMARY", escaped(r.Name+" ("+l.Period(r.Period)+")"))
 			line("DESCRIPTION", escaped(l.T("calendar.entry")+"\n"+l.Say("calendar.entry forecast", r.Interval, l.Level(80))))
 			line("URL", home+"/signals/"+id+"/forecasts"+inLanguage(l.Lang))
 		} else {

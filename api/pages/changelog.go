@@ -66,7 +66,10 @@ func readChangelog(text string) ([]change, error) {
 
 // changelog lists the changes.
 func (p *Pages) changelog(_ context.Context, r request) (*view.Document, error) {
-	l := p.layout(r.site, r.path)
+	l, err := p.englishLayout(r, r.path, "english.page")
+	if err != nil {
+		return nil, err
+	}
 	l.Title = "Changelog" + suffix
 	l.Description = "What changed in the service, the newest first."
 	l.JSON = "/changelog.json"

@@ -127,7 +127,7 @@ func (r request) comparison() (out view.ComparisonRequest, err error) {
 		if s := r.signals.Signal(id); s != nil {
 			return s, nil
 		}
-		return nil, invalid("%s is not the id of a signal.", name)
+		return nil, invalid("refuse.signal", name)
 	}
 	if out.First, err = named("first", all[0]); err != nil {
 		return out, err
@@ -140,11 +140,11 @@ func (r request) comparison() (out view.ComparisonRequest, err error) {
 		return out, err
 	}
 	if out.First == out.Second {
-		return out, invalid("first and second are the same signal.")
+		return out, invalid("refuse.same")
 	}
 	if text := r.text("lag"); text != "" {
 		if out.Lag, err = strconv.Atoi(text); err != nil || out.Lag < -signals.MaxLag || out.Lag > signals.MaxLag {
-			return out, invalid("lag is not a whole number from %d to %d.", -signals.MaxLag, signals.MaxLag)
+			return out, invalid("refuse.lag", -signals.MaxLag, signals.MaxLag)
 		}
 	}
 	if out.From, err = r.bound("from"); err != nil {
@@ -154,7 +154,7 @@ func (r request) comparison() (out view.ComparisonRequest, err error) {
 		return out, err
 	}
 	if !out.From.IsZero() && !out.To.IsZero() && out.To.Before(out.From) {
-		return out, invalid("to lies before from.")
+		return out, invalid("refuse.order")
 	}
 	return out, nil
 }

@@ -83,7 +83,10 @@ func (p *Pages) docs(ctx context.Context, r request) (*view.Document, error) {
 	if body.Examples, err = p.examples(ctx, r, code); err != nil {
 		return nil, err
 	}
-	l := p.layout(r.site, r.path)
+	l, err := p.englishLayout(r, r.path, "english.page")
+	if err != nil {
+		return nil, err
+	}
 	l.Title = "Documentation" + suffix
 	l.Description = "How programs use Tidemark: signals without a key, picks with one or paid by request, formats, errors and limits."
 	l.Scripts = []string{p.staticAddress("docs.js")}

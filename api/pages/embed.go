@@ -51,7 +51,7 @@ func (p *Pages) plotImage(ctx context.Context, r request, s *view.Signal) (*view
 	}
 	picture := body.Plots.figure.Alone(pictureWidth, body.Plots.source[:]...)
 	if picture == "" {
-		return nil, &view.Refusal{Code: view.CodeNotFound, Detail: "There is nothing to plot in this range."}
+		return nil, refuse(view.CodeNotFound, "refuse.plot")
 	}
 	return secured(view.NewDocument(typeSVG, view.CachePublic, []byte(picture), time.Time{}), pictureOnly), nil
 }

@@ -109,7 +109,8 @@ func (p *Pages) evidence(ctx context.Context, r request) (*view.Document, error)
 	local := r.local(lang)
 	e, err := p.o.View.Evidence(ctx, s, day, lang)
 	if none := (*view.NoSuchDayError)(nil); errors.As(err, &none) {
-		return nil, &view.Refusal{Code: view.CodeNotFound, Detail: noNumber(local, none)}
+		in := func(lang picks.Lang) string { return noNumber(localizer{Lang: lang}, none) }
+		return nil, &view.Refusal{Code: view.CodeNotFound, Detail: in(picks.English), In: in}
 	}
 	if e == nil || err != nil {
 		return nil, err

@@ -75,7 +75,7 @@ func (p *Pages) forecasts(ctx context.Context, r request, s *view.Signal) (*view
 	cursor := r.text("cursor")
 	if cursor != "" {
 		if err := query.ReadCursor(cursor); err != nil {
-			return nil, &view.Refusal{Code: view.CodeInvalidCursor, Detail: "The cursor is not one of this list."}
+			return nil, refuse(view.CodeInvalidCursor, "refuse.cursor")
 		}
 	}
 	card, err := p.o.View.Scorecard(ctx, s)

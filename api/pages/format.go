@@ -21,38 +21,26 @@ import (
 )
 
 var functions = template.FuncMap{
-	"number":      number,
-	"signed":      signed,
-	"instant":     func(t any) string { return instant(timeOf(t)) },
-	"rfc3339":     func(t any) string { return timeOf(t).UTC().Format(time.RFC3339) },
-	"hours":       hours,
-	"probability": probability,
-	"percent":     percent,
-	"share":       func(f *float64) string { return relative(nil, nil, scaled(f, 100)) },
-	"figure":      figure,
-	"quantity":    quantity,
-	"unitWords":   unitWords,
-	"whole":       wholeDay,
-	"change":      relative,
-	"day":         longDay,
-	"date":        func(t time.Time) string { return t.UTC().Format(time.DateOnly) },
-	"thousands":   func(n any) string { return thousands(int(reflect.ValueOf(n).Int())) }, // of any kind of integer
-	"short":       short,
-	"meter":       func(share float64) template.HTML { return template.HTML(plot.Meter(share)) },
-	"tone":        tone,
+	"signed":  signed,
+	"instant": func(t any) string { return instant(timeOf(t)) },
+	"rfc3339": func(t any) string { return timeOf(t).UTC().Format(time.RFC3339) },
+	"percent": percent,
+	"figure":  figure,
+	"whole":   wholeDay,
+	"day":     longDay,
+	"date":    func(t time.Time) string { return t.UTC().Format(time.DateOnly) },
+	"short":   short,
+	"meter":   func(share float64) template.HTML { return template.HTML(plot.Meter(share)) },
+	"tone":    tone,
 	// wallet is the URL that opens a wallet, built by the service. Without this type, templates would reject its scheme.
 	"wallet": func(address string) template.URL { return template.URL(address) },
 	// pair passes a nested template its page and a row.
 	"pair": func(page, row any) any { return struct{ Page, Row any }{page, row} },
-	// known and knownSigned format like number and signed. NaN means unknown.
-	"known":       func(v float64) string { return number(finite(v)) },
-	"knownSigned": func(v float64) string { return signed(finite(v)) },
-	// words writes a machine name as words: same_week_5y_mean.
-	"words":         func(name string) string { return strings.ReplaceAll(name, "_", " ") },
-	"firstSentence": firstSentence,
-	"sentence":      sentence,
-	"minus":         minus,
-	"breakable":     breakable,
+	// known formats a number. NaN means unknown.
+	"known":     func(v float64) string { return number(finite(v)) },
+	"sentence":  sentence,
+	"minus":     minus,
+	"breakable": breakable,
 	// text is a text or the one behind a pointer. code is a text as the element for code.
 	"text": func(v any) string { return fmt.Sprint(reflect.Indirect(reflect.ValueOf(v))) },
 	"code": func(v string) template.HTML {
@@ -216,15 +204,6 @@ func relative(value, baseline, pct *float64) string {
 	return "+" + s
 }
 
-// thousands formats a count, an int or an int64, with thousands separators.
-func thousands(n any) string {
-	s := fmt.Sprint(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}
-
 // longDay formats a day for readers: 9 December 2026.
 func longDay(t time.Time) string { return t.UTC().Format("2 January 2006") }
 
@@ -296,14 +275,6 @@ func timeOf(t any) time.Time {
 // breakable lets a machine name break after its underscores, and nowhere else.
 func breakable(name string) template.HTML {
 	return template.HTML(strings.ReplaceAll(template.HTMLEscapeString(name), "_", "_<wbr>")) //nolint:gosec // the name is escaped
-}
-
-// hours formats a number of seconds in hours, or in days if it is long.
-func hours(seconds int64) string {
-	if seconds >= 2*86400 && seconds%86400 == 0 {
-		return fmt.Sprintf("%d days", seconds/86400)
-	}
-	return strconv.FormatFloat(float64(seconds)/3600, 'f', -1, 64) + " hours"
 }
 
 // hyphenMinus matches a hyphen that means minus: it is before a number or a currency sign, and not after a character that it could join.

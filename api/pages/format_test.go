@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"tidemark/picks"
 )
 
 func TestNumber(t *testing.T) {
@@ -51,9 +53,13 @@ func TestTimes(t *testing.T) {
 	if got := instant(time.Date(2026, 3, 2, 17, 0, 0, 0, newYork)); got != "2026-03-02 22:00 UTC" {
 		t.Errorf("an instant: %q", got)
 	}
-	for seconds, want := range map[int64]string{14 * 86400: "14 days", 86400: "24 hours", 5400: "1.5 hours"} {
-		if got := hours(seconds); got != want {
-			t.Errorf("hours(%d) = %q, want %q", seconds, got, want)
+	for _, c := range []struct {
+		lang    string
+		seconds int64
+		want    string
+	}{{"en", 14 * 86400, "14 days"}, {"en", 86400, "24 hours"}, {"en", 5400, "1.5 hours"}, {"es", 5400, "1,5 horas"}, {"pt", 14 * 86400, "14 dias"}, {"hi", 86400, "24 घंटे"}} {
+		if got := (localizer{Lang: picks.Lang(c.lang)}).Lasts(c.seconds); got != c.want {
+			t.Errorf("%d seconds in %s: %q, want %q", c.seconds, c.lang, got, c.want)
 		}
 	}
 }

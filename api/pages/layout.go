@@ -26,6 +26,8 @@ type layout struct {
 	Languages []languageLink
 	// Note says which part of the page is shown. Nil means the whole page.
 	Note *note
+	// English says in the page's language that its content is in English. Empty means that the content is in the page's language.
+	English string
 	// Hidden excludes a page from search engines.
 	Hidden bool
 	// JSONLD is a data block in the page. Browsers do not execute it, so the content security policy does not apply.
@@ -61,11 +63,6 @@ func (l layout) Default() string {
 	return ""
 }
 
-// layout returns the English layout of a page without a specific subject.
-func (p *Pages) layout(s site, address string) layout {
-	return p.layoutIn(localizer{Lang: picks.English}, s, address)
-}
-
 // layoutIn returns the layout in a language.
 func (p *Pages) layoutIn(local localizer, s site, address string) layout {
 	l := layout{
@@ -83,6 +80,20 @@ func (p *Pages) layoutIn(local localizer, s site, address string) layout {
 	}
 	p.navigate(&l, address)
 	return l
+}
+
+// englishLayout returns the layout of a page whose content is in English, in the visitor's language. notice is the text that says so: what only
+// developers read is not translated.
+func (p *Pages) englishLayout(r request, address, notice string) (layout, error) {
+	lang, err := r.lang()
+	if err != nil {
+		return layout{}, err
+	}
+	l := p.layoutIn(r.local(lang), r.site, address)
+	if lang != picks.English {
+		l.English = l.T(notice)
+	}
+	return l, nil
 }
 
 // navigate adds the links to the parts that exist.
@@ -139,8 +150,10 @@ func (l *layout) follow(f feed) {
 	l.Links = append(l.Links, navigation{Name: l.T("feed"), Address: f.Address})
 }
 
-// translated are the pages that exist in every language.
-var translated = map[string]bool{"/picks": true, "/portfolio": true, "/events": true, "/economic-events": true, "/digest": true, "/compare": true, "/calendar": true, "/verify": true, dashboardPath: true}
+// translated are the pages that exist in every language, at least what surrounds their content.
+var translated = map[string]bool{
+	"/": true, "/docs": true, "/status": true, "/changelog": true, "/terms": true, "/method": true, "/picks": true, "/portfolio": true, "/events": true, "/economic-events": true, "/digest": true, "/compare": true, "/calendar": true, "/verify": true, dashboardPath: true,
+}
 
 // current reports how a page relates to the target of a link: "page" if it is the target, "true" if it is below the target.
 func current(link, address string) string {

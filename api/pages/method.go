@@ -19,26 +19,44 @@ import (
 	"tidemark/signals"
 )
 
+// methodBody is the content of the page about the methods.
+type methodBody struct {
+	localizer
+
+	Signals []*view.Signal
+	// Picks is the document about the picks, which is in English. It is empty where there are no pages about picks.
+	Picks   template.HTML
+	Rule    string
+	Chained bool
+}
+
+// Level is the share that intervals are built to hold.
+func (b methodBody) Level() string { return b.Num(new(signals.Level*100), 0) + b.PercentSign() }
+
+// Summary is the method of the picks in short.
+func (b methodBody) Summary() []string {
+	return []string{b.T("method.picks held"), b.T("method.picks universe"), b.T("method.picks score"), b.T("method.picks record")}
+}
+
 // methodPage explains how signals, picks and the chain are built. The text about signals comes from their definitions, the text about picks
 // from docs/method-picks.md.
 func (p *Pages) methodPage(_ context.Context, r request) (*view.Document, error) {
 	if r.signals == nil {
 		return nil, nil
 	}
-	l := p.layout(r.site, r.path)
-	l.Title = "Method" + suffix
-	l.Description = "How signals are computed, how a stock is picked each trading day, and what the hash chain proves."
-	body := struct {
-		Signals  []*view.Signal
-		LevelPct float64
-		Picks    template.HTML
-		Rule     string
-		Chained  bool
-	}{Signals: r.signals.Signals, LevelPct: signals.Level * 100, Rule: chain.Rule, Chained: r.record != nil}
+	lang, err := r.lang()
+	if err != nil {
+		return nil, err
+	}
+	body := methodBody{localizer: r.local(lang), Signals: r.signals.Signals, Rule: chain.Rule, Chained: r.record != nil}
 	if p.o.Publications != nil {
 		body.Picks = p.pickMethod
 	}
+	l := p.layoutIn(body.localizer, r.site, r.path)
+	l.Title = body.T("method") + suffix
+	l.Description = body.T("method.about")
 	l.Body = body
+	p.inLanguages(&l, r)
 	return p.document("method", l, time.Time{}), nil
 }
 

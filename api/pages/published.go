@@ -35,7 +35,7 @@ func data[T any](doc *view.Document, err error) (out *T, next string, failed err
 // list decodes a response that is a list.
 func list[T any](doc *view.Document, _ string, err error) (rows []T, next string, failed error) {
 	if errors.Is(err, view.ErrCursor) {
-		return nil, "", &view.Refusal{Code: view.CodeInvalidCursor, Detail: "The cursor is not one of this list."}
+		return nil, "", refuse(view.CodeInvalidCursor, "refuse.cursor")
 	}
 	out, next, err := data[[]T](doc, err)
 	if out != nil {

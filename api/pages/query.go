@@ -1,7 +1,6 @@
 package pages
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -28,7 +27,7 @@ func (r request) one(name, absent string, of ...string) (string, error) {
 	case slices.Contains(of, v):
 		return v, nil
 	}
-	return "", invalid("%s can be %s.", name, strings.Join(of, " or "))
+	return "", invalid("refuse.one of", name, of)
 }
 
 // day returns a parameter that is a day in UTC. It is zero if the parameter is missing or today: then the page shows the current state.
@@ -40,11 +39,11 @@ func (r request) day(name string, now time.Time) (time.Time, error) {
 	}
 	day, err := time.Parse(time.DateOnly, text)
 	if err != nil {
-		return time.Time{}, invalid("%s is not a date such as 2026-03-04.", name)
+		return time.Time{}, invalid("refuse.date", name)
 	}
 	switch today := now.UTC().Truncate(24 * time.Hour); {
 	case day.After(today):
-		return time.Time{}, invalid("%s lies in the future: here it is %s.", name, instant(now))
+		return time.Time{}, invalid("refuse.future", name, instant(now))
 	case day.Equal(today):
 		return time.Time{}, nil
 	}
@@ -63,11 +62,34 @@ func (r request) lang() (picks.Lang, error) {
 	}
 	lang, ok := picks.ParseLang(code)
 	if !ok {
-		return "", &view.Refusal{Code: view.CodeInvalidLang, Detail: "The languages are " + languages.Listed("and") + "."}
+		var named []string
+		for _, l := range languages.All() {
+			named = append(named, l.Name+" ("+string(l.Code)+")")
+		}
+		return "", refuse(view.CodeInvalidLang, "refuse.lang", strings.Join(named, ", "))
 	}
 	return lang, nil
 }
 
-func invalid(format string, args ...any) error {
-	return &view.Refusal{Code: view.CodeInvalidParameter, Detail: fmt.Sprintf(format, args...)}
+func invalid(id string, values ...any) error { return refuse(view.CodeInvalidParameter, id, values...) }
+
+// refuse returns a refusal whose detail is a translated text. Its values are texts, days, and lists of which one can be chosen.
+func refuse(code, id string, values ...any) *view.Refusal {
+	in := func(lang picks.Lang) string {
+		l := localizer{Lang: lang}
+		said := make([]any, len(values))
+		for i, v := range values {
+			switch of := v.(type) {
+			case []string:
+				v = strings.Join(of, " "+l.T("or")+" ")
+			case time.Time:
+				if v = of.Format(time.DateOnly); lang != picks.English {
+					v = l.Date(v)
+				}
+			}
+			said[i] = v
+		}
+		return l.Say(id, said...)
+	}
+	return &view.Refusal{Code: code, Detail: in(picks.English), In: in}
 }

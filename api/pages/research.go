@@ -47,10 +47,7 @@ func (p *Pages) research(ctx context.Context, r request) (*view.Document, error)
 	picked := r.published.Picked(ticker)
 	if !picked && (isCard && !r.all || !r.whole(pricedResearch)) {
 		// The same error for every company that was not picked, so that it does not reveal whether research exists.
-		return nil, &view.Refusal{
-			Code:   view.CodeUnknownTicker,
-			Detail: "No announced pick has this ticker. Research on other companies is for holders of a key: see /docs.",
-		}
+		return nil, refuse(view.CodeUnknownTicker, "refuse.not picked")
 	}
 	doc, err := r.published.Research(ticker, lang)
 	research, _, err := data[view.Research](doc, err)
@@ -58,7 +55,7 @@ func (p *Pages) research(ctx context.Context, r request) (*view.Document, error)
 		return nil, err
 	}
 	if research == nil {
-		return nil, &view.Refusal{Code: view.CodeUnknownTicker, Detail: "Nothing was written about a company with this ticker."}
+		return nil, refuse(view.CodeUnknownTicker, "refuse.not written")
 	}
 	if isCard {
 		// There is one image per company: redirect other tickers, letter cases and languages to it.
@@ -144,15 +141,16 @@ func (p *Pages) pickPage(ctx context.Context, r request) (*view.Document, error)
 	if err != nil {
 		return nil, err
 	}
-	if day, err := time.Parse(time.DateOnly, date); err != nil || day.Format(time.DateOnly) != date {
-		return nil, nil
+	day, err := time.Parse(time.DateOnly, date)
+	if err != nil || day.Format(time.DateOnly) != date {
+		return nil, nil //nolint:nilerr // not an address of a page
 	}
 	announced, err := r.published.AnnouncedOn(ctx, date, lang)
 	if err != nil {
 		return nil, err
 	}
 	if announced == nil {
-		return nil, &view.Refusal{Code: view.CodeNotFound, Detail: "No pick was announced for " + date + ": see /picks."}
+		return nil, refuse(view.CodeNotFound, "refuse.no pick", day)
 	}
 	if isCard {
 		if len(r.query) > 0 {

@@ -53,7 +53,7 @@ func (p *Pages) revisions(ctx context.Context, r request, s *view.Signal) (*view
 	query := view.VintagesRequest{Limit: perPage}
 	if cursor := r.text("cursor"); cursor != "" {
 		if err := query.ReadCursor(cursor); err != nil {
-			return nil, &view.Refusal{Code: view.CodeInvalidCursor, Detail: "The cursor is not one of this list."}
+			return nil, refuse(view.CodeInvalidCursor, "refuse.cursor")
 		}
 	}
 	doc, next, err := p.o.View.Vintages(ctx, s, query)

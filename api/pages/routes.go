@@ -1,8 +1,8 @@
 package pages
 
 import (
+	"cmp"
 	"context"
-	"fmt"
 	"maps"
 	"net/url"
 	"slices"
@@ -172,12 +172,12 @@ func (p *Pages) Page(ctx context.Context, address *url.URL, v view.Visitor) (*vi
 	}
 	given, err := url.ParseQuery(address.RawQuery)
 	if err != nil {
-		return nil, &view.Refusal{Code: view.CodeInvalidParameter, Detail: "The query is not well formed."}
+		return nil, invalid("refuse.query")
 	}
 	// Otherwise a mistyped as_of would show today's numbers without a warning.
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		if near := nearest.Of(name, parameters...); near != "" && !slices.Contains(parameters, name) {
-			return nil, &view.Refusal{Code: view.CodeInvalidParameter, Detail: fmt.Sprintf("%s is not a parameter of this page. Did you mean %s?", name, near)}
+			return nil, invalid("refuse.parameter", name, near)
 		}
 	}
 	query := url.Values{}
@@ -220,25 +220,48 @@ func (p *Pages) problem(_ context.Context, r request) (*view.Document, error) {
 	if !ok {
 		return nil, nil
 	}
-	l := p.layout(r.site, "/problems/"+kind.Code)
+	l, err := p.englishLayout(r, "/problems/"+kind.Code, "english.page")
+	if err != nil {
+		return nil, err
+	}
 	l.Title = kind.Title + suffix
 	l.Description = kind.Meaning
 	l.Body = kind
 	return p.document("problem", l, time.Time{}), nil
 }
 
-// Problem returns the HTML of a problem.
-func (p *Pages) Problem(problem view.Problem) []byte {
-	l := p.layout(p.site(), problem.Instance)
+// errorBody is the content of a page that says what went wrong.
+type errorBody struct {
+	localizer
+	view.Problem
+
+	// Detail says in the page's language what is wrong with this request. It is empty where that is known in English only, as Problem.Detail.
+	Detail string
+	// Remedy says what the visitor can do.
+	Remedy string
+	Up     string
+}
+
+// Problem returns the HTML of a problem in a language. named reports that the address names the language. detail is the problem's detail in that
+// language, empty if it exists in English only.
+func (p *Pages) Problem(problem view.Problem, lang picks.Lang, named bool, detail string) []byte {
+	local := localizer{Lang: lang, Named: named}
+	code := "error." + problem.Code
+	if _, ok := local.language().Words[code]; !ok {
+		code = "error.other"
+	}
+	body := errorBody{localizer: local, Problem: problem, Detail: detail, Remedy: local.T(code + ".remedy"), Up: p.above(problem.Instance)}
+	if lang == picks.English {
+		body.Detail = problem.Detail
+	} else {
+		body.Title = local.T(code)
+	}
+	l := p.layoutIn(local, p.site(), problem.Instance)
 	l.Canonical = "" // an error has no address
 	l.Hidden = true
-	l.Title = problem.Title + suffix
-	l.Description = problem.Detail
-	l.Body = struct {
-		view.Problem
-
-		Up string
-	}{problem, p.above(problem.Instance)}
+	l.Title = body.Title + suffix
+	l.Description = cmp.Or(body.Detail, body.Remedy)
+	l.Body = body
 	return p.render("error", l)
 }
 

@@ -33,7 +33,7 @@ func (p *Pages) signalPage(ctx context.Context, r request) (*view.Document, erro
 			return p.signal(ctx, r, s)
 		}
 	case "/brief":
-		return p.brief(r, s), nil
+		return p.brief(r, s)
 	case "/revisions":
 		return p.revisions(ctx, r, s)
 	case "/forecasts":
@@ -214,7 +214,7 @@ func (p *Pages) signal(ctx context.Context, r request, s *view.Signal) (*view.Do
 
 // nothingKnown rejects a day before the first value, and names the day of the first value.
 func (p *Pages) nothingKnown(ctx context.Context, s *view.Signal, day time.Time) error {
-	refusal := &view.Refusal{Code: view.CodeNotFound, Detail: "Nothing was known of this signal on " + day.Format(time.DateOnly) + "."}
+	refusal := refuse(view.CodeNotFound, "refuse.nothing known", day)
 	doc, _, err := p.o.View.Vintages(ctx, s, view.VintagesRequest{Asc: true, Limit: 1})
 	if err != nil {
 		return err
@@ -224,7 +224,11 @@ func (p *Pages) nothingKnown(ctx context.Context, s *view.Signal, day time.Time)
 		return fmt.Errorf("read an answer: %w", err)
 	}
 	if len(first.Data) > 0 {
-		refusal.Detail += " Its first value became known on " + instant(first.Data[0].KnownAt.UTC().Truncate(24*time.Hour)) + "."
+		later := refuse(view.CodeNotFound, "refuse.first known", first.Data[0].KnownAt.UTC())
+		return &view.Refusal{
+			Code: refusal.Code, Detail: refusal.Detail + " " + later.Detail,
+			In: func(lang picks.Lang) string { return refusal.In(lang) + " " + later.In(lang) },
+		}
 	}
 	return refusal
 }
@@ -256,17 +260,34 @@ func citation(s view.SignalSnapshot) string {
 	return fmt.Sprintf("Tidemark%s. %s [%s %s], %s. %s", year, s.Name, kind, s.ID, at, s.PageURL)
 }
 
-func (p *Pages) brief(r request, s *view.Signal) *view.Document {
-	l := p.layout(r.site, r.path)
-	l.Title = s.Snapshot.Name + ": brief" + suffix
-	l.Description = "What the signal says, how it is made and where it fails: " + s.Snapshot.Name + "."
-	l.Disclaimer = "" // the brief already ends with it
+// briefBody is the content of the page with a signal's method.
+type briefBody struct {
+	localizer
+
+	Def    signals.Definition
+	Signal *view.Signal
+	Plots  signalPlots
+	HTML   template.HTML
+	// English reports that HTML is in English, and the page is not.
+	English bool
+}
+
+// brief is the page with the method of a signal and its newest value.
+func (p *Pages) brief(r request, s *view.Signal) (*view.Document, error) {
+	lang, err := r.lang()
+	if err != nil {
+		return nil, err
+	}
+	body := briefBody{localizer: r.local(lang), Signal: s}
+	body.Def = body.Own(s.Definition)
+	text, translated := body.Brief(s.Definition)
+	body.HTML, body.English = markdown(text), !translated
 	points := s.History.Points(beginning("5y", s.History.Last()))
-	l.Body = struct {
-		Signal   *view.Signal
-		Snapshot view.SignalSnapshot
-		Plots    signalPlots
-		HTML     template.HTML
-	}{s, s.Snapshot, localizer{Lang: picks.English}.plotHistory(s.Definition, s.Snapshot, points, nil, overlay{}, "five years"), markdown(s.Markdown)}
-	return p.document("brief", l, time.Time{})
+	body.Plots = body.plotHistory(body.Def, s.Snapshot, points, nil, overlay{}, body.T("range.5y"))
+	l := p.layoutIn(body.localizer, r.site, r.path)
+	l.Title = body.Say("brief.page", body.Def.Name) + suffix
+	l.Description = body.Say("brief.about", body.Def.Name)
+	l.Body = body
+	p.inLanguages(&l, r)
+	return p.document("brief", l, time.Time{}), nil
 }

@@ -72,6 +72,17 @@ func (l localizer) Technique(d signals.Definition) string {
 	return d.Technique
 }
 
+// Brief returns the method of a signal in Markdown, and whether it is in the language.
+func (l localizer) Brief(d signals.Definition) (text string, translated bool) {
+	if l.Lang == picks.English {
+		return d.Brief, true
+	}
+	if t, _ := l.texts(d); t.Brief != "" {
+		return t.Brief, true
+	}
+	return d.Brief, false
+}
+
 // Target, Predictor and BestRule describe the backtest of a signal.
 func (l localizer) Target(d signals.Definition) string {
 	if t, ok := l.texts(d); ok {
@@ -324,6 +335,52 @@ func (l localizer) Time(t any) template.HTML {
 // None is the sign for a cell that has no number.
 func (l localizer) None() template.HTML {
 	return template.HTML(`<span class="quiet" aria-hidden="true">–</span><span class="hidden">` + template.HTMLEscapeString(l.T("signal.not applicable")) + `</span>`) //nolint:gosec // escaped
+}
+
+// Lasts writes a number of seconds in hours, or in days if it is long.
+func (l localizer) Lasts(seconds int64) string {
+	if seconds >= 2*86400 && seconds%86400 == 0 {
+		return l.Say("status.days", l.Count(seconds/86400))
+	}
+	hours := float64(seconds) / 3600
+	if hours == math.Trunc(hours) {
+		return l.Say("status.hours", l.Count(int64(hours)))
+	}
+	return l.Say("status.hours", l.Num(&hours, 1))
+}
+
+// Moment writes an instant with its day in words, as an element.
+func (l localizer) Moment(t time.Time) template.HTML {
+	at := t.UTC()
+	return template.HTML(`<time datetime="` + at.Format(time.RFC3339) + `">` + l.Day(at) + at.Format(", 15:04 UTC") + `</time>`) //nolint:gosec // digits and names of months
+}
+
+// Period names the period of a figure that is forecast: a day, a month, or the end of a crop year.
+func (l localizer) Period(period string) string {
+	if day, err := time.Parse(time.DateOnly, period); err == nil {
+		return l.Day(day)
+	}
+	if month, err := time.Parse("2006-01", period); err == nil {
+		return strings.NewReplacer("M", l.language().Months[month.Month()-1], "Y", month.Format("2006")).Replace(l.language().MonthOrder)
+	}
+	if year, ok := strings.CutSuffix(period, "-final"); ok {
+		return l.Say("period.final", year)
+	}
+	return period
+}
+
+// Week names a week of ISO 8601 ("2026-W47").
+func (l localizer) Week(week string) string {
+	year, number, _ := strings.Cut(week, "-W")
+	return l.Say("week.of", strings.TrimLeft(number, "0"), year)
+}
+
+// Link returns a link to a page of the site in the same language, with a translated text.
+func (l localizer) Link(to, id string) template.HTML {
+	if translated[to] {
+		to += l.InLang()
+	}
+	return anchor(to, l.T(id))
 }
 
 // Count writes a whole number of things, of any kind of integer.

@@ -20,7 +20,7 @@ func (r request) span(frequency string) (out span, err error) {
 		return out, err
 	}
 	if !out.From.IsZero() && !out.To.IsZero() && out.To.Before(out.From) {
-		return out, invalid("to lies before from.")
+		return out, invalid("refuse.order")
 	}
 	name, err := r.one("range", defaultRange(frequency), rangesOf(frequency)...)
 	if out.From.IsZero() && out.To.IsZero() {
@@ -37,7 +37,7 @@ func (r request) bound(name string) (time.Time, error) {
 	}
 	day, err := time.Parse(time.DateOnly, text)
 	if err != nil {
-		return time.Time{}, invalid("%s is not a day (2026-03-04).", name)
+		return time.Time{}, invalid("refuse.day", name)
 	}
 	return day, nil
 }

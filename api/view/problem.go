@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"tidemark/internal/locale"
 	"tidemark/internal/locale/languages"
 )
 
@@ -52,7 +53,11 @@ type ParameterError struct {
 }
 
 // Refusal is why the caller cannot see something. It is an error with a problem code and a text for the problem.
-type Refusal struct{ Code, Detail string }
+type Refusal struct {
+	Code, Detail string
+	// In returns Detail in a language, for people. Nil means that Detail exists in English only.
+	In func(lang locale.Lang) string
+}
 
 func (r *Refusal) Error() string { return r.Code + ": " + r.Detail }
 

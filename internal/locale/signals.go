@@ -20,6 +20,8 @@ type SignalTexts struct {
 	Lead string
 	// About is the rest of the description after Lead. Technique says in words how the value and its baseline are made.
 	About, Technique string
+	// Brief is the method in Markdown: the meaning of the signal, its computation, and its limits.
+	Brief string
 	// Target, Predictor and Naive are the parts of the backtest: the later value, the value that foretells it, and the simple rule to
 	// compare with.
 	Target, Predictor, Naive string

@@ -31,5 +31,5 @@ var Language = locale.Language{
 	},
 	Articles: []string{"the "},
 	And:      "and",
-	Phrases:  phrases, Terms: terms, Words: locale.Together(words, keyWords, portfolio, signalPage, dataPages, verifyPage),
+	Phrases:  phrases, Terms: terms, Words: locale.Together(words, keyWords, portfolio, signalPage, dataPages, verifyPage, housePages),
 }

@@ -127,7 +127,6 @@ var words = map[string]string{
 	"previous":     "Previous",
 	"surprise":     "Surprise (z)",
 	"analysis":     "Analysis",
-	"week":         "Week",
 	"benchmark":    "Benchmark",
 	"added":        "Added",
 	"removed":      "Removed",

@@ -88,7 +88,7 @@ var dataPages = map[string]string{
 	"evidence.why":                        "Desde el cálculo anterior: %s.",
 	"evidence.parts":                      "Todas las partes en JSON",
 	"evidence.formula":                    "La fórmula, con los números",
-	"evidence.method":                     "El método completo (en inglés)",
+	"evidence.method":                     "El método completo",
 	"evidence.formula column":             "Fórmula",
 	"evidence.result":                     "Resultado",
 	"evidence.step.value":                 "valor",

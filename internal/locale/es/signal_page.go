@@ -136,7 +136,7 @@ var signalPage = map[string]string{
 	"backtest.in interval":     "En el intervalo del 90\u00a0%",
 	"backtest.how":             "Cómo se midió",
 	"about":                    "Qué es",
-	"about.brief":              "Ficha: cómo se hace y dónde falla (en inglés)",
+	"about.brief":              "Ficha técnica: cómo se obtiene y dónde falla",
 	"about.licence":            "Fuente, licencia y cita",
 	"about.terms":              "Condiciones",
 	"about.cite":               "Citar como:",

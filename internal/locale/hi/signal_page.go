@@ -136,7 +136,7 @@ var signalPage = map[string]string{
 	"backtest.in interval":     "90% अंतराल में",
 	"backtest.how":             "इसे कैसे मापा गया",
 	"about":                    "यह क्या है",
-	"about.brief":              "विवरण: यह कैसे बनता है और कहाँ चूकता है (अंग्रेज़ी में)",
+	"about.brief":              "विवरणिका: यह कैसे बनता है और कहाँ चूकता है",
 	"about.licence":            "स्रोत, लाइसेंस, उद्धरण",
 	"about.terms":              "शर्तें",
 	"about.cite":               "ऐसे उद्धृत करें:",

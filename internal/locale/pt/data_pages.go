@@ -88,7 +88,7 @@ var dataPages = map[string]string{
 	"evidence.why":                        "Desde o cálculo anterior: %s.",
 	"evidence.parts":                      "Todas as partes em JSON",
 	"evidence.formula":                    "A fórmula, com os números",
-	"evidence.method":                     "O método completo (em inglês)",
+	"evidence.method":                     "O método completo",
 	"evidence.formula column":             "Fórmula",
 	"evidence.result":                     "Resultado",
 	"evidence.step.value":                 "valor",

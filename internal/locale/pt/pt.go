@@ -36,5 +36,5 @@ var Language = locale.Language{
 		"trilhão": "10^12",
 	},
 	And:     "e",
-	Phrases: phrases, Terms: terms, Words: locale.Together(words, keyWords, portfolio, signalPage, dataPages, verifyPage), SignalTexts: signalTexts,
+	Phrases: phrases, Terms: terms, Words: locale.Together(words, keyWords, portfolio, signalPage, dataPages, verifyPage, housePages), SignalTexts: signalTexts,
 }

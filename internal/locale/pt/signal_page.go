@@ -136,7 +136,7 @@ var signalPage = map[string]string{
 	"backtest.in interval":     "No intervalo de 90%",
 	"backtest.how":             "Como foi medido",
 	"about":                    "O que é",
-	"about.brief":              "Ficha: como é feito e onde falha (em inglês)",
+	"about.brief":              "Ficha técnica: como é obtido e onde falha",
 	"about.licence":            "Fonte, licença e citação",
 	"about.terms":              "Condições",
 	"about.cite":               "Citar como:",

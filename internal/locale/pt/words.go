@@ -127,7 +127,6 @@ var words = map[string]string{
 	"previous":     "Anterior",
 	"surprise":     "Surpresa (z)",
 	"analysis":     "Análise",
-	"week":         "Semana",
 	"benchmark":    "Índice",
 	"added":        "Adicionadas",
 	"removed":      "Removidas",

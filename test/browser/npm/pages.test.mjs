@@ -545,10 +545,18 @@ test("a page in a visitor's language is in this language", async () => {
   const paths = [
     "/", ...signals.flatMap((id) => [`/signals/${id}`, `/signals/${id}/forecasts`, `/signals/${id}/revisions`, `/evidence/${id}/latest`, `/embed/${id}`]),
     "/picks", `/picks/${chain.picks[0].date}`, "/portfolio", "/events", "/economic-events", "/digest", "/compare", "/calendar", "/dashboard", research,
+    "/status", "/terms", "/method", "/docs", "/changelog", "/problems/not-found", ...signals.map((id) => `/signals/${id}/brief`),
   ];
+  const wrong = { "/nothing-here": 404, "/picks/2001-01-01": 404, [`/signals/${signals[0]}?as_of=1999-01-01`]: 404, [`/signals/${signals[0]}?range=7q`]: 400 };
   for (const lang of ["es", "pt", "hi"]) {
     for (const path of paths) {
       await visit(`${path}?lang=${lang}`, {}, async (page) => {
+        assert.equal(await page.getAttribute("html", "lang"), lang, path);
+        assert.deepEqual(await english(page), [], `${path} in ${lang}: English on the page`);
+      });
+    }
+    for (const [path, status] of Object.entries(wrong)) {
+      await visit(`${path}${path.includes("?") ? "&" : "?"}lang=${lang}`, { status, expected: /status of 4/ }, async (page) => {
         assert.equal(await page.getAttribute("html", "lang"), lang, path);
         assert.deepEqual(await english(page), [], `${path} in ${lang}: English on the page`);
       });

@@ -32,6 +32,8 @@ const states = [
     { path: `/?lang=${lang}` }, { path: `/signals/eia-weekly-petroleum?range=5y&lang=${lang}` }, { path: `/signals/eia-weekly-petroleum/forecasts?lang=${lang}` },
     { path: `/signals/${signal}/revisions?lang=${lang}` }, { path: `/evidence/crack-spread-321/latest?lang=${lang}` }, { path: `/calendar?lang=${lang}` },
     { path: `/verify?lang=${lang}`, ready: concluded }, { path: `/dashboard?lang=${lang}` },
+    { path: `/status?lang=${lang}` }, { path: `/terms?lang=${lang}` }, { path: `/method?lang=${lang}` }, { path: `/signals/${signal}/brief?lang=${lang}` },
+    { path: `/docs?lang=${lang}` }, { path: `/nothing-here?lang=${lang}`, status: 404 }, { path: `/signals/${signal}?range=7q&lang=${lang}`, status: 400 },
   ]),
   { path: `/picks/${newest.date}` },
   { path: `/research/${ticker}` },
