@@ -193,7 +193,7 @@ func (s *Server) alert(w http.ResponseWriter, r *http.Request) error {
 
 func showAlert(r postgres.PushRule) (view.Alert, error) {
 	out := view.Alert{
-		ID: r.PublicID, URL: r.URL, CreatedAt: r.CreatedAt.UTC(), Cursor: strconv.FormatInt(r.After, 10), Status: "active", FailingSince: utc(r.FailingSince),
+		ID: r.PublicID, URL: r.URL, CreatedAt: r.CreatedAt.UTC(), Cursor: strconv.FormatInt(r.After, 10), Armed: r.Armed, Status: "active", FailingSince: utc(r.FailingSince),
 		NextTryAt: utc(r.NextTryAt), DisabledAt: utc(r.DisabledAt), DisabledReason: r.DisabledReason,
 	}
 	switch {
@@ -313,7 +313,7 @@ func (s *Server) renewSecret(r *http.Request, key postgres.Key, id string) (out 
 	return out, nil
 }
 
-// replayAlert sends again what a rule sent after a cursor.
+// replayAlert sends what a rule selected after a cursor.
 func (s *Server) replayAlert(w http.ResponseWriter, r *http.Request) error {
 	key, err := s.authenticateOwner(w, r)
 	if err != nil {
@@ -336,13 +336,17 @@ func (s *Server) replayAlert(w http.ResponseWriter, r *http.Request) error {
 	return s.sent(w, r, id, messages)
 }
 
-// replayRule has a rule send again what it sent after a cursor. It returns the number of messages.
+// replayRule has a rule send what it selected after a cursor. It returns the number of messages.
 func (s *Server) replayRule(r *http.Request, key postgres.Key, id, cursor string) (messages int, err error) {
 	after, err := strconv.ParseInt(cursor, 10, 64)
 	if err != nil || after < 0 {
 		return 0, invalidMember("after", "This is no cursor.")
 	}
-	if messages, err = s.billing.DB.ReplayPushRule(r.Context(), key.ID, id, after); err != nil {
+	messages, err = s.billing.DB.ReplayPushRule(r.Context(), key.ID, id, after)
+	switch {
+	case errors.Is(err, postgres.ErrCursorAhead):
+		return 0, invalidMember("after", "No change has this cursor yet.")
+	case err != nil:
 		return 0, s.rejectAlert(r, err)
 	}
 	return messages, nil

@@ -47,14 +47,8 @@ func (s *Server) serveDataset(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	cache := view.CachePublic
-	if day != "" {
-		cache = view.CacheImmutable
-	}
-	leads := cache // of what leads to the set's leaf
-	if set.Contents != nil && set.LogIndex == nil {
-		leads = view.CachePublic // the leaf does not have its number yet
-	}
+	cache, leads := view.SetCache(set, day == "")
+	at := s.view.SetPlace(set)
 	switch name {
 	case "", "manifest.json":
 		var days []string
@@ -63,16 +57,16 @@ func (s *Server) serveDataset(w http.ResponseWriter, r *http.Request) error {
 				return err
 			}
 		}
-		return sendJSON(w, r, s.view.DatasetManifest(set, days), leads)
+		return sendJSON(w, r, s.view.DatasetManifest(set, at, days), leads)
 	case "contents.json":
 		if set.Contents == nil {
 			return errNoDataset
 		}
 		return send(w, r, "application", "json", view.NewDocument(view.TypeJSON, cache, []byte(*set.Contents), time.Time{}))
 	case "datapackage.json":
-		return sendJSON(w, r, s.view.DataPackage(set), cache)
+		return sendJSON(w, r, s.view.DataPackage(set, at), cache)
 	case "croissant.json":
-		return sendJSON(w, r, s.view.Croissant(set), leads)
+		return sendJSON(w, r, s.view.Croissant(set, at), leads)
 	}
 	for _, t := range set.Tables {
 		if t.Name+".parquet" != name {

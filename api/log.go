@@ -23,6 +23,7 @@ type TransparencyLog interface {
 	LogHeads(ctx context.Context) ([]postgres.LogHead, error)
 	NewestLogCheckpoint(ctx context.Context, log string, witnessed bool) (postgres.LogCheckpoint, error)
 	LogCheckpointOf(ctx context.Context, log string, index int64) (postgres.LogCheckpoint, error)
+	LogProof(ctx context.Context, log string, index int64, newest bool) (file []byte, witnessed bool, err error)
 	LogTimestampReply(ctx context.Context, log string, size int64) ([]byte, error)
 	LogTile(ctx context.Context, log string, t tlog.Tile) ([]byte, error)
 	LogTileStore(ctx context.Context, log string) tlog.TileStore
@@ -223,9 +224,7 @@ func (s *Server) logTile(ctx context.Context, log, path string) ([]byte, error) 
 	return bundle, nil
 }
 
-// logProof returns the inclusion proof of a leaf. By default it proves against the smallest witnessed checkpoint that contains the leaf,
-// which shows since when the leaf exists. With newest set, it proves against the newest witnessed checkpoint, which shows that the leaf is
-// in the log today. The extra line of the proof contains the leaf, so that the file can be checked alone.
+// logProof returns the proof of a leaf (see LogProof).
 func (s *Server) logProof(ctx context.Context, log, number string, newest bool) (file []byte, witnessed bool, err error) {
 	h, err := s.logs.head(ctx, log)
 	if err != nil {
@@ -235,22 +234,7 @@ func (s *Server) logProof(ctx context.Context, log, number string, newest bool) 
 	if !ok {
 		return nil, false, errNoLog
 	}
-	c, err := s.logs.store.LogCheckpointOf(ctx, log, index)
-	if err == nil && newest && c.Witnessed {
-		c, err = s.logs.store.NewestLogCheckpoint(ctx, log, true)
-	}
-	if err != nil {
-		return nil, false, err
-	}
-	leaves, err := s.logs.store.LogLeaves(ctx, log, index, index+1)
-	if err != nil || len(leaves) == 0 {
-		return nil, false, err
-	}
-	hashes, err := tlog.ProveInclusion(c.Size, c.Root, s.logs.store.LogTileStore(ctx, log), index)
-	if err != nil {
-		return nil, false, err
-	}
-	return tlog.Proof{Index: index, Extra: leaves[0], Hashes: hashes, Note: c.Note}.Format(), c.Witnessed, nil
+	return s.logs.store.LogProof(ctx, log, index, newest)
 }
 
 // logTimestamp returns the time stamp of the checkpoint in the proof of a leaf.

@@ -14,9 +14,11 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"tidemark/api/view"
 	"tidemark/internal/postgres"
 	"tidemark/internal/series"
 	"tidemark/internal/task"
+	"tidemark/signals"
 	"tidemark/signals/forecast"
 	"tidemark/workers"
 )
@@ -228,4 +230,51 @@ func TestAPrintThatDoesNotComeIsVoid(t *testing.T) {
 			t.Errorf("%s counts", f.ID)
 		}
 	}
+}
+
+// The calendar names what is to come. A figure that was published is not, also before it is graded. One that is late still is.
+func TestTheCalendarNamesNoReleaseThatWasPublished(t *testing.T) {
+	t.Parallel()
+	w := newForecastWorld(t)
+	if err := w.forecast(); err != nil {
+		t.Fatal(err)
+	}
+	def, _ := signals.ByID("eia-weekly-petroleum")
+	var now time.Time
+	v, err := view.New(view.Options{
+		Store: w.db, Definitions: []signals.Definition{def}, PublicURL: "https://tidemark.example", World: view.WorldLive, Log: slog.New(slog.DiscardHandler),
+		Now: func() time.Time { return now },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := func(clock time.Time, want ...string) {
+		t.Helper()
+		now = clock
+		w.at(clock)
+		list, err := v.Calendar(t.Context(), &view.State{Signals: []*view.Signal{{Definition: def, History: &view.History{}}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := []string{}
+		for _, r := range list.Data {
+			got = append(got, *r.Figure+" "+*r.Period)
+		}
+		slices.Sort(got)
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: the calendar has %v, want %v", clock, got, want)
+		}
+	}
+	week := []string{"crude_stocks_change 2025-05-09", "distillate_stocks_change 2025-05-09", "gasoline_stocks_change 2025-05-09"}
+	due := w.recorded()[0].ScheduledAt
+	want(due.Add(-time.Hour), week...)
+	want(due.Add(48*time.Hour), week...) // a holiday: it is late
+	printed := due.Add(49 * time.Hour)
+	w.at(printed)
+	w.store(printed, upToDay(w.weeks, forecastFriday.AddDate(0, 0, 7)))
+	want(printed.Add(time.Minute))
+	if err := w.forecast(); err != nil {
+		t.Fatal(err)
+	}
+	want(printed.Add(2*time.Minute), "crude_stocks_change 2025-05-16", "distillate_stocks_change 2025-05-16", "gasoline_stocks_change 2025-05-16")
 }

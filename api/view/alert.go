@@ -19,6 +19,9 @@ type Alert struct {
 	CreatedAt time.Time `json:"created_at"`
 	// Cursor is where the rule began: changes with a larger cursor count.
 	Cursor string `json:"cursor"`
+	// Armed is whether the rule can hold. It is false only for a rule about a number: the rule held, or it was made while the number was beyond the
+	// threshold. It is true again when the number was back at rearm, or at the threshold without rearm.
+	Armed bool `json:"armed"`
 	// Status is "active", "failing" while the webhook does not accept messages, or "disabled".
 	Status string `json:"status"`
 	// FailingSince and NextTryAt are null unless the webhook fails.
@@ -68,7 +71,7 @@ type AlertDelivery struct {
 	MessageID string `json:"message_id"`
 	// Cursor is that of the change, null for a test.
 	Cursor *string `json:"cursor"`
-	// State is "pending", "delivered", "failed" (a test that was not accepted), or "given_up" after three days.
+	// State is "pending", "delivered", "failed" (a test that was not accepted), or "given_up": after three days, or because a replay began behind it.
 	State    string `json:"state"`
 	Attempts int    `json:"attempts"`
 	// Status is the HTTP status of the last attempt. Without a response it is null, and Fault says why.

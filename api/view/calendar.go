@@ -2,8 +2,6 @@ package view
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"slices"
 	"time"
 
@@ -32,7 +30,7 @@ type Release struct {
 	// Period is the period of the figure, null if unknown.
 	Period *string `json:"period"`
 	// ExpectedAt is when it is expected. If Exact is set, it is the earliest time of the publisher's schedule. Otherwise it is a day, estimated
-	// from earlier releases.
+	// from earlier releases. A time that is past means that the publication is late: nothing of it is known yet.
 	ExpectedAt time.Time `json:"expected_at"`
 	Exact      bool      `json:"exact"`
 	// Forecast is the id of the recorded forecast, with the bounds of its central 80 %. They are null without a forecast.
@@ -79,24 +77,33 @@ func (v *View) Calendar(ctx context.Context, st *State) (*Calendar, error) {
 	return out, nil
 }
 
-// openForecasts returns the figures of a signal that have a forecast and no print yet.
+// openForecasts returns the figures of a signal that have a forecast and were not published yet. What is known is not to come, also before it is
+// graded.
 func (v *View) openForecasts(ctx context.Context, s *Signal) (out []Release, err error) {
 	id := s.Definition.ID
 	if len(forecast.Of(id)) == 0 {
 		return nil, nil
 	}
-	doc, _, err := v.Forecasts(ctx, s, ForecastsRequest{Limit: maxOpenForecasts})
+	list, err := v.forecasts(ctx, s, 0, maxOpenForecasts)
 	if err != nil {
 		return nil, err
 	}
-	var list Forecasts
-	if err := json.Unmarshal(doc.Identity.Body, &list); err != nil {
-		return nil, fmt.Errorf("read an answer: %w", err)
-	}
-	for _, f := range list.Data {
-		if f.Grade != nil {
+	for _, recorded := range list {
+		if recorded.Grade != nil {
 			continue
 		}
+		printed := false
+		err := v.acquireQuery(ctx, func(ctx context.Context) error {
+			printed, err = v.o.Store.FigurePrinted(ctx, recorded)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		if printed {
+			continue
+		}
+		f := v.newForecast(recorded)
 		out = append(out, Release{
 			Signal: id, Source: s.Definition.SourceURL, Figure: &f.Target.Figure, Name: f.Target.Name, Period: &f.Target.Period, ExpectedAt: f.Target.ReleaseAt, Exact: true,
 			Forecast: &f.ID, Unit: f.Target.Unit, Low: quantileOf(f, 0.1), High: quantileOf(f, 0.9), KnownAt: f.IssuedAt,

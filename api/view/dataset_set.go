@@ -15,6 +15,7 @@ type DatasetManifest struct {
 	AsOf        time.Time `json:"as_of"`
 	PublishedAt time.Time `json:"published_at"`
 	// Days are the days whose sets are kept, the newest first: the newest seven and the first of each month. It is only in the newest manifest.
+	// The files of a day are in the folder of its name, beside that manifest.
 	Days        []string      `json:"days,omitempty"`
 	Files       []DatasetFile `json:"files"`
 	Synthetic   bool          `json:"synthetic"`
@@ -31,27 +32,54 @@ type DatasetManifest struct {
 type DatasetFile struct {
 	postgres.DatasetFileFacts
 
-	// URL is the address of these bytes, which never change.
+	// URL is the address of these bytes, which never change. In a copy that the command publish made it is relative to the manifest.
 	URL string `json:"url"`
 }
 
-// DatasetManifest returns the manifest of a set. days may be nil.
-func (v *View) DatasetManifest(d postgres.Dataset, days []string) DatasetManifest {
+// DatasetManifest returns the manifest of a set whose files are at a place. days may be nil.
+func (v *View) DatasetManifest(d postgres.Dataset, at SetPlace, days []string) DatasetManifest {
 	out := DatasetManifest{
 		Date: d.Day, AsOf: d.AsOf, PublishedAt: d.PublishedAt, Days: days, Files: []DatasetFile{}, Synthetic: v.synthetic(d), Environment: v.o.environment(),
 		Disclaimer: v.o.disclaimer(v.synthetic(d)),
 	}
 	for _, f := range d.Facts() {
-		out.Files = append(out.Files, DatasetFile{DatasetFileFacts: f, URL: v.setURL(d) + f.Path})
+		out.Files = append(out.Files, DatasetFile{DatasetFileFacts: f, URL: at.Prefix + f.Path})
 	}
 	if d.Contents != nil {
-		out.ContentsURL = new(v.setURL(d) + "contents.json")
-		out.LogIndex, out.ProofURL = d.LogIndex, proofURL(v.o.PublicURL, d.LogIndex)
+		out.ContentsURL = new(at.Prefix + "contents.json")
+		out.LogIndex, out.ProofURL = d.LogIndex, at.Proof
 	}
 	return out
 }
 
-func (v *View) setURL(d postgres.Dataset) string { return v.o.PublicURL + "/data/" + d.Day + "/" }
+// SetPlace says where the files of a set are.
+type SetPlace struct {
+	// Prefix is the beginning of their addresses. Proof is the address of the proof that the log has the set, nil without one.
+	Prefix string
+	Proof  *string
+}
+
+// SetPlace returns the addresses of a set at this service.
+func (v *View) SetPlace(d postgres.Dataset) SetPlace {
+	out := SetPlace{Prefix: v.o.PublicURL + "/data/" + d.Day + "/"}
+	if d.Contents != nil {
+		out.Proof = proofURL(v.o.PublicURL, d.LogIndex)
+	}
+	return out
+}
+
+// SetCache returns the Cache-Control of the files of a set: of its bytes, and of what leads to its leaf in the log, whose number may come later.
+// newest tells addresses of the newest set from those of a day.
+func SetCache(d postgres.Dataset, newest bool) (files, leads string) {
+	files, leads = CacheImmutable, CacheImmutable
+	if newest {
+		files = CachePublic
+	}
+	if newest || d.Contents != nil && d.LogIndex == nil {
+		leads = CachePublic
+	}
+	return files, leads
+}
 
 // synthetic reports whether a table of a set has generated data.
 func (v *View) synthetic(d postgres.Dataset) bool {
@@ -135,15 +163,15 @@ var aboutColumns = map[string]string{
 // columnValues are the values of the columns that have few.
 var columnValues = map[string][]string{"bounds": signals.IntervalBounds(), "basis": signals.IntervalBases()}
 
-// DataPackage returns the Frictionless description of a set.
-func (v *View) DataPackage(d postgres.Dataset) DataPackage {
+// DataPackage returns the Frictionless description of a set whose files are at a place.
+func (v *View) DataPackage(d postgres.Dataset, at SetPlace) DataPackage {
 	out := DataPackage{
 		Profile: "data-package", Name: setName, Title: setTitle, Description: v.aboutSet(d), Homepage: v.o.PublicURL + "/", Version: d.Day, Created: d.PublishedAt,
 		Resources: []DataPackageResource{},
 	}
 	for _, t := range d.Tables {
 		r := DataPackageResource{
-			Profile: "data-resource", Name: t.Name, Title: t.Title, Path: v.setURL(d) + t.Name + ".parquet", Format: "parquet", MediaType: TypeParquet, Bytes: t.Bytes,
+			Profile: "data-resource", Name: t.Name, Title: t.Title, Path: at.Prefix + t.Name + ".parquet", Format: "parquet", MediaType: TypeParquet, Bytes: t.Bytes,
 			Hash: "sha256:" + t.SHA256, Schema: DataPackageSchema{Fields: []DataPackageField{}},
 		}
 		if t.License != "" {
@@ -166,14 +194,14 @@ var croissantTypes = map[string]string{
 	"string": "sc:Text", "number": "sc:Float", "integer": "sc:Integer", "boolean": "sc:Boolean", "date": "sc:Date", "datetime": "sc:DateTime",
 }
 
-// Croissant returns the description of a set in the format Croissant 1.0 (JSON-LD).
-func (v *View) Croissant(d postgres.Dataset) map[string]any {
+// Croissant returns the description of a set whose files are at a place, in the format Croissant 1.0 (JSON-LD).
+func (v *View) Croissant(d postgres.Dataset, at SetPlace) map[string]any {
 	files, records := []any{}, []any{}
 	licenses, based := []string{}, []string{}
 	for _, t := range d.Tables {
 		file := t.Name + ".parquet"
 		files = append(files, map[string]any{
-			"@type": "cr:FileObject", "@id": file, "name": file, "description": t.Title, "contentUrl": v.setURL(d) + file, "encodingFormat": TypeParquet,
+			"@type": "cr:FileObject", "@id": file, "name": file, "description": t.Title, "contentUrl": at.Prefix + file, "encodingFormat": TypeParquet,
 			"sha256": t.SHA256, "contentSize": strconv.FormatInt(t.Bytes, 10) + " B",
 		})
 		var fields []any
@@ -198,16 +226,16 @@ func (v *View) Croissant(d postgres.Dataset) map[string]any {
 	licenses = append(licenses, v.o.PublicURL+"/terms")
 	out := map[string]any{
 		"@context": croissantContext, "@type": "sc:Dataset", "conformsTo": "http://mlcommons.org/croissant/1.0", "name": setName, "alternateName": setTitle,
-		"description": v.aboutSet(d), "url": v.setURL(d) + "manifest.json", "version": d.Day, "datePublished": d.PublishedAt.Format(time.DateOnly), "license": licenses,
+		"description": v.aboutSet(d), "url": v.SetPlace(d).Prefix + "manifest.json", "version": d.Day, "datePublished": d.PublishedAt.Format(time.DateOnly), "license": licenses,
 		"creator":      map[string]any{"@type": "sc:Organization", "name": "Tidemark", "url": v.o.PublicURL},
 		"distribution": files, "recordSet": records,
 	}
 	if len(based) > 0 {
 		out["isBasedOn"] = based
 	}
-	if proof := v.DatasetManifest(d, nil).ProofURL; proof != nil {
+	if at.Proof != nil {
 		out["subjectOf"] = map[string]any{
-			"@type": "sc:CreativeWork", "name": "Proof that the transparency log has the hash of contents.json of this set", "encodingFormat": "text/plain", "url": *proof,
+			"@type": "sc:CreativeWork", "name": "Proof that the transparency log has the hash of contents.json of this set", "encodingFormat": "text/plain", "url": *at.Proof,
 		}
 	}
 	return out

@@ -76,6 +76,8 @@ type Store interface {
 	// Forecasts lists a signal's forecasts as known at an instant, newest first. If before is not 0, it lists only those before that
 	// number. most is the maximum, 0 for all.
 	Forecasts(ctx context.Context, signal string, asOf time.Time, before int64, most int) ([]postgres.Forecast, error)
+	// FigurePrinted reports whether the figure of a forecast was published, graded or not.
+	FigurePrinted(ctx context.Context, f postgres.Forecast) (bool, error)
 	// Listen runs until ctx ends and reconnects automatically. It calls the listener's functions one at a time.
 	Listen(ctx context.Context, l postgres.Listener) error
 }

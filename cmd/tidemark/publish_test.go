@@ -2,15 +2,18 @@ package main
 
 import (
 	"bytes"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -18,6 +21,7 @@ import (
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
 
 	"tidemark/api/view"
+	"tidemark/chain/tlog"
 	"tidemark/ingest/archive"
 	"tidemark/internal/pgtest"
 	"tidemark/internal/postgres"
@@ -78,17 +82,32 @@ func bucketShelf(t *testing.T) shelf {
 	}}
 }
 
-func TestADataSetIsPublishedOnceAndTheNewestManifestLeadsToIt(t *testing.T) {
+// markedSigner is a signer that keeps its mark in memory.
+type markedSigner struct {
+	*tlog.Signer
+
+	size int64
+	root tlog.Hash
+}
+
+func (s *markedSigner) Mark() (int64, tlog.Hash, error) { return s.size, s.root, nil }
+
+func (s *markedSigner) SetMark(size int64, root tlog.Hash) error {
+	s.size, s.root = size, root
+	return nil
+}
+
+func TestTheCopyOfTheDataSetsStandsAlone(t *testing.T) {
 	t.Parallel()
 	for name, open := range map[string]func(*testing.T) shelf{"a folder": folderShelf, "a bucket of S3": bucketShelf} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			publishesOnce(t, open(t))
+			copiesSets(t, open(t))
 		})
 	}
 }
 
-func publishesOnce(t *testing.T, to shelf) {
+func copiesSets(t *testing.T, to shelf) {
 	t.Helper()
 	db, err := postgres.Open(t.Context(), pgtest.New(t), postgres.RoleWorker)
 	if err != nil {
@@ -104,6 +123,17 @@ func publishesOnce(t *testing.T, to shelf) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	keys, err := tlog.NewLogKey(rand.Reader, "test.example/log")
+	if err != nil {
+		t.Fatal(err)
+	}
+	signer, err := tlog.NewSigner(keys.Private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.BeginLog(t.Context(), postgres.LogStart{Log: postgres.LogRecord, Origin: signer.Origin(), VKey: signer.VKey(), Environment: "demo"}); err != nil {
+		t.Fatal(err)
+	}
 	for _, day := range []string{"2026-03-02", "2026-03-03"} {
 		content := []byte("PAR1 of " + day)
 		sum := sha256.Sum256(content)
@@ -115,64 +145,125 @@ func publishesOnce(t *testing.T, to shelf) {
 			t.Fatal(err)
 		}
 	}
+	if _, err := db.NumberLeaves(t.Context(), postgres.LogRecord); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := db.IntegrateLeaves(t.Context(), postgres.LogRecord, &markedSigner{Signer: signer}); err != nil {
+		t.Fatal(err)
+	}
 	publish := func(day string) int {
 		t.Helper()
-		set, err := db.DatasetOf(t.Context(), day)
-		if err != nil {
-			t.Fatal(err)
-		}
-		days, err := db.DatasetDays(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
 		bucket, err := archive.OpenBucket(t.Context(), to.location)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer func() { _ = bucket.Close() }()
-		written, err := publishSet(t.Context(), db, v, bucket, set, days)
+		c := &setCopy{db: db, view: v, to: bucket}
+		days := []string{day}
+		if day == "" {
+			if days, err = db.DatasetDays(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		err = c.days(t.Context(), days)
+		if err == nil && day == "" {
+			err = c.newest(t.Context(), days)
+		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		return written
+		return c.written
 	}
-	if n := publish(""); n != 6 {
-		t.Errorf("the newest set is %d files, want 6", n)
+	if n := publish("2026-03-02"); n != 6 {
+		t.Errorf("one set is %d files, want 6", n)
+	}
+	if n := publish(""); n != 12 {
+		t.Errorf("the other set and the newest are %d files, want 12", n)
 	}
 	if n := publish(""); n != 0 {
-		t.Errorf("%d files of a set that is there are written again", n)
+		t.Errorf("%d files of sets that are there are written again", n)
 	}
-	if n := publish("2026-03-02"); n != 5 {
-		t.Errorf("an older set is %d files, want 5: it does not replace the newest manifest", n)
-	}
-	var manifest view.DatasetManifest
-	text, header := to.get("manifest.json")
-	if err := json.Unmarshal(text, &manifest); err != nil || manifest.Date != "2026-03-03" || !manifest.Synthetic {
-		t.Fatalf("%s: %v", text, err)
-	}
-	if header != nil && header.Get("Content-Type") != view.TypeJSON {
-		t.Errorf("the newest manifest is %v", header)
-	}
-	for _, f := range manifest.Files {
-		content, header := to.get(manifest.Date + "/" + f.Path)
-		sum := sha256.Sum256(content)
-		if hex.EncodeToString(sum[:]) != f.SHA256 {
-			t.Errorf("%s is not the file of the manifest", f.Path)
+	var newest view.DatasetManifest
+	follow := func(folder string) view.DatasetManifest {
+		t.Helper()
+		var m view.DatasetManifest
+		text, header := to.get(folder + "manifest.json")
+		if err := json.Unmarshal(text, &m); err != nil || len(m.Files) != 1 || !m.Synthetic {
+			t.Fatalf("%s: %v", text, err)
 		}
-		if header != nil && header.Get("Content-Type") != view.TypeParquet {
-			t.Errorf("%s is %v", f.Path, header)
+		if header != nil && header.Get("Content-Type") != view.TypeJSON {
+			t.Errorf("the manifest in %q is %v", folder, header)
 		}
+		// Every address leads to a file of the copy.
+		at := []string{*m.ContentsURL, *m.ProofURL}
+		for _, f := range m.Files {
+			content, header := to.get(folder + f.URL)
+			sum := sha256.Sum256(content)
+			if hex.EncodeToString(sum[:]) != f.SHA256 {
+				t.Errorf("%s is not the file of the manifest in %q", f.URL, folder)
+			}
+			if header != nil && header.Get("Content-Type") != view.TypeParquet {
+				t.Errorf("%s is %v", f.URL, header)
+			}
+			if beside, _ := to.get(folder + f.Path); !bytes.Equal(beside, content) {
+				t.Errorf("%s%s is another file", folder, f.Path)
+			}
+		}
+		var frictionless struct{ Resources []struct{ Path string } }
+		var croissant struct {
+			Distribution []struct{ ContentURL string }
+		}
+		for name, into := range map[string]any{"datapackage.json": &frictionless, "croissant.json": &croissant} {
+			text, _ := to.get(folder + name)
+			if err := json.Unmarshal(text, into); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, f := range frictionless.Resources {
+			at = append(at, f.Path)
+		}
+		for _, f := range croissant.Distribution {
+			at = append(at, f.ContentURL)
+		}
+		if len(at) != 4 {
+			t.Errorf("the descriptions in %q lead to %v", folder, at)
+		}
+		for _, path := range at {
+			if content, _ := to.get(folder + path); len(content) == 0 {
+				t.Errorf("%s of %q is empty", path, folder)
+			}
+		}
+		return m
 	}
-	// What a set says of itself is there byte by byte, so that its proof in the log holds for the copy, too.
-	set, err := db.DatasetOf(t.Context(), "2026-03-03")
-	if err != nil {
-		t.Fatal(err)
+	newest = follow("")
+	if newest.Date != "2026-03-03" || !slices.Equal(newest.Days, []string{"2026-03-03", "2026-03-02"}) {
+		t.Errorf("the newest manifest is of %s and names %v", newest.Date, newest.Days)
 	}
-	if contents, _ := to.get("2026-03-03/contents.json"); set.Contents == nil || string(contents) != *set.Contents {
-		t.Errorf("contents.json is %s", contents)
+	for _, day := range newest.Days {
+		if m := follow(day + "/"); m.Date != day {
+			t.Errorf("the manifest of %s is of %s", day, m.Date)
+		}
+		// What a set says of itself is there byte by byte, so that its proof in the log holds for the copy, too.
+		set, err := db.DatasetOf(t.Context(), day)
+		if err != nil {
+			t.Fatal(err)
+		}
+		contents, _ := to.get(day + "/contents.json")
+		if set.Contents == nil || string(contents) != *set.Contents {
+			t.Errorf("contents.json of %s is %s", day, contents)
+		}
+		text, _ := to.get(day + "/contents.tlog-proof")
+		proof, err := tlog.ParseProof(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		leaf, err := tlog.ParseLeaf(proof.Extra)
+		if err != nil || leaf.Kind != tlog.KindDataset || leaf.Get("sha256") != fmt.Sprintf("%x", sha256.Sum256(contents)) {
+			t.Errorf("the proof of %s is of %q (%v)", day, proof.Extra, err)
+		}
 	}
 	// A file that was damaged in the bucket is written again.
-	to.put("2026-03-03/chain.parquet", []byte("PAR1 of 2026-03-0x"))
+	to.put("2026-03-02/chain.parquet", []byte("PAR1 of 2026-03-0x"))
 	if n := publish(""); n != 1 {
 		t.Errorf("%d files are written after one was damaged, want 1", n)
 	}

@@ -51,7 +51,7 @@ type commands struct {
 	Quarantine quarantineCommand `cmd:"" group:"data" help:"Print answers that a check refused; accept or reject one"`
 	Reparse    reparseCommand    `cmd:"" group:"data" help:"Rebuild observations from the archive alone"`
 	Archive    archiveCommand    `cmd:"" group:"data" help:"Export and import archived upstream bytes"`
-	Publish    publishCommand    `cmd:"" group:"data" help:"Write the daily data set to a folder or bucket"`
+	Publish    publishCommand    `cmd:"" group:"data" help:"Copy the daily data sets to a folder or bucket"`
 
 	Picks     picksCommand     `cmd:"" group:"record" help:"The daily picks: list, explain, choose, correct"`
 	Portfolio portfolioCommand `cmd:"" group:"record" help:"The model portfolio: days, events, digest, rebuild"`

@@ -17,7 +17,7 @@ import (
 
 // ForecastStore keeps the forecasts of signals and their grades.
 //
-// It reads forecast_grades, forecasts, forecasts_brought, log_entries, log_heads. It writes forecast_grades, forecasts, forecasts_brought.
+// It reads forecast_grades, forecasts, forecasts_brought, log_entries, log_heads, observations. It writes forecast_grades, forecasts, forecasts_brought.
 type ForecastStore struct{ *connections }
 
 // Forecast is a recorded forecast with its grade. The quantiles are 23 decimals joined with ";", which is the form that is hashed.
@@ -148,6 +148,18 @@ func (db ForecastStore) RecordForecast(ctx context.Context, fence task.Fence, r 
 		return false, fmt.Errorf("record the forecast %s: %w", r.ID, refused(err))
 	}
 	return added, nil
+}
+
+// FigurePrinted reports whether the figure of a forecast was published, graded or not.
+func (db ForecastStore) FigurePrinted(ctx context.Context, f Forecast) (printed bool, err error) {
+	r := f.Release()
+	err = db.reads.QueryRow(ctx, `
+		select exists (select from observations where series = any(@series) and observed_at = @at and value is not null)`,
+		pgx.NamedArgs{"series": forecast.Named(f.Signal, f.Figure).PrintedIn(r), "at": r.ObservedAt}).Scan(&printed)
+	if err != nil {
+		return false, fmt.Errorf("look for the print of a forecast: %w", asUnavailable(err))
+	}
+	return printed, nil
 }
 
 // RecordGrade appends a grade to its chain and reports whether it did: a forecast is graded once. Errors are as in RecordForecast.

@@ -85,6 +85,28 @@ func (db LogStore) LogLeaves(ctx context.Context, log string, from, to int64) ([
 	return list, nil
 }
 
+// LogProof returns the inclusion proof of a leaf. By default it proves against the smallest witnessed checkpoint that contains the leaf, which
+// shows since when the leaf exists. With newest set, it proves against the newest witnessed checkpoint, which shows that the leaf is in the log
+// today. The extra line of the proof contains the leaf, so that the file can be checked alone. The file is empty if the log has no such leaf.
+func (db LogStore) LogProof(ctx context.Context, log string, index int64, newest bool) (file []byte, witnessed bool, err error) {
+	c, err := db.LogCheckpointOf(ctx, log, index)
+	if err == nil && newest && c.Witnessed {
+		c, err = db.NewestLogCheckpoint(ctx, log, true)
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	leaves, err := db.LogLeaves(ctx, log, index, index+1)
+	if err != nil || len(leaves) == 0 {
+		return nil, false, err
+	}
+	hashes, err := tlog.ProveInclusion(c.Size, c.Root, db.LogTileStore(ctx, log), index)
+	if err != nil {
+		return nil, false, fmt.Errorf("prove a leaf of the log %s: %w", log, asUnavailable(err))
+	}
+	return tlog.Proof{Index: index, Extra: leaves[0], Hashes: hashes, Note: c.Note}.Format(), c.Witnessed, nil
+}
+
 // LoggedPicks adds the leaf number of each announced pick to a map, by the pick's number. It reads the leaves from a number on, and returns
 // the number for the next call.
 func (db LogStore) LoggedPicks(ctx context.Context, from int64, all map[int64]int64) (next int64, err error) {

@@ -33,16 +33,16 @@ type NewDelivery struct {
 type PushMatch func(rules []MatchingRule, changes []Push) []NewDelivery
 
 // MatchPushes compares the next changes with the rules that are about them, at most limit changes. It stores what they send, moves the cursor
-// and makes the webhooks due, all in one transaction. It reports whether there may be more. If another process matches at this moment, or
-// there is no rule, it does nothing.
+// and makes the webhooks due, all in one transaction. Rules that are disabled take part, so that a replay finds what they missed. It reports
+// whether there may be more. If another process matches at this moment, or there is no rule, it does nothing.
 func (db PushStore) MatchPushes(ctx context.Context, limit int, match PushMatch) (more bool, err error) {
 	err = db.tx(ctx, func(tx pgx.Tx) error {
 		more = false
 		var last int64
 		// Without a rule nothing is written: a rule that comes counts from its own cursor on.
 		err := tx.QueryRow(ctx, `
-			select greatest(m.last, (select min(after) from push_rules where disabled_at is null)) from push_match m
-			where exists (select from push_rules where disabled_at is null)
+			select greatest(m.last, (select min(after) from push_rules)) from push_match m
+			where exists (select from push_rules)
 			for no key update of m skip locked`).Scan(&last)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return nil
@@ -67,7 +67,7 @@ func (db PushStore) MatchPushes(ctx context.Context, limit int, match PushMatch)
 		newest := changes[len(changes)-1].ID
 		rows, err = tx.Query(ctx, `
 			select r.id, r.public_id, r.topic, r.rule, r.armed, r.after from push_rules r join keys k on k.id = r.key_id
-			where r.topic = any(@topics) and r.disabled_at is null and r.after < @newest and k.revoked_at is null
+			where r.topic = any(@topics) and r.after < @newest and k.revoked_at is null
 			order by r.id for no key update of r`, pgx.NamedArgs{"topics": list, "newest": newest}) // index push_rules_of_topic
 		rules, err := collect[MatchingRule](rows, err)
 		if err != nil {
@@ -114,11 +114,11 @@ func storeMatch(ctx context.Context, tx pgx.Tx, rules []MatchingRule, sends []Ne
 	return checkWebhooks(ctx, tx, of)
 }
 
-// checkWebhooks makes the webhooks of rules due. After a failure, a webhook is tried when its pause is over.
+// checkWebhooks makes the webhooks of rules due that are not disabled. After a failure, a webhook is tried when its pause is over.
 func checkWebhooks(ctx context.Context, tx pgx.Tx, rules []int64) error {
 	_, err := tx.Exec(ctx, `
 		select webhook_check(r.public_id, greatest(clock_timestamp(), r.next_try_at))
-		from (select public_id, next_try_at from push_rules where id = any(@rules) order by public_id) r`, pgx.NamedArgs{"rules": rules})
+		from (select public_id, next_try_at from push_rules where id = any(@rules) and disabled_at is null order by public_id) r`, pgx.NamedArgs{"rules": rules})
 	return err
 }
 

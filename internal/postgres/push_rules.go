@@ -20,13 +20,15 @@ var (
 	ErrRuleDisabled = errors.New("the rule is disabled")
 	// ErrTooSoon means that the key asked for the same less than ten seconds ago.
 	ErrTooSoon = errors.New("this was asked for a moment ago")
+	// ErrCursorAhead means that no change has the cursor yet.
+	ErrCursorAhead = errors.New("no change has this cursor yet")
 )
 
 const (
 	// MaxPushRules is the maximum number of rules of a key.
 	MaxPushRules = 20
-	// MaxReplay is the maximum number of messages that a replay sends again.
-	MaxReplay = 1000
+	// MaxReplay is the maximum number of messages that a replay sends.
+	MaxReplay = 10_000
 	// SecretGracePeriod is how long the old secret of a webhook signs, too.
 	SecretGracePeriod = 24 * time.Hour
 )
@@ -40,7 +42,9 @@ type PushRule struct {
 	Rule     json.RawMessage
 	URL      string
 	// After is a cursor. The rule applies to later changes.
-	After     int64
+	After int64
+	// Armed is whether the rule can hold. It is false only for a rule about a number: until the number was back.
+	Armed     bool
 	CreatedAt time.Time
 	// Failures counts the failed attempts since the last success. FailingSince and NextTryAt are nil without one.
 	Failures                int
@@ -50,7 +54,7 @@ type PushRule struct {
 	DisabledReason *string
 }
 
-const pushRuleColumns = `r.id, r.public_id, r.key_id, r.topic, r.rule, r.url, r.after, r.created_at, r.failures, r.failing_since, r.next_try_at, r.disabled_at,
+const pushRuleColumns = `r.id, r.public_id, r.key_id, r.topic, r.rule, r.url, r.after, r.armed, r.created_at, r.failures, r.failing_since, r.next_try_at, r.disabled_at,
 	r.disabled_reason`
 
 // PushDelivery is a message of a rule.
@@ -59,7 +63,7 @@ type PushDelivery struct {
 	// PushID is the cursor of the change, nil for a test.
 	PushID    *int64
 	MessageID string
-	// State is "pending", "delivered", "failed" (a test), or "given_up" after three days.
+	// State is "pending", "delivered", "failed" (a test), or "given_up": after three days, or because a replay began behind it.
 	State    string
 	Attempts int
 	// Status and Fault describe the last attempt: one of them is nil, both before the first.
@@ -159,7 +163,8 @@ func (db PushStore) TestPushRule(ctx context.Context, key int64, id, message str
 	return askedRule("test a rule", outcome, err)
 }
 
-// ReplayPushRule sends again what a rule sent after a cursor, and enables it. It returns the number of messages.
+// ReplayPushRule sends what a rule selected after a cursor, also while it was disabled, and enables it: the oldest MaxReplay messages, whose number
+// it returns. What came up to the cursor is not sent any more. The error is ErrCursorAhead if no change has the cursor yet.
 func (db PushStore) ReplayPushRule(ctx context.Context, key int64, id string, after int64) (messages int, err error) {
 	var outcome string
 	var n *int
@@ -181,6 +186,8 @@ func askedRule(what, outcome string, err error) error {
 		return ErrRuleDisabled
 	case outcome == "too_soon":
 		return ErrTooSoon
+	case outcome == "ahead":
+		return ErrCursorAhead
 	}
 	return nil
 }

@@ -87,13 +87,16 @@ func (t Target) Next(in series.Set, at time.Time) (Release, bool) {
 	if !ok || !at.Before(r.ScheduledAt) {
 		return Release{}, false
 	}
-	for _, id := range append([]series.ID{r.Series}, t.printed...) {
+	for _, id := range t.PrintedIn(r) {
 		if _, printed := pointOn(in[id], r.ObservedAt); printed {
 			return Release{}, false
 		}
 	}
 	return r, true
 }
+
+// PrintedIn lists the series that show whether a release was published: any value of theirs about its period does.
+func (t Target) PrintedIn(r Release) []series.ID { return append([]series.ID{r.Series}, t.printed...) }
 
 // ID is the name of the forecast of a release.
 func (t Target) ID(r Release) string { return t.Signal + "/" + t.Figure + "/" + r.Period }

@@ -34,7 +34,8 @@ func alertEndpoints() []route {
 			summary: "Have changes posted to a webhook",
 			description: "Makes a rule of the key. What it selects from the stream of changes is posted to `url`, signed as Standard Webhooks describes (`webhook-id`, `webhook-timestamp`, " +
 				"`webhook-signature`), in the order of the cursors. A message that is not answered with 2xx is sent again with growing pauses for three days, always with the same `webhook-id`. " +
-				"A rule about a number holds once when it passes `above` or `below`, and again after the number was back at `rearm`. A key can have 20 alerts. Free of charge.",
+				"A rule about a number holds once when it passes `above` or `below`, and again after the number was back at `rearm`. One that is made while the number is beyond already waits, " +
+				"too (`armed` is false). A key can have 20 alerts. Free of charge.",
 			request: &content{body: body[AlertRequest](""), description: "The rule and the address.", example: AlertRequest{
 				Rule: pushes.Rule{On: pushes.OnZScore, Signal: "crack-spread-321", Above: new(2.0), Rearm: new(1.5)}, URL: "https://hooks.example.com/tidemark",
 			}},
@@ -86,8 +87,8 @@ func alertEndpoints() []route {
 		{
 			id: "replayAlert", method: http.MethodPost, path: "/api/v1/alerts/{id}/replay", tag: "Alerts", access: keyed,
 			summary: "Send messages again",
-			description: "Sends again what the alert selected after a cursor, the newest 1,000 of it, with the same `webhook-id` as before, and enables the alert if it was disabled. Messages are kept " +
-				"for 14 days. Every ten seconds at most.",
+			description: "Sends what the alert selected after a cursor, each message with the same `webhook-id` as before, and enables the alert if it was disabled. What it selected while it was " +
+				"disabled comes, too. What came up to the cursor is not sent any more. Messages are kept for 14 days. At most the oldest 10,000: ask again after the last of them. Every ten seconds at most.",
 			takes:   []string{"alert_id"},
 			request: &content{body: body[AlertReplayRequest](""), description: "Where to begin.", example: AlertReplayRequest{After: "812"}},
 			answers: []answer{{status: http.StatusAccepted, description: "They are on their way.", body: []shape{body[view.AlertSent]("")}, headers: once}},
