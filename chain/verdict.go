@@ -42,6 +42,10 @@ type Log struct {
 	Hashes []string
 	// Fault describes a fault of the picks among the leaves; empty if they have none.
 	Fault string
+	// Read reports whether the leaves were read, and are those that were signed. Newest is then the number of picks among the leaves of the
+	// newest signed size, which may be larger than the cosigned one.
+	Read   bool
+	Newest int64
 	// Cosigners are all witnesses of the reader's policy.
 	Cosigners []Cosigner
 	// Enough reports whether witnesses, by their names, are a quorum of the policy. Nil: no list is.
@@ -102,6 +106,9 @@ type Judgement struct {
 	Newest time.Time
 	// Quorum reports whether a fresh quorum of the log's policy holds a part of the chain.
 	Quorum bool
+	// Unlogged is the number of the first pick that is not among the leaves of a log that was read; 0 if all are. A pick and its leaf are one
+	// transaction, so the leaf is signed some seconds after the announcement. Until then the chain as a whole is not witnessed.
+	Unlogged int64
 	// missing reports whether a log is hidden, or its quorum is required and missing.
 	missing bool
 }
@@ -120,8 +127,9 @@ func (j Judgement) Of(seq int64) Verdict {
 	return SelfConsistent
 }
 
-// Judge compares a recomputed chain with the holdings of witnesses and with a log. A chain is witnessed if no holding disagrees, and every pick
-// that no fresh agreeing witness holds is at most FreshFor old. The log counts as such a witness if a fresh quorum cosigned it.
+// Judge compares a recomputed chain with the holdings of witnesses and with a log. A chain is witnessed if no holding disagrees, every pick
+// that no fresh agreeing witness holds is at most FreshFor old, and every pick is a leaf of the log, if one was read. The log counts as such a
+// witness if a fresh quorum cosigned it.
 func Judge(chain Recomputed, holdings []Holding, r Reader) Judgement {
 	j := Judgement{Verdict: SelfConsistent, Against: make([]string, len(holdings))}
 	parties := map[string]party{}
@@ -146,6 +154,9 @@ func Judge(chain Recomputed, holdings []Holding, r Reader) Judgement {
 	}
 	j.Quorum = j.readLog(chain, r, parties)
 	j.missing = r.Log == nil && chain.Logged || r.Log != nil && r.Log.Required && !j.Quorum
+	if r.Log != nil && r.Log.Read && r.Log.Newest < chain.Length {
+		j.Unlogged = r.Log.Newest + 1
+	}
 	contradicted := chain.Faulty || j.LogAgainst != ""
 	for _, p := range parties {
 		j.Parties++
@@ -157,7 +168,7 @@ func Judge(chain Recomputed, holdings []Holding, r Reader) Judgement {
 	switch {
 	case contradicted:
 		j.Verdict = Contradicted
-	case j.Covered == 0 || j.missing:
+	case j.Covered == 0 || j.missing || j.Unlogged > 0:
 	case j.Covered == chain.Length, chain.isRecent(j.Covered+1, r.Now) && chain.isRecent(chain.Length, r.Now):
 		j.Verdict = Witnessed
 	}

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"tidemark/chain"
-	"tidemark/internal/calendar"
 )
 
 // The outcomes of a check of the record.
@@ -55,45 +54,18 @@ func (v *verified) judge(links []link) {
 	}
 }
 
-// businessDays checks that every trading day since the first pick has a pick or a recorded gap, and that all gaps are on such days. The
-// newest completed day is pending until the next trading day is over, because the next day's work records the gap.
+// businessDays compares the picks and the recorded gaps with the exchange's calendar: see chain.Days. The newest completed day is pending until
+// the next trading day is over, because the next day's work records the gap.
 func businessDays(links []link, gaps []chain.Gap, now time.Time) string {
-	today := calendar.DayOf(now)
-	missed := make(map[string]bool, len(gaps))
-	for _, g := range gaps {
-		day, err := time.Parse(time.DateOnly, g.Date)
-		if err != nil || !calendar.IsTradingDay(day) || day.After(today) || missed[g.Date] {
-			return CheckFailed
-		}
-		missed[g.Date] = true
-	}
-	var last time.Time
+	var days chain.Days
 	for i := range links {
-		day, err := time.Parse(time.DateOnly, links[i].Date)
-		if err != nil || !calendar.IsTradingDay(day) || day.After(today) || missed[links[i].Date] {
-			return CheckFailed
-		}
-		if i > 0 {
-			for _, skipped := range calendar.Between(last.AddDate(0, 0, 1), day.AddDate(0, 0, -1)) {
-				if !missed[skipped.Format(time.DateOnly)] {
-					return CheckFailed
-				}
-			}
-		}
-		last = day
+		days.Add(links[i].Seq, links[i].Date)
 	}
-	outcome := CheckOK
-	if len(links) == 0 {
-		return outcome
+	switch fault, waiting := days.Compare(gaps, now); {
+	case fault != "":
+		return CheckFailed
+	case waiting != "":
+		return CheckPending
 	}
-	for _, day := range calendar.Between(last.AddDate(0, 0, 1), today.AddDate(0, 0, -1)) {
-		switch {
-		case missed[day.Format(time.DateOnly)]:
-		case calendar.Next(day).Before(today):
-			return CheckFailed
-		default:
-			outcome = CheckPending
-		}
-	}
-	return outcome
+	return CheckOK
 }

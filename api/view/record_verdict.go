@@ -48,6 +48,13 @@ const (
 func (st *RecordState) judge() {
 	holdings := st.holdings()
 	log := st.held.log()
+	if log != nil && log.Read {
+		for log.Newest = 0; log.Newest < int64(len(st.links)); log.Newest++ {
+			if _, ok := st.logged[log.Newest+1]; !ok {
+				break
+			}
+		}
+	}
 	clock := st.o.Clock().UTC()
 	j := chain.Judge(chain.Recomputed{
 		Length: int64(len(st.links)), Faulty: !st.Valid() || st.checks.BusinessDays == CheckFailed || st.ledgerContradicts(),
@@ -177,6 +184,8 @@ func (st *RecordState) judgedText(j chain.Judgement) string {
 		return "Only this server speaks for itself: no witness is configured." + here
 	case st.verdict == chain.Witnessed:
 		return fmt.Sprintf("%d of %d parties hold the same, up to pick %d.", j.Agreeing, j.Parties, j.Covered) + here
+	case j.Unlogged > 0 && !j.Missing():
+		return fmt.Sprintf("%d of %d parties hold the same, and pick %d is not in the log yet.", j.Agreeing, j.Parties, j.Unlogged) + here
 	case j.Missing():
 		return fmt.Sprintf("%d of %d parties hold the same, and no quorum of the operator's policy cosigned the log in the last 26 hours.", j.Agreeing, j.Parties) + here
 	}

@@ -171,7 +171,10 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	}
 	r.add(*unread, *unasked, compareLog(sealed, unreadSeals, rules, o.Now), compareSeals(w, sealed, unreadSeals, final, now))
 	if sealed != nil {
-		r.add(compareNotes(sealed, final), compareSealOrder(ctx, s, rules, sealed, now, said.Environment != "demo"), compareDataset(ctx, s, sealed, now))
+		r.add(compareLogged(w, sealed), compareNotes(sealed, final), compareSealOrder(ctx, s, rules, sealed, now, said.Environment != "demo"), compareDataset(ctx, s, sealed, now))
+		if c, any := stamps(sealed, now); any {
+			r.add(c)
+		}
 	}
 	log := rules.log(sealed)
 	if memory, missing := r.remember(o, rules, sealed); missing {
@@ -209,7 +212,7 @@ type verification struct {
 	// confirmed is the newest pick that the server calls attested for good.
 	confirmed int64
 	status    string // the first attestation_status that there is not
-	days      days
+	days      chain.Days
 }
 
 func newWalk(ledger *gitledger.Record, holdings []chain.Holding) *verification {
@@ -249,7 +252,7 @@ func (w *verification) add(p pick) error {
 			w.status = fmt.Sprintf("the attestation of pick %d is %.40q", p.Seq, p.attestation)
 		}
 	}
-	w.days.pick(p.Seq, p.Date)
+	w.days.Add(p.Seq, p.Date)
 	return nil
 }
 

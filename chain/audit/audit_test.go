@@ -50,7 +50,7 @@ func TestWhatIsMissingIsSaidAndIsNoMismatch(t *testing.T) {
 	r.commit(t)
 	r.attest(t, startChain(t), 0, 4)
 	r.announce(t, "2026-03-05")
-	report = r.audit(t, audit.Options{})
+	report = r.audit(t, audit.Options{Now: now.Add(9 * time.Hour)})
 	if !report.Verified {
 		t.Errorf("the report is %+v", report)
 	}
@@ -285,6 +285,8 @@ func TestBusinessDays(t *testing.T) {
 		{"every day has its pick", now, func(*record) {}, audit.OK, "every trading day"},
 		{"today has not been announced", at("2026-03-05T22:59:00Z"), func(*record) {}, audit.OK, ""},
 		{"today was announced", at("2026-03-05T23:01:00Z"), func(r *record) { r.announce(t, "2026-03-05") }, audit.OK, ""},
+		{"a pick of today at the close", at("2026-03-05T21:00:00Z"), func(r *record) { r.announce(t, "2026-03-05") }, audit.OK, ""},
+		{"a pick of today before the close", at("2026-03-05T20:54:59Z"), func(r *record) { r.announce(t, "2026-03-05") }, audit.Mismatch, "session is not over"},
 		{"a pick of tomorrow", now, func(r *record) { r.announce(t, "2026-03-06") }, audit.Mismatch, "has not come yet"},
 		{"nothing of yesterday yet", at("2026-03-06T15:00:00Z"), func(*record) {}, audit.Pending, "2026-03-05"},
 		{"nothing of the day before yesterday", at("2026-03-07T15:00:00Z"), func(*record) {}, audit.Mismatch, "2026-03-05"},

@@ -71,6 +71,9 @@ func (r *Report) judge(w *verification, holdings []chain.Holding, logged bool, r
 			r.Unproven = "The quorum of your policy did not cosign the log lately: nothing is witnessed."
 		}
 	}
+	if j.Unlogged > 0 && j.Verdict == chain.SelfConsistent && r.Unproven == "" {
+		r.Unproven = fmt.Sprintf("Pick %d is not in the signed log: nothing is witnessed until it is.", j.Unlogged)
+	}
 	r.Verified = r.Verified && j.Verdict != chain.Contradicted
 	if !j.Newest.IsZero() {
 		r.Newest = &j.Newest

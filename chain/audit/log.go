@@ -132,6 +132,7 @@ func (r *logRules) log(l *sealing) *chain.Log {
 		log = tlog.LogOf(r.Policy, nil, tlog.LoggedPicks{}, asks || r.named)
 	} else {
 		log = tlog.LogOf(r.Policy, l.cosigned, l.picks, asks)
+		log.Newest = int64(len(l.all.Hashes))
 	}
 	log.Named = r.named
 	return log

@@ -122,3 +122,17 @@ func TestTheReadersPolicySaysWhichWitnessesOfTheLogCount(t *testing.T) {
 		})
 	}
 }
+
+// Who stands between the reader and an honest server adds a pick at the end, with a right hash.
+func TestAPickThatIsNotInTheLogIsNamed(t *testing.T) {
+	t.Parallel()
+	s := witnessedServer(t, time.Hour, time.Hour)
+	s.announce(t, "2026-03-05")
+	r := s.report()
+	if c := check(t, r, "logged"); c.Status != audit.Unproven || !strings.Contains(c.Detail, "pick 7 is not in the signed log, which has 6 picks") {
+		t.Errorf("%s: %s", c.Status, c.Detail)
+	}
+	if r.Verdict == chain.Witnessed || r.Covered != 6 {
+		t.Errorf("%s, %d picks covered", r.Verdict, r.Covered)
+	}
+}

@@ -235,6 +235,25 @@ func (w *verification) strayed(picks *tlog.LoggedPicks) string {
 	return ""
 }
 
+// compareLogged names the first pick that is not among the leaves of the log. The log was read before the picks, so this may be an announcement
+// of the last minute.
+func compareLogged(w *verification, l *sealing) Check {
+	shown, logged := w.verifier.Checkpoint().Length, int64(len(l.all.Hashes))
+	if logged < shown {
+		return Check{"logged", Unproven, fmt.Sprintf("pick %d is not in the signed log, which has %d picks: nothing is witnessed until it is, a minute after an announcement",
+			logged+1, logged)}
+	}
+	return Check{"logged", OK, "every pick is in the signed log"}
+}
+
+// stamps says that the time stamps beside the proofs of seals are not read: they are a third party's word, and change no verdict.
+func stamps(l *sealing, now time.Time) (c Check, any bool) {
+	for _, d := range l.days.Days(now) {
+		any = any || d.SealIndex >= 0
+	}
+	return Check{"stamps", NotChecked, "time stamps (RFC 3161) beside the proofs of seals are not read here: --proof FILE --timestamp FILE reads one"}, any
+}
+
 // notDue says how many reveals are not due yet.
 func notDue(n int) string {
 	if n == 0 {

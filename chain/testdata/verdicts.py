@@ -45,6 +45,15 @@ def last(**values):
     return chain(VALUES[:-1] + [(values.get("ticker", ticker), values.get("price", price), values.get("date", date))])
 
 
+def appended(day):
+    """The chain with one more pick."""
+    return chain(VALUES + [("ACME", "10.00", day)])
+
+
+def gaps(*days):
+    return [{"date": f"2025-01-{day:02}", "reason": "no price"} for day in days]
+
+
 def late(picks):
     return [attested(picks, 10, at="2025-01-16T23:30:00Z")]
 
@@ -155,14 +164,14 @@ def sealed_leaves(picks, begin=0, **lies):
     return out
 
 
-GAP = {"date": "2025-01-09", "reason": "no price by the cutoff"}
-CORRECTION = {"seq": 7, "what": "the close was 62.10", "evidence": "https://example.org/7", "date": "2025-01-14"}
+GAP = {"date": "2025-01-14", "reason": "no price by the cutoff"}
+CORRECTION = {"seq": 7, "what": "the close was 62.10", "evidence": "https://example.org/7", "date": "2025-01-15"}
 
 
 def noted(picks):
     """The leaves of a log with a day without a pick and a correction."""
-    gap = f'tidemark/gap/v1\ndate {GAP["date"]}\nreason {GAP["reason"]}\nat 2025-01-09T22:30:00.000000Z\n'
-    correction = "tidemark/correction/v1\n" + "".join(f"{key} {value}\n" for key, value in CORRECTION.items()) + "at 2025-01-14T15:00:00.000000Z\n"
+    gap = f'tidemark/gap/v1\ndate {GAP["date"]}\nreason {GAP["reason"]}\nat 2025-01-14T22:30:00.000000Z\n'
+    correction = "tidemark/correction/v1\n" + "".join(f"{key} {value}\n" for key, value in CORRECTION.items()) + "at 2025-01-15T15:00:00.000000Z\n"
     return leaves_of(picks) + [gap.encode(), correction.encode()]
 
 
@@ -184,6 +193,8 @@ rewritten = chain(dearer)
 other = chain([("IBM", p, d) for _, p, d in VALUES])
 swapped = [good[i] for i in (0, 1, 2, 4, 3, 5, 6, 7, 8, 9)]
 cut = good[:6]
+gapped = chain([v for v in VALUES if v[2] != GAP["date"]])
+EVENING, AFTERNOON, HALF_DAY = "2025-01-16T21:00:00Z", "2025-01-16T20:54:59Z", "2025-11-28T17:54:59Z"
 T = "2025-01-17T00:30:00Z"
 OLD = "2025-01-15T00:30:00Z"
 whole = leaves_of(good)
@@ -200,7 +211,21 @@ cosigned = [
     ("cosigned by the reader's clock, which is ahead of a demonstration's", answer(good), [], {"clock": "2026-11-23T12:00:00Z"},
      logged(whole, "2026-11-23T11:00:00Z", "2026-11-23T11:30:00Z"), "witnessed", None, 10, (2, 3)),
     ("cosigned by a demonstration's clock alone", answer(good), [], {"clock": "2026-11-23T12:00:00Z"}, logged(whole, T, T), "self_consistent", None, 0, (0, 3)),
-    ("the newest pick is not in the log yet", answer(good), [], {}, logged(leaves_of(good[:9]), T, T), "witnessed", None, 9, (2, 3)),
+    ("the newest pick is not in the log yet", answer(good), [], {}, logged(leaves_of(good[:9]), T, T), "self_consistent", None, 9, (2, 3)),
+    ("attested, and the newest pick is not in the log that the server names", answer(good), all_good, {},
+     logged(leaves_of(good[:9]), T, T, named=True, required=True), "self_consistent", None, 10, (1, 1)),
+    # Who stands between the reader and an honest server adds a pick with a right hash at the end. The witnesses hold the ten before it.
+    ("a pick of tomorrow is appended", answer(appended("2025-01-17")), [], {}, logged(whole, T, T), "contradicted", None, 10, (2, 3)),
+    ("a pick of today is appended before the close", answer(appended("2025-01-17")), [], {"now": "2025-01-17T20:54:59Z"},
+     logged(whole, "2025-01-17T19:00:00Z", "2025-01-17T19:00:00Z"), "contradicted", None, 10, (2, 3)),
+    ("a pick of today is appended after the close", answer(appended("2025-01-17")), [], {"now": "2025-01-17T21:00:00Z"},
+     logged(whole, "2025-01-17T19:00:00Z", "2025-01-17T19:00:00Z"), "self_consistent", None, 10, (2, 3)),
+    ("a pick of today is appended on a holiday", answer(appended("2025-01-20")), [], {"now": "2025-01-20T23:00:00Z"},
+     logged(whole, "2025-01-20T19:00:00Z", "2025-01-20T19:00:00Z"), "contradicted", None, 10, (2, 3)),
+    ("a pick of a holiday is within the chain", answer(chain(VALUES[:5] + [("GE", "170.00", "2025-01-09")] + VALUES[5:])), [], {},
+     logged(leaves_of(chain(VALUES[:5] + [("GE", "170.00", "2025-01-09")] + VALUES[5:])), T, T), "contradicted", None, 11, (2, 3)),
+    ("a day is missing within the chain, which is the log's", answer(gapped), [], {}, logged(leaves_of(gapped), T, T), "contradicted", None, 9, (2, 3)),
+    ("a day is missing, and the server says that it is a gap", answer(gapped, gaps=[GAP]), [], {}, logged(leaves_of(gapped), T, T), "witnessed", None, 9, (2, 3)),
     ("five picks are not in the log", answer(good), [], {}, logged(leaves_of(good[:5]), T, T), "self_consistent", None, 5, (2, 3)),
     ("no pick is in the log", answer(good), [], {}, logged(leaves_of([]), T, T), "self_consistent", None, 0, (0, 3)),
     ("rewritten, and the log has what was", answer(rewritten), [], {}, logged(whole, T, T), "contradicted", None, 0, (0, 3)),
@@ -260,14 +285,14 @@ cosigned = [
     ("a day has two seals", answer(good), [], {}, logged(sealed_leaves(good, pick6="two seals"), T, T), "contradicted", None, 10, (2, 3)),
     ("a day has two reveals", answer(good), [], {}, logged(sealed_leaves(good, pick6="two reveals"), T, T), "contradicted", None, 10, (2, 3)),
     ("a pick was announced without a seal", answer(good), [], {}, logged(sealed_leaves(good, pick6="unsealed"), T, T), "contradicted", None, 10, (2, 3)),
-    ("the server shows the gap and the correction of the log", answer(good, gaps=[GAP], corrections=[CORRECTION]), [], {}, logged(noted(good), T, T),
-     "witnessed", None, 10, (2, 3)),
-    ("the server hides a day without a pick", answer(good, corrections=[CORRECTION]), [], {}, logged(noted(good), T, T), "contradicted", None, 10, (2, 3)),
-    ("the server hides a correction", answer(good, gaps=[GAP]), [], {}, logged(noted(good), T, T), "contradicted", None, 10, (2, 3)),
-    ("the server gives another reason for a day without a pick", answer(good, gaps=[GAP | {"reason": "holiday"}], corrections=[CORRECTION]), [], {},
-     logged(noted(good), T, T), "contradicted", None, 10, (2, 3)),
-    ("the server shows another correction", answer(good, gaps=[GAP], corrections=[CORRECTION | {"what": "nothing"}]), [], {},
-     logged(noted(good), T, T), "contradicted", None, 10, (2, 3)),
+    ("the server shows the gap and the correction of the log", answer(gapped, gaps=[GAP], corrections=[CORRECTION]), [], {}, logged(noted(gapped), T, T),
+     "witnessed", None, 9, (2, 3)),
+    ("the server hides a day without a pick", answer(gapped, corrections=[CORRECTION]), [], {}, logged(noted(gapped), T, T), "contradicted", None, 9, (2, 3)),
+    ("the server hides a correction", answer(gapped, gaps=[GAP]), [], {}, logged(noted(gapped), T, T), "contradicted", None, 9, (2, 3)),
+    ("the server gives another reason for a day without a pick", answer(gapped, gaps=[GAP | {"reason": "holiday"}], corrections=[CORRECTION]), [], {},
+     logged(noted(gapped), T, T), "contradicted", None, 9, (2, 3)),
+    ("the server shows another correction", answer(gapped, gaps=[GAP], corrections=[CORRECTION | {"what": "nothing"}]), [], {},
+     logged(noted(gapped), T, T), "contradicted", None, 9, (2, 3)),
     ("a sealed pick was not revealed, in a log that only the server names", answer(good), all_good, {},
      logged(sealed_leaves(good, pick6="missing"), T, T, named=True, required=True), "contradicted", None, 10, (1, 1)),
     ("sealed, and the log that the server names was read", answer(good, seals=sealed("2025-01-08")), all_good, {},
@@ -295,11 +320,31 @@ cases = [
     ("rewritten, and a reader kept a checkpoint", answer(rewritten), [kept(good, 5)], {}, "contradicted", None, 0, (0, 1)),
     ("rewritten and attested anew by a stranger", answer(other), [attested(other, 10, STRANGER)], {"attester": ATTESTER}, "contradicted", None, 0, (0, 1)),
     ("cut", answer(cut), all_good, {}, "contradicted", None, 0, (0, 1)),
-    ("cut, and only old attestations are shown", answer(cut), all_good[:2], {}, "self_consistent", None, 0, (0, 1)),
+    ("cut, and only old attestations are shown: days are missing", answer(cut), all_good[:2], {}, "contradicted", None, 0, (0, 1)),
     ("cut, and the server still claims ten", answer(cut, chain_length=10, head_hash=good[9]["hash"]), [], {}, "contradicted", None, 0, (0, 0)),
     ("reordered", answer(swapped), all_good, {}, "contradicted", 4, None, None),
     ("forked: two witnesses hold different chains", answer(good), [attested(good, 10), attested(rewritten, 8)], {}, "contradicted", None, 10, (0, 1)),
-    ("stale: no witness for ten days", answer(good), all_good, {"now": "2025-01-27T12:00:00Z"}, "self_consistent", None, 0, (0, 1)),
+    ("stale: no witness for ten days, which are gaps", answer(good, gaps=gaps(17, 21, 22, 23, 24)), all_good, {"now": "2025-01-27T12:00:00Z"},
+     "self_consistent", None, 0, (0, 1)),
+    ("nothing came for ten days", answer(good), all_good, {"now": "2025-01-27T12:00:00Z"}, "contradicted", None, 0, (0, 1)),
+    ("nothing of yesterday yet", answer(good[:9]), all_good[:3], {"now": "2025-01-17T15:00:00Z"}, "witnessed", None, 8, (1, 1)),
+    ("nothing of the day before yesterday", answer(good[:8]), all_good[:3], {"now": "2025-01-17T15:00:00Z"}, "contradicted", None, 8, (1, 1)),
+    ("a day is missing", answer(gapped), [], {}, "contradicted", None, 0, (0, 0)),
+    ("a day is missing and recorded as a gap", answer(gapped, gaps=[GAP]), [], {}, "self_consistent", None, 0, (0, 0)),
+    ("a gap twice", answer(gapped, gaps=[GAP, GAP]), [], {}, "contradicted", None, 0, (0, 0)),
+    ("a gap on a day with a pick", answer(good, gaps=[GAP]), [], {}, "contradicted", None, 0, (0, 0)),
+    ("a gap on a day of mourning", answer(good, gaps=gaps(9)), [], {}, "contradicted", None, 0, (0, 0)),
+    ("a gap on a Sunday", answer(good, gaps=gaps(12)), [], {}, "contradicted", None, 0, (0, 0)),
+    ("a gap of tomorrow", answer(good, gaps=gaps(17)), [], {}, "contradicted", None, 0, (0, 0)),
+    ("a gap of a day that there is not", answer(good, gaps=[{"date": "2025-01-32", "reason": "no price"}]), [], {}, "contradicted", None, 0, (0, 0)),
+    ("a pick on a Saturday", answer(last(date="2025-01-18")), [], {"now": "2025-01-20T01:00:00Z"}, "contradicted", None, 0, (0, 0)),
+    ("a pick of today at the close", answer(good), [], {"now": EVENING}, "self_consistent", None, 0, (0, 0)),
+    ("a pick of today five minutes before the close and a second", answer(good), [], {"now": AFTERNOON}, "contradicted", None, 0, (0, 0)),
+    ("a pick of a half day at its close", answer(chain([("KO", "72.00", "2025-11-28")])), [], {"now": "2025-11-28T18:00:00Z"}, "self_consistent", None, 0, (0, 0)),
+    ("a pick of a half day before its close", answer(chain([("KO", "72.00", "2025-11-28")])), [], {"now": HALF_DAY}, "contradicted", None, 0, (0, 0)),
+    ("a pick of a summer's day at the close", answer(chain([("KO", "72.00", "2025-07-15")])), [], {"now": "2025-07-15T20:00:00Z"}, "self_consistent", None, 0, (0, 0)),
+    ("a pick of a summer's day before the close", answer(chain([("KO", "72.00", "2025-07-15")])), [], {"now": "2025-07-15T19:54:59Z"}, "contradicted", None, 0, (0, 0)),
+    ("attested ahead, a pick of tomorrow", answer(appended("2025-01-17")), all_good, {}, "contradicted", None, 10, (1, 1)),
     ("stale: picks without a witness for six days", answer(good), [attested(good, 5, at="2025-01-16T23:30:00Z")], {}, "self_consistent", None, 5, (1, 1)),
     ("wrong attester", answer(good), [attested(good, 10, STRANGER)], {"attester": ATTESTER}, "contradicted", None, 0, (0, 1)),
     ("a sealed pick was not revealed, and the log went on", answer(good, seals=failed("missing", True)), all_good, {}, "contradicted", None, 10, (1, 1)),
@@ -313,10 +358,10 @@ cases = [
     ("a day that the calendar has not, attested", answer(last(date="2025-02-30")), late(last(date="2025-02-30")), {}, "contradicted", 10, None, None),
     ("a month that the calendar has not, attested", answer(last(date="2025-13-01")), late(last(date="2025-13-01")), {}, "contradicted", 10, None, None),
     ("29 February of a common year", answer(last(date="2025-02-29")), [], {}, "contradicted", 10, None, None),
-    ("29 February of a leap year", answer(chain([("KO", "62.00", "2024-02-29")])), [], {}, "self_consistent", None, 0, (0, 0)),
+    ("29 February of a leap year", answer(chain([("KO", "62.00", "2024-02-29")])), [], {"now": "2024-03-01T01:00:00Z"}, "self_consistent", None, 0, (0, 0)),
     ("29 February 1900", answer(chain([("KO", "62.00", "1900-02-29")])), [], {}, "contradicted", 1, None, None),
     ("the year 0", answer(chain([("KO", "62.00", "0000-01-01")])), [], {}, "contradicted", 1, None, None),
-    ("the last day of years with four digits", answer(chain([("KO", "62.00", "9999-12-31")])), [], {}, "self_consistent", None, 0, (0, 0)),
+    ("the last day of years with four digits, which is to come", answer(chain([("KO", "62.00", "9999-12-31")])), [], {}, "contradicted", None, 0, (0, 0)),
     ("full-width digits in a date, attested", answer(last(date="\uff12\uff10\uff12\uff15-01-16")), late(last(date="\uff12\uff10\uff12\uff15-01-16")), {},
      "contradicted", 10, None, None),
     ("a full-width digit at the end of a date", answer(last(date="2025-01-1\uff16")), late(last(date="2025-01-1\uff16")), {}, "contradicted", 10, None, None),
@@ -343,8 +388,8 @@ cases = [
     ("a witness whose clock is six minutes ahead", answer(good), [attested(good, 10, at="2025-01-17T01:06:00Z")], {}, "self_consistent", None, 0, (0, 1)),
     ("a checkpoint kept on the evening of the last pick", answer(good), [kept(good, 10)], {"now": "2025-01-16T23:05:00Z"}, "witnessed", None, 10, (1, 1)),
     ("a checkpoint of a pick that is dated ahead", answer(last(date="2025-02-03")), [kept(last(date="2025-02-03"), 10)], {},
-     "self_consistent", None, 0, (0, 1)),
-    ("a pick without a witness that is dated ahead", answer(last(date="2025-02-03")), [attested(good, 9)], {}, "self_consistent", None, 9, (1, 1)),
+     "contradicted", None, 0, (0, 1)),
+    ("a pick without a witness that is dated ahead", answer(last(date="2025-02-03")), [attested(good, 9)], {}, "contradicted", None, 9, (1, 1)),
     ("exactly 120 hours old", answer(good), [attested(good, 10, at="2025-01-12T01:00:00Z")], {}, "witnessed", None, 10, (1, 1)),
     ("a second more than 120 hours old", answer(good), [attested(good, 10, at="2025-01-12T00:59:59Z")], {}, "self_consistent", None, 0, (0, 1)),
 ]

@@ -19,7 +19,7 @@ func LogOf(policy *Policy, o *Opened, picks LoggedPicks, required bool) *chain.L
 	if o == nil {
 		return l
 	}
-	l.Hashes, l.Fault = picks.Hashes, picks.Fault
+	l.Hashes, l.Fault, l.Read, l.Newest = picks.Hashes, picks.Fault, true, int64(len(picks.Hashes))
 	if policy != nil {
 		for name, c := range policy.TimesOf(o) {
 			i := slices.IndexFunc(l.Cosigners, func(c chain.Cosigner) bool { return c.Name == name })

@@ -8,13 +8,17 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
+	"path"
+	"path/filepath"
 	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"tidemark/chain"
+	"tidemark/chain/monitor"
 	"tidemark/chain/timestamp"
 	"tidemark/chain/tlog"
 	"tidemark/chain/witness"
@@ -27,6 +31,8 @@ import (
 type logCommand struct {
 	Show logShow `cmd:"" default:"withargs" help:"Print how the logs stand"`
 	Key  logKey  `cmd:"" help:"Make the keys of a log in a new file, and print their public halves"`
+
+	Export logExport `cmd:"" help:"Copy the logs of a policy into a folder, as files that any web server can serve"`
 
 	Aside  logAside  `cmd:"" help:"Print the leaves that could not be numbered"`
 	Settle logSettle `cmd:"" help:"Note that you have seen to a leaf that could not be numbered"`
@@ -130,6 +136,46 @@ func (c logKey) Run(p *program) error {
 		if _, err := fmt.Fprintln(p.stdout, k.VKey()); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+type logExport struct {
+	Dir    string `arg:"" help:"The folder. A copy that is there is continued."`
+	Policy string `help:"Policy file (C2SP tlog-policy) whose log lines have the address of the log's files." required:"" placeholder:"FILE"`
+}
+
+// Run copies the logs of a policy.
+func (c logExport) Run(ctx context.Context, p *program) error {
+	text, err := os.ReadFile(c.Policy)
+	if err != nil {
+		return usageError{err}
+	}
+	policy, err := tlog.ParsePolicy(text)
+	if err != nil {
+		return usageError{err}
+	}
+	done := map[string]bool{}
+	for _, log := range policy.Logs {
+		if log.URL == "" || done[log.URL] { // two keys of a log have one address
+			continue
+		}
+		done[log.URL] = true
+		address, err := url.Parse(log.URL)
+		if err != nil {
+			return usageError{fmt.Errorf("the policy has the address %q: %w", log.URL, err)}
+		}
+		dir := filepath.Join(c.Dir, filepath.FromSlash(path.Clean("/"+address.Path)))
+		got, err := monitor.Export(ctx, policy, log, http.DefaultTransport, dir)
+		if err != nil {
+			return fmt.Errorf("copy the log %s: %w", log.Name(), err)
+		}
+		if _, err := fmt.Fprintf(p.stdout, "%s: %d leaves in %s, %d of them cosigned by the operator's quorum\n", got.Origin, got.Size, dir, got.Witnessed); err != nil {
+			return err
+		}
+	}
+	if len(done) == 0 {
+		return usageError{errors.New("no log line of the policy has an address")}
 	}
 	return nil
 }

@@ -17,7 +17,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from datetime import datetime, timedelta, timezone
+from datetime import date, datetime, timedelta, timezone
 
 FRESH = timedelta(hours=120)
 CLOCKS = timedelta(minutes=5)
@@ -64,6 +64,95 @@ def recompute(picks):
     return hashes, fault
 
 
+# --- the calendar of the New York Stock Exchange, from its rules for holidays, and the clocks of New York as they are since 2007 ---
+
+YEARS = range(1990, 2101)
+SPECIAL_CLOSINGS = {date.fromisoformat(day) for day in (
+    "1994-04-27 2001-09-11 2001-09-12 2001-09-13 2001-09-14 2004-06-11 2007-01-02 2012-10-29 2012-10-30 2018-12-05 2025-01-09").split()}
+MONDAY, THURSDAY, SATURDAY, SUNDAY = 0, 3, 5, 6
+DAY = timedelta(days=1)
+
+
+def weekday_from(day, wanted):
+    """Returns the first day from a day on that is such a weekday."""
+    return day + (wanted - day.weekday()) % 7 * DAY
+
+
+def good_friday(year):
+    """Easter is by Knuth's form of Clavius' computation, with its golden number and epact."""
+    golden, century = year % 19 + 1, year // 100 + 1
+    leap, moon = 3 * century // 4 - 12, (8 * century + 5) // 25 - 5
+    epact = (11 * golden + 20 + moon - leap) % 30
+    if epact == 24 or epact == 25 and golden > 11:
+        epact += 1
+    full = 44 - epact if epact <= 23 else 74 - epact
+    sunday = full + 7 - (5 * year // 4 - leap - 10 + full) % 7
+    return date(year, 3, 1) + (sunday - 3) * DAY
+
+
+def holidays(year):
+    fixed = [date(year, 7, 4), date(year, 12, 25)] + ([date(year, 6, 19)] if year >= 2022 else [])
+    if date(year, 1, 1).weekday() != SATURDAY:
+        fixed.append(date(year, 1, 1))
+    out = {day + {SATURDAY: -DAY, SUNDAY: DAY}.get(day.weekday(), 0 * DAY) for day in fixed}
+    mondays = [date(year, 2, 15), date(year, 5, 25), date(year, 9, 1)] + ([date(year, 1, 15)] if year >= 1998 else [])
+    return out | {weekday_from(day, MONDAY) for day in mondays} | {good_friday(year), weekday_from(date(year, 11, 22), THURSDAY)}
+
+
+def is_trading_day(day):
+    return day.year in YEARS and day.weekday() < SATURDAY and day not in SPECIAL_CLOSINGS and day not in holidays(day.year)
+
+
+def trading_days(start, end):
+    """Returns the trading days from one day to another, both included."""
+    start, end = max(start, date(YEARS[0], 1, 1)), min(end, date(YEARS[-1], 12, 31))
+    return [day for day in (start + n * DAY for n in range((end - start).days + 1)) if is_trading_day(day)]
+
+
+def new_york(at):
+    """Returns what New York's clocks show at an instant: summer time is from the second Sunday of March to the first of November."""
+    at = at.astimezone(timezone.utc).replace(tzinfo=None)
+    begin = datetime.combine(weekday_from(date(at.year, 3, 8), SUNDAY), datetime.min.time()) + timedelta(hours=7)
+    end = datetime.combine(weekday_from(date(at.year, 11, 1), SUNDAY), datetime.min.time()) + timedelta(hours=6)
+    return at - timedelta(hours=4 if begin <= at < end else 5)
+
+
+def close_of(day):
+    """Returns the hour at which the exchange closes on a trading day, in New York."""
+    short = (day.month, day.day) in ((7, 3), (12, 24)) or day == weekday_from(date(day.year, 11, 22), THURSDAY) + DAY
+    return 13 if short else 16
+
+
+def against_calendar(picks, gaps, now):
+    """Says how well-formed picks, and the days that are recorded to have none, contradict the calendar; None where they do not.
+
+    Every trading day since the first pick has its pick or its gap, and no other day has one. A pick is made after the close of its day. The
+    newest day that is over has the next trading day to be recorded.
+    """
+    today, picked, missed = new_york(now).date(), [date.fromisoformat(p["date"]) for p in picks], set()
+    for gap in gaps:
+        text = gap.get("date")
+        day = date.fromisoformat(text) if isinstance(text, str) and is_day(text) else None
+        if day is None or not is_trading_day(day) or day in missed or day in picked or day > today:
+            return f"{text!r:.40} is recorded as a day without a pick, and cannot be one"
+        missed.add(day)
+    for n, day in enumerate(picked, start=1):
+        if not is_trading_day(day):
+            return f"pick {n} is of {day}, when the exchange was closed"
+    if not picked:
+        return None
+    soon = new_york(now + CLOCKS)
+    if picked[-1] > today:
+        return f"pick {len(picked)} is of {picked[-1]}, which has not come yet"
+    if picked[-1] == soon.date() and soon.hour < close_of(picked[-1]):
+        return f"pick {len(picked)} is of {picked[-1]}, whose session is not over"
+    over = trading_days(picked[0], today - DAY)
+    known = missed.union(picked)
+    waits = over[-1:] if over and over[-1] > picked[-1] else []
+    left = [str(day) for day in over if day not in known and day not in waits]
+    return "without a pick and without a recorded gap: " + ", ".join(left[:3]) + (" ..." if left[3:] else "") if left else None
+
+
 def party_of(witness):
     """Returns who stands behind a witness: an account that attests is one party, however often it does."""
     return (witness.get("attester") or "").lower() or witness["witness"]
@@ -86,7 +175,7 @@ class Log:
         """named: the policy is the server's own word. Its witnesses are then no parties, and their quorum covers nothing."""
         self.newest = self
         self.policy, self.required, self.named = Policy(policy), required, named
-        self.hashes, self.fault, self.times, self.broken, self.notes, self.fits = [], False, {}, {}, [], False
+        self.hashes, self.fault, self.times, self.broken, self.notes, self.fits, self.sealed = [], False, {}, {}, [], False, False
         try:
             _, size, root, cosigned = open_note(note, self.policy)
             if size != len(leaves) or root_of(leaves) != root:
@@ -104,6 +193,7 @@ class Log:
             else:
                 self.fault = True
         self.broken, self.notes = broken_seals(leaves), notes_of(leaves)
+        self.sealed = any(leaf.startswith(b"tidemark/seal/v1\n") for leaf in leaves)
 
     def contradicts(self, hashes):
         newest = self.newest  # the newest size, where it has more leaves than the one that is cosigned
@@ -198,12 +288,19 @@ def notes_of(leaves):
     return out
 
 
+def unlogged(answer, log):
+    """Returns the number of the first pick that is not among the leaves of a log that was read, 0 where all are."""
+    held = len(log.newest.hashes) if log is not None and log.newest.fits else len(answer["picks"])
+    return held + 1 if held < len(answer["picks"]) else 0
+
+
 def judge(answer, witnesses, policy, log=None):
     """Returns the verdict, the number of the first pick at fault, the length that fresh witnesses hold, and k and n of "k of n"."""
     picks, now = answer["picks"], instant(policy["now"])
     hashes, fault = recompute(picks)
     head = hashes[-1] if hashes else "0" * 64
     claims_hold = answer["chain_length"] == len(picks) and (answer["head_hash"] or "0" * 64) == head
+    claims_hold = claims_hold and (fault or against_calendar(picks, answer.get("gaps") or [], now) is None)
     admitted = any(f["contradicts"] for f in (answer.get("seals") or {}).get("faults", []))
 
     def is_fresh(at):
@@ -237,7 +334,7 @@ def judge(answer, witnesses, policy, log=None):
     verdict = "self_consistent"
     if fault or not claims_hold or admitted or against or logged:
         verdict = "contradicted"
-    elif covered and not hidden and (quorum or log is None or not log.required) and (covered == len(picks) or is_recent(picks[covered]) and is_recent(picks[-1])):
+    elif covered and not hidden and not unlogged(answer, log) and (quorum or log is None or not log.required) and (covered == len(picks) or is_recent(picks[covered]) and is_recent(picks[-1])):
         verdict = "witnessed"
     counted = set() if log is not None and log.named else cosigned
     return verdict, fault, covered, [len(fresh - against) + len(counted), len(parties)]
@@ -549,7 +646,7 @@ def read_log(url, rules):
 
 def main_url(url, policy):
     """Judges the chain of a server, by the witnesses of the reader's policy."""
-    log, unread, now = None, None, datetime.now(timezone.utc).isoformat()
+    log, unread = None, None
     if policy:
         try:
             rules = read(policy)
@@ -562,11 +659,21 @@ def main_url(url, policy):
         except (NotChecked, OSError, UnicodeDecodeError) as error:
             log, unread = Log(rules, "", [], True), error  # nothing is witnessed then
     answer = json.loads(get(url + "/api/v1/verify/picks"))
-    verdict, fault, covered, (k, n) = judge(answer, [], {"now": now}, log)
+    now = datetime.now(timezone.utc)
+    if answer.get("environment") == "demo" and not policy:
+        now = instant(answer["verified_at"])  # a demonstration's own clock, where the reader states no requirement
+    verdict, fault, covered, (k, n) = judge(answer, [], {"now": now.isoformat()}, log)
     print(f"{verdict} ({k} of {n}): {len(answer['picks'])} picks, {covered} of them held by fresh witnesses"
           + (f", pick {fault} is at fault" if fault else ""))
+    days = None if fault else against_calendar(answer["picks"], answer.get("gaps") or [], now)
+    if days:
+        print(f"the exchange's calendar: {days}")
+    if verdict == "self_consistent" and unlogged(answer, log):
+        print(f"pick {unlogged(answer, log)} is not in the signed log: nothing is witnessed until it is, a minute after an announcement")
     if unread:
         print(f"the log is not checked: {unread}")
+    if log and log.newest.sealed:
+        print("time stamps (RFC 3161) beside the proofs of seals are not read here: tidemark verify --proof FILE --timestamp FILE reads one")
     for note in log.hidden(answer) if log else []:
         print(f"the log, signed, has what the server does not show: {note}")
     for day, what in (log.newest.broken if log else {}).items():

@@ -81,11 +81,11 @@ type server struct {
 // start serves a fresh record of so many days from the first one. The whole chain is read again as often as fullPass says.
 func start(t *testing.T, days int, fullPass time.Duration) (*server, *pgx.Conn) {
 	t.Helper()
-	return startAt(t, first, days, fullPass)
+	return startAt(t, first, days, calendar.At(calendar.Add(first, days-1), 19*time.Hour), fullPass)
 }
 
-// startAt is start from another day on.
-func startAt(t *testing.T, first time.Time, days int, fullPass time.Duration) (*server, *pgx.Conn) {
+// startAt is start from another day on, at an instant after the last day.
+func startAt(t *testing.T, first time.Time, days int, now time.Time, fullPass time.Duration) (*server, *pgx.Conn) {
 	t.Helper()
 	dsn := pgtest.New(t)
 	var dates []string
@@ -113,7 +113,7 @@ func startAt(t *testing.T, first time.Time, days int, fullPass time.Duration) (*
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &server{url: "http://" + ln.Addr().String(), dsn: dsn, now: calendar.At(calendar.Add(first, days-1), 19*time.Hour)}
+	s := &server{url: "http://" + ln.Addr().String(), dsn: dsn, now: now}
 	log, clock := slog.New(slog.DiscardHandler), func() time.Time { return s.now }
 	v, err := view.New(view.Options{Store: db, PublicURL: s.url, World: view.WorldReplay, Now: clock, Log: log})
 	if err != nil {

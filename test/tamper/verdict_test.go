@@ -50,11 +50,7 @@ type witnessed struct {
 func serveWitnessed(t *testing.T) *witnessed {
 	t.Helper()
 	const days = 20
-	last := calendar.LastClosed(time.Now())
-	if calendar.DayOf(time.Now()).Equal(last) { // its announcement may be to come
-		last = calendar.Previous(last)
-	}
-	s, root := startAt(t, calendar.Add(last, 1-days), days, 20*time.Millisecond)
+	s, root := startAt(t, calendar.Add(lastOfRecord(), 1-days), days, time.Now(), 20*time.Millisecond)
 	w := &witnessed{s, root, filepath.Join(t.TempDir(), "my.policy")}
 	db, err := postgres.Open(t.Context(), s.dsn, postgres.RoleWorker)
 	if err != nil {
@@ -114,8 +110,17 @@ func serveWitnessed(t *testing.T) *witnessed {
 	return w
 }
 
-// verdicts are what each way of asking says of the record, by its name.
-func (w *witnessed) verdicts(t *testing.T) map[string]string {
+// lastOfRecord is the last day of the record.
+func lastOfRecord() time.Time {
+	last := calendar.LastClosed(time.Now())
+	if calendar.DayOf(time.Now()).Equal(last) { // its announcement may be to come
+		return calendar.Previous(last)
+	}
+	return last
+}
+
+// verdicts are what each way of asking says of the record, by its name. Two of them are asked about the newest pick of a ticker.
+func (w *witnessed) verdicts(t *testing.T, ticker string) map[string]string {
 	t.Helper()
 	said := map[string]string{}
 	verdict := func(way string, body []byte) {
@@ -127,10 +132,9 @@ func (w *witnessed) verdicts(t *testing.T) map[string]string {
 		said[way] = a.Verdict
 	}
 	verdict("/api/v1/verify/picks", w.get(t, "/api/v1/verify/picks"))
-	// The ticker of the second pick is among the last ones, too.
-	verdict("/api/v1/verify/pick", w.get(t, "/api/v1/verify/pick/MSFT"))
+	verdict("/api/v1/verify/pick", w.get(t, "/api/v1/verify/pick/"+ticker))
 	call, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.url+"/api/mcp", strings.NewReader(
-		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"verify_pick","arguments":{"ticker":"MSFT"}}}`))
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"verify_pick","arguments":{"ticker":"`+ticker+`"}}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,7 +172,7 @@ const { fetchLog, parsePolicy } = await import(scripts + "/log.mjs");
 const chain = await (await fetch(url + "/api/v1/verify/picks")).json();
 const read = await fetchLog(url + "/log/", await parsePolicy(readFileSync(file, "utf8")), Date.now()).catch((e) => ({ why: e.message }));
 const log = read.why ? { hashes: [], fault: null, cosigners: [], enough: () => false } : read;
-const policy = { attester: null, now: chain.verified_at, clock: new Date().toISOString() };
+const now = new Date().toISOString(), policy = { attester: null, now, clock: now }; // the reader names a policy, so it is their clock
 console.log(judge(chain, await recompute(chain.picks), [], policy, { ...log, required: true, named: false }).verdict);
 `
 
@@ -233,7 +237,30 @@ func TestALieInTheDatabaseHasOneVerdictByEveryWayOfAsking(t *testing.T) {
 			end loop;
 		end
 		$$;`
+	const appended = `
+		do $$
+		declare
+			p picks;
+		begin
+			select * into p from picks order by seq desc limit 1;
+			p.seq := p.seq + 1;
+			p.ticker := 'ACME';
+			p.date := '%s';
+			p.previous_hash := p.hash;
+			p.hash := pick_hash(p.ticker, p.price, p.date, p.previous_hash);
+			insert into picks values (p.*);
+			insert into announcements (seq, announced_at) values (p.seq, now());
+		end
+		$$;`
+	const known = "MSFT" // the ticker of the second pick, and of one of the last
+	next := calendar.Next(lastOfRecord())
+	nextWant := "contradicted"
+	if end, _ := calendar.Close(next); time.Now().After(end) {
+		nextWant = "self_consistent"
+	}
 	for name, lie := range map[string]struct{ sql, want string }{
+		"a pick of a day to come is appended": {fmt.Sprintf(appended, calendar.Add(next, 3).Format(time.DateOnly)), "contradicted"},
+		"a pick of the next day is appended":  {fmt.Sprintf(appended, next.Format(time.DateOnly)), nextWant},
 		"a pick is edited":                    {`update picks set price = '999.99' where seq = 7`, "contradicted"},
 		"two picks are exchanged":             {`update picks p set (ticker, price) = (select o.ticker, o.price from picks o where o.seq = 15 - p.seq) where seq in (7, 8)`, "contradicted"},
 		"the newest picks are cut off":        {`delete from announcements where seq > 16; delete from picks where seq > 16`, "contradicted"},
@@ -250,7 +277,7 @@ func TestALieInTheDatabaseHasOneVerdictByEveryWayOfAsking(t *testing.T) {
 			eventually(t, "the quorum", func() bool {
 				return bytes.Contains(w.get(t, "/api/v1/verify/picks?limit=1"), []byte(`"verdict":"witnessed"`))
 			})
-			if said := w.verdicts(t); !agree(said, "witnessed") {
+			if said := w.verdicts(t, known); !agree(said, "witnessed") {
 				t.Fatalf("before the lie: %v", said)
 			}
 			offline(t, w.root, lie.sql)
@@ -258,7 +285,11 @@ func TestALieInTheDatabaseHasOneVerdictByEveryWayOfAsking(t *testing.T) {
 			eventually(t, "the full pass: the server says "+lie.want, func() bool {
 				return bytes.Contains(w.get(t, "/api/v1/verify/picks?limit=1"), []byte(`"verdict":"`+lie.want+`"`))
 			})
-			if said := w.verdicts(t); !agree(said, lie.want) {
+			asked := known
+			if strings.Contains(name, "appended") {
+				asked = "ACME"
+			}
+			if said := w.verdicts(t, asked); !agree(said, lie.want) {
 				t.Errorf("%v, want %s of all", said, lie.want)
 			}
 		})

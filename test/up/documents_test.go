@@ -177,6 +177,7 @@ func newReader(t *testing.T, dir, base, private string) *reader {
 			// Two weeks before the sandbox began.
 			"--from 2026-01-01": "--from " + now.AddDate(0, 0, -34).Format(time.DateOnly), "--to 2026-03-31": "--to " + now.AddDate(0, 0, -20).Format(time.DateOnly),
 			"--source S": "--source eia-petroleum-spot", "deprecate ID": "deprecate lng-arbitrage", "WHY": "'to see it'",
+			".tidemark/sandbox/log": "state/sandbox/log", "log export DIR --policy FILE": "log export copies --policy state/sandbox/log/witnesses.policy",
 			"correct SEQ --what W --evidence URL": "correct 1 --what 'its name' --evidence https://example.com",
 		},
 	}

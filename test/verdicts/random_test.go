@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tidemark/chain"
+	"tidemark/internal/calendar"
 )
 
 // The values that random chains are made of: good ones, and ones that a verifier may take by mistake.
@@ -44,11 +45,11 @@ var now = time.Date(2025, 1, 17, 1, 0, 0, 0, time.UTC)
 
 // chain returns picks whose hashes are right, some with odd values.
 func (m maker) chain() []link {
-	day := now.AddDate(0, 0, -m.IntN(14))
+	newest := calendar.Add(calendar.DayOf(now), -pickOne(m, []int{0, 0, 0, 0, 1, 1, 2, 3}))
 	n := m.IntN(8)
 	out := make([]link, n)
 	for i := range n {
-		out[i] = link{Ticker: pickOne(m, tickers[:8]), Price: pickOne(m, prices[:6]), Date: day.AddDate(0, 0, i-n).Format(time.DateOnly)}
+		out[i] = link{Ticker: pickOne(m, tickers[:8]), Price: pickOne(m, prices[:6]), Date: calendar.Add(newest, i+1-n).Format(time.DateOnly)}
 		if m.rarely() {
 			out[i].Ticker = pickOne(m, tickers)
 		}
@@ -147,6 +148,19 @@ func (m maker) testCase(i int) testCase {
 		c.Answer.Head = &picks[len(picks)-1].Hash
 	} else if m.IntN(2) == 0 {
 		c.Answer.Head = new(chain.Genesis)
+	}
+	if m.IntN(8) == 0 {
+		for range 1 + m.IntN(2) {
+			day := calendar.DayOf(now).AddDate(0, 0, m.IntN(12)-8).Format(time.DateOnly)
+			if m.rarely() {
+				day = pickOne(m, dates)
+			}
+			c.Answer.Gaps = append(c.Answer.Gaps, gap{Date: day, Reason: "no price"})
+		}
+	}
+	if m.IntN(8) == 0 { // around the close of the newest day, whose clocks may differ by five minutes
+		closing, _ := calendar.Close(calendar.DayOf(now))
+		c.Policy.Now = closing.Add(pickOne(m, []time.Duration{0, -chain.Ahead, -chain.Ahead - time.Second, -time.Hour, 9 * time.Hour, 40 * time.Hour}))
 	}
 	switch {
 	case m.rarely():

@@ -22,7 +22,8 @@ await connect("tidemark-verifier", async (part) => {
   if (!globalThis.crypto?.subtle) return say("This host gives the frame no way to hash, so nothing was checked here.");
   const answer = await whole(part), n = answer.picks.length;
   const result = await verdicts.recompute(answer.picks);
-  const { verdict, claim, head } = verdicts.judge(answer, result, [], { attester: null, now: new Date().toISOString() });
+  const now = answer.environment === "demo" ? answer.verified_at : new Date().toISOString(); // a demonstration has a clock of its own
+  const { verdict, claim, head, days } = verdicts.judge(answer, result, [], { attester: null, now });
   const list = [element("h1", `Chain of picks: ${verdict === "contradicted" ? "contradicted" : "self-consistent"}`)];
   if (verdict === "contradicted") list[0].className = "wrong";
   if (result.fault) {
@@ -32,6 +33,7 @@ await connect("tidemark-verifier", async (part) => {
     list.push(element("p", `${n} ${n === 1 ? "hash" : "hashes"} recomputed in this frame. Each pick names the hash before it, from 64 zeros on.`));
   }
   if (!claim) list.push(element("p", "The chain does not end where the server says.", { class: "wrong" }));
+  if (days) list.push(element("p", days, { class: "wrong" }));
   for (const f of answer.seals?.faults ?? []) list.push(element("p", f.text, { class: "wrong" }));
   list.push(element("p", ["The newest hash: ", element("code", head)]));
   list.push(element("p", "No witness was asked here: a chain that was rewritten from its start looks the same. The page /verify and the command tidemark verify ask the witnesses.", { class: "soft" }));

@@ -96,6 +96,94 @@ export function hiddenNotes(answer, log) {
   ];
 }
 
+// --- The exchange's calendar, by its published rule (7.2). A day is its number since 1970. A test holds it to the two other verifiers' ones. ---
+const dayLength = 86400000, firstYear = 1990, lastYear = 2100;
+const numberOf = (text) => Date.parse(`${text}T00:00:00Z`) / dayLength;
+const textOf = (day) => new Date(day * dayLength).toISOString().slice(0, 10);
+const weekday = (day) => (day + 4) % 7; // 0 is Sunday
+// The closings for a whole day that no rule gives.
+const oneOff = ["1994-04-27", "2001-09-11", "2001-09-12", "2001-09-13", "2001-09-14", "2004-06-11", "2007-01-02", "2012-10-29", "2012-10-30", "2018-12-05", "2025-01-09"];
+
+// nth is the n-th day of a month that is such a weekday. The 0th one is the last of the month before.
+function nth(n, wanted, year, month) {
+  const first = Date.UTC(year, month - 1, 1) / dayLength;
+  return first + (wanted - weekday(first) + 7) % 7 + 7 * (n - 1);
+}
+
+// easter is Easter Sunday, by Oudin's algorithm.
+function easter(year) {
+  const f = Math.floor, g = year % 19, c = f(year / 100);
+  const h = (c - f(c / 4) - f((8 * c + 13) / 25) + 19 * g + 15) % 30;
+  const i = h - f(h / 28) * (1 - f(29 / (h + 1)) * f((21 - g) / 11));
+  return Date.UTC(year, 2, 28 + i - (year + f(year / 4) + i + 2 - c + f(c / 4)) % 7) / dayLength;
+}
+
+const years = new Map();
+
+// holidays are the days of a year on which the exchange is closed, but for weekends.
+function holidays(year) {
+  if (years.has(year)) return years.get(year);
+  const kept = (month, date) => { // a Sunday's is kept on Monday, a Saturday's on Friday
+    const day = Date.UTC(year, month - 1, date) / dayLength;
+    return day + ({ 0: 1, 6: -1 }[weekday(day)] ?? 0);
+  };
+  const list = [nth(3, 1, year, 2), easter(year) - 2, nth(0, 1, year, 6), kept(7, 4), nth(1, 1, year, 9), nth(4, 4, year, 11), kept(12, 25)];
+  if (weekday(Date.UTC(year, 0, 1) / dayLength) !== 6) list.push(kept(1, 1));
+  if (year >= 1998) list.push(nth(3, 1, year, 1));
+  if (year >= 2022) list.push(kept(6, 19));
+  years.set(year, new Set([...list, ...oneOff.map(numberOf)]));
+  return years.get(year);
+}
+
+// isTradingDay says whether the exchange trades on a day.
+function isTradingDay(day) {
+  const year = new Date(day * dayLength).getUTCFullYear();
+  return year >= firstYear && year <= lastYear && weekday(day) % 6 !== 0 && !holidays(year).has(day);
+}
+
+// closeOf is the minute of a trading day, in New York, at which the exchange closes: 13:00 or 16:00.
+function closeOf(day) {
+  const [year, month, date] = textOf(day).split("-").map(Number);
+  const early = day === nth(4, 4, year, 11) + 1 || month === 12 && date === 24 || month === 7 && date === 3;
+  return early ? 13 * 60 : 16 * 60;
+}
+
+// tradingDays are the trading days from one day to another, both included.
+export function tradingDays(from, to) {
+  const out = [], end = Math.min(to, numberOf(`${lastYear}-12-31`));
+  for (let day = Math.max(from, numberOf(`${firstYear}-01-01`)); day <= end; day++) if (isTradingDay(day)) out.push(day);
+  return out;
+}
+
+const zone = new Intl.DateTimeFormat("en-US", { timeZone: "America/New_York", hourCycle: "h23", year: "numeric", month: "2-digit", day: "2-digit", hour: "2-digit", minute: "2-digit" });
+
+// inNewYork is the day and the minute of it in New York, at an instant.
+export function inNewYork(time) {
+  const p = Object.fromEntries(zone.formatToParts(time).map(({ type, value }) => [type, value]));
+  return { day: numberOf(`${p.year}-${p.month}-${p.day}`), minute: 60 * p.hour + Number(p.minute) };
+}
+
+// compareDays says how well-formed picks and the recorded days without a pick contradict the calendar at an instant: null where they do not. Every
+// trading day since the first pick has its pick or its gap, and no other day has one. A pick is made after the close of its day. The newest
+// day that is over has the next trading day to be recorded.
+export function compareDays(picks, gaps, now) {
+  if (!Number.isFinite(now)) return say("day clock");
+  const { day: today } = inNewYork(now), soon = inNewYork(now + ahead);
+  const days = picks.map((p) => numberOf(p.date)), first = days[0] ?? Infinity, last = days.at(-1) ?? -Infinity, picked = new Set(days), missed = new Set();
+  for (const { date } of gaps) {
+    const day = typeof date === "string" && forms.date(date) ? numberOf(date) : NaN;
+    if (!isTradingDay(day) || missed.has(day) || picked.has(day) || day > today) return say("day gap", String(date).slice(0, 40));
+    missed.add(day);
+  }
+  const odd = days.findIndex((day) => !isTradingDay(day));
+  if (odd >= 0) return say("day closed", odd + 1, picks[odd].date);
+  if (last > today) return say("day to come", picks.length, picks.at(-1).date);
+  if (last === soon.day && soon.minute < closeOf(last)) return say("day open", picks.length, picks.at(-1).date);
+  const over = tradingDays(first, today - 1);
+  const left = over.filter((day, i) => !picked.has(day) && !missed.has(day) && (day < last || i < over.length - 1));
+  return left.length ? say("day missing", left.slice(0, 3).map(textOf).join(", ") + (left.length > 3 ? " …" : "")) : null;
+}
+
 // judge returns the verdict on a recomputed chain: contradicted, witnessed or self_consistent.
 // answer has picks, chain_length, head_hash and, where picks are sealed, seals, whose faults with contradicts count against the chain:
 // nobody accuses himself wrongly. A witness has its name, a length of at least 1, a head, and where known date, attester and at (an
@@ -103,7 +191,8 @@ export function hiddenNotes(answer, log) {
 // log is what log.js read of the log, null where nobody asked: the hashes of its picks, its seals and notes (a broken seal and a note that the answer hides count against the chain), its cosigners with their times, whether some are enough,
 // and required where nothing is witnessed without them. A log without a fresh quorum covers nothing. named says that the policy is the server's
 // own word: then its witnesses are no parties, and their quorum covers nothing. Where the answer says that picks are sealed (seals.since) and no
-// log was read, the server hides it, and nothing is witnessed.
+// log was read, the server hides it, and nothing is witnessed. A pick that is not among the leaves of a log that was read (unlogged) leaves the
+// whole not witnessed, too: a pick and its leaf are made together. What contradicts the calendar (days) contradicts the chain.
 // In the result, each witness stands with its reason to disagree, null where it agrees. parties is the number of independent parties among
 // them, agreeing how many of these hold the same and are fresh. covered is the length up to which fresh witnesses agree, held up to which any.
 export function judge(answer, { hashes, fault }, witnesses, policy, log = null) {
@@ -129,10 +218,12 @@ export function judge(answer, { hashes, fault }, witnesses, policy, log = null) 
   const covered = Math.max(quorum && vouched ? length : 0, ...agreeing.filter((w) => w.fresh).map((w) => w.length));
   const held = Math.max(vouched && cosigned.length ? length : 0, ...agreeing.map((w) => w.length));
   const newest = Math.max(...agreeing.map((w) => w.time).filter(Number.isFinite), ...(vouched ? cosigned : []).map((c) => c.at).filter((at) => at <= clock + ahead));
-  const admitted = (answer.seals?.faults ?? []).some((f) => f.contradicts), broken = [...(log?.all ?? log)?.seals?.faults ?? [], ...hiddenNotes(answer, log)];
+  const days = fault ? null : compareDays(picks, answer.gaps ?? [], now), whole = log?.all ?? log;
+  const unlogged = whole?.size !== undefined && whole.hashes.length < n ? whole.hashes.length + 1 : 0;
+  const admitted = (answer.seals?.faults ?? []).some((f) => f.contradicts), broken = [...whole?.seals?.faults ?? [], ...hiddenNotes(answer, log)];
   let verdict = "self_consistent";
-  if (fault || !claim || admitted || broken.length || against.size || logged !== null) verdict = "contradicted";
-  else if (covered > 0 && !hidden && (quorum || !log?.required) && (covered === n || (recent(covered) && recent(n - 1)))) verdict = "witnessed";
+  if (fault || !claim || days !== null || admitted || broken.length || against.size || logged !== null) verdict = "contradicted";
+  else if (covered > 0 && !hidden && !unlogged && (quorum || !log?.required) && (covered === n || (recent(covered) && recent(n - 1)))) verdict = "witnessed";
   const parties = new Set(asked.map(party)).size + (vouched ? log.cosigners.length : 0);
-  return { verdict, fault, claim, head, asked, agreeing: good, parties, covered, held, newest, logged, broken, quorum, current, hidden };
+  return { verdict, fault, claim, head, asked, agreeing: good, parties, covered, held, newest, logged, broken, quorum, current, hidden, days, unlogged };
 }

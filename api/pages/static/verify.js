@@ -70,12 +70,13 @@ function mark(tr, hash, fault) {
   tr.lastChild.textContent = hash;
 }
 
-// The reader's policy: whom they expect to attest, and when "fresh" is. A demonstration has a clock of its own.
-const policy = () => ({
-  attester: $("attester").value.trim() || null,
-  now: chain.environment === "demo" ? chain.verified_at : new Date().toISOString(),
-  clock: new Date().toISOString(), // the log's witnesses have no other one
-});
+// The reader's policy: whom they expect to attest, and when "fresh" is. A demonstration has a clock of its own, which counts for readers who name
+// nothing that they trust: otherwise a record that stopped could call itself a demonstration.
+function policy() {
+  const attester = $("attester").value.trim() || null, now = new Date().toISOString();
+  const theirs = chain.environment === "demo" && !attester && !kept.length && (!log || log.named);
+  return { attester, now: theirs ? chain.verified_at : now, clock: now, theirs }; // the log's witnesses have no other clock
+}
 
 // check recomputes the chain and shows each link.
 async function check() {
@@ -102,7 +103,7 @@ async function check() {
 // conclude shows the verdict on the chain as it was recomputed last.
 function conclude() {
   const n = chain.picks.length;
-  const j = judge(chain, last, [...attested, ...kept], policy(), log);
+  const rules = policy(), j = judge(chain, last, [...attested, ...kept], rules, log);
   const { fault } = j;
   const against = j.asked.filter((w) => w.reason !== null);
   if (j.logged !== null) {
@@ -114,6 +115,7 @@ function conclude() {
   const list = [
     item(!fault, fault ? `${say("fault", fault.seq, fault.why)} ${n > fault.seq ? say("rest", n - fault.seq) : ""}` : say("recomputed", n)),
     item(j.claim, j.claim ? say("ends", many("picks", n)) : say("ends elsewhere")),
+    ...(fault ? [] : [item(j.days === null, j.days ?? say("days whole"))]),
     alone ? item(undefined, say("alone"))
       : item(!against.length, against.length ? say("differ", parties, against.length) : say("agree", parties, j.held, minute(j.newest))),
   ];
@@ -125,7 +127,8 @@ function conclude() {
   } else if (chain.seals?.days && !chain.seals.faults.length && !j.broken.length) {
     list.push(item(undefined, say("sealed", many("picks", chain.seals.days), "tidemark verify")));
   }
-  if (chain.environment === "demo") list.push(item(undefined, say("demo", minute(Date.parse(chain.verified_at)))));
+  if (seals?.sealed) list.push(item(undefined, say("stamps", "tidemark verify --proof FILE --timestamp FILE")));
+  if (rules.theirs) list.push(item(undefined, say("demo", minute(Date.parse(chain.verified_at)))));
   $("checks").replaceChildren(...list);
   conclusion(...{
     contradicted: ["", say("verdict contradicted")], witnessed: ["good", say("verdict witnessed", j.agreeing, j.parties)], self_consistent: ["plain", say("verdict self")],
@@ -134,8 +137,8 @@ function conclude() {
   const means = [{
     contradicted: say("means contradicted"),
     witnessed: j.covered === n ? say("means whole") : say("means up to", j.covered),
-    self_consistent: say(log?.required && !j.quorum ? `means ${log.named ? "named" : "quorum"}`
-      : j.hidden ? "means hidden" : alone && j.quorum ? "means server's" : alone ? "means alone" : "means old"),
+    self_consistent: say(log?.required && !j.quorum ? `means ${log.named ? "named" : "quorum"}` : j.unlogged ? "means unlogged"
+      : j.hidden ? "means hidden" : alone && j.quorum ? "means server's" : alone ? "means alone" : "means old", j.unlogged),
   }[j.verdict]];
   if (j.verdict === "witnessed" && log?.named) means.push(say("own policy"));
   if (j.verdict === "witnessed" && chain.environment === "demo") means.push(say("beside"));

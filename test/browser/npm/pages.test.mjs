@@ -1,4 +1,5 @@
 // Drives the pages as visitors do, in a real browser.
+import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import assert from "node:assert/strict";
@@ -417,7 +418,8 @@ const untouched = attested ? "witnessed" : "self_consistent";
 test("the browser recomputes the chain, and asks the witnesses on load", async () => {
   await visit("/verify", {}, async (page) => {
     await concluded(page, untouched);
-    assert.equal(await page.locator("#checks [data-state=ok]").count(), attested ? 4 : 3);
+    assert.equal(await page.locator("#checks [data-state=ok]").count(), attested ? 5 : 4);
+    assert.match(await text(page, "#checks"), /Each trading day of the exchange since the first pick/);
     assert.match(await text(page, "#checks"), /Each was opened here by its reveal/);
     assert.equal(await page.locator("#links tr").count(), Math.min(chain.picks.length, 400));
     assert.equal(await page.locator("#links td.down").count(), 0);
@@ -564,6 +566,47 @@ test("a page in a visitor's language is in this language", async () => {
   }
 });
 
+// The bytes of who stands between an honest server and the reader: a pick more at the end, with a right hash, of a day that the exchange has.
+test("a pick that is appended on the way is not witnessed, and one of a day that has not come is contradicted", { skip: !attested }, async () => {
+  const appended = (day) => async (route) => {
+    const response = await route.fetch(), body = await response.json();
+    const pick = { ...body.picks.at(-1), seq: body.chain_length + 1, ticker: "ACME", date: day, previous_hash: body.head_hash };
+    pick.hash = createHash("sha256").update(`${pick.ticker}|${pick.price}|${pick.date}|${pick.previous_hash}`).digest("hex");
+    Object.assign(body, { picks: [...body.picks, pick], chain_length: pick.seq, head_hash: pick.hash, head_date: day });
+    await route.fulfill({ response, json: body });
+  };
+  const later = (days) => new Date(Date.parse(chain.verified_at) + days * 86400000).toISOString().slice(0, 10);
+  await visit("/verify", {}, async (page) => {
+    await page.route("**/api/v1/verify/picks", appended(later(5)));
+    await page.reload();
+    await concluded(page, "contradicted");
+    assert.match(await text(page, "#checks"), new RegExp(`Pick ${chain.chain_length + 1} is of ${later(5)}`));
+  });
+});
+
+// A day is left out, and the chain is made anew, so that it agrees with itself.
+test("a day that is left out is named, though nobody else is asked", async () => {
+  const without = async (route) => {
+    const response = await route.fetch(), body = await response.json();
+    const left = body.picks.splice(Math.floor(body.picks.length / 2), 1)[0].date;
+    let previous = "0".repeat(64);
+    for (const [i, p] of body.picks.entries()) {
+      Object.assign(p, { seq: i + 1, previous_hash: previous });
+      previous = p.hash = createHash("sha256").update(`${p.ticker}|${p.price}|${p.date}|${previous}`).digest("hex");
+    }
+    Object.assign(body, { chain_length: body.picks.length, head_hash: previous, gaps: body.gaps.filter((g) => g.date !== left) });
+    body.attestation.latest = null;
+    await route.fulfill({ response, json: body });
+  };
+  await visit("/verify", {}, async (page) => {
+    await page.route("**/api/v1/verify/picks", without);
+    await page.route("**/api/v1/info", (route) => route.fulfill({ json: { data: { log: null } } }));
+    await page.reload();
+    await concluded(page, "contradicted");
+    assert.match(await text(page, "#checks"), new RegExp(`without a record of that: ${chain.picks[Math.floor(chain.picks.length / 2)].date}`));
+  });
+});
+
 test("a log that the server hides leaves nothing witnessed", { skip: !attested }, async () => {
   await visit("/verify", { expected: /status of 404/ }, async (page) => {
     await page.route("**/log/checkpoint*", (route) => route.fulfill({ status: 404, body: "" }));
@@ -589,7 +632,7 @@ test("the page's scripts reach the verdict of every vector in this browser", asy
       }
       return out;
     }, vectors);
-    assert.ok(vectors.length > 90, `${vectors.length} vectors`);
+    assert.ok(vectors.length > 150, `${vectors.length} vectors`);
     for (const [i, { name, want }] of vectors.entries()) assert.deepEqual(got[i], want, name);
   });
 });
