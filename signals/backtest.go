@@ -51,16 +51,16 @@ type BacktestResult struct {
 	OutOfSampleFrom time.Time
 	// NaiveRankIC is the naive forecast's, of the cases that have one.
 	NaiveRankIC float64
-	// BestRule is the better one of the naive forecast and its opposite, and BestRuleIC its rank correlation. Wins says who is better.
+	// BestRule is the better one of the naive forecast and its opposite, and BestRuleIC its rank correlation.
 	BestRule   string
 	BestRuleIC float64
-	Wins       string
 	// Trials is how many tests were made on history: see Tests. AdjustedP is the p-value of all cases times that, at most 1 (Bonferroni).
 	Trials    int
 	AdjustedP float64
-	// LookAheadSafe reports whether no outcome began before its forecast was known, and every case uses values as they were published. If a
-	// publisher changes old values, values that were not recorded on arrival may differ from the values that readers had.
-	LookAheadSafe bool
+	// LookAhead says whether every case uses values as they were published, and no outcome began before its forecast was known: one of
+	// LookAheadRecorded and the following. Doubted are the series behind the doubt.
+	LookAhead string
+	Doubted   []series.ID
 	// RecordedFrom is from when on every value that a publisher may change was recorded as it came, the zero time where all are. Assumed
 	// are the cases that were known before, Recorded those from then on.
 	RecordedFrom      time.Time
@@ -103,22 +103,71 @@ type ForecastSkill struct {
 
 // Who wins a backtest.
 const (
-	WinsSignal  = "signal"      // its interval is above zero, and it relates more to the outcome than the best simple rule
+	WinsSignal  = "signal"      // significant, also with the correction for all tests, and it relates more to the outcome than the best simple rule
 	WinsRule    = "simple_rule" // the best simple rule relates at least as much
+	WinsSource  = "source"      // the publisher's own forecasts lay nearer to the outcome, at all its stages together
 	WinsNeither = "neither"     // the signal relates more than the rule, and not clearly more than chance
 )
 
-// winner is empty if the signal's correlation is unknown.
-func winner(e Edge, rule float64) string {
+// significant is the largest p-value that counts as a relation.
+const significant = 0.05
+
+// Wins says who is better. It is empty if the signal's correlation is unknown.
+func (r BacktestResult) Wins() string {
 	switch {
-	case math.IsNaN(e.RankIC):
+	case math.IsNaN(r.RankIC):
 		return ""
-	case rule >= e.RankIC:
+	case r.sourceWins():
+		return WinsSource
+	case r.BestRuleIC >= r.RankIC:
 		return WinsRule
-	case e.Clear():
+	case r.Clear() && r.AdjustedP < significant:
 		return WinsSignal
 	}
 	return WinsNeither
+}
+
+// sourceWins compares the squared errors of the publisher's forecasts with those of the signal, over all stages at which it has some.
+func (r BacktestResult) sourceWins() bool {
+	var signal, source float64
+	for _, s := range r.Skill {
+		if !math.IsNaN(s.SourceRMSE) {
+			signal += float64(float64(s.N) * s.RMSE * s.RMSE)
+			source += float64(float64(s.N) * s.SourceRMSE * s.SourceRMSE)
+		}
+	}
+	return signal > 0 && source <= signal
+}
+
+// What a backtest knows of the values that it uses. The first two are safe: a forecast uses only what readers had.
+const (
+	LookAheadRecorded  = "recorded"     // every value was recorded as it came
+	LookAheadUnrevised = "unrevised"    // some values were there before the first request, and their publishers were seen to leave old values as they are
+	LookAheadUnwatched = "unwatched"    // some were, and a publisher was not watched long enough to say that
+	LookAheadRevised   = "revised"      // some were, and a publisher changes old values
+	LookAheadFound     = "looked_ahead" // a forecast uses what became known after it
+)
+
+// LookAheadSafe reports whether every forecast uses only what readers had. If a publisher changes old values, values that were not recorded
+// on arrival may differ from the values that readers had.
+func (r BacktestResult) LookAheadSafe() bool {
+	return r.LookAhead == LookAheadRecorded || r.LookAhead == LookAheadUnrevised
+}
+
+// lookAhead judges cases.
+func (a Arrivals) lookAhead(cases []Case) (string, []series.ID) {
+	assumed := slices.ContainsFunc(cases, func(c Case) bool { return !c.Known.After(a.RecordedFrom) })
+	switch {
+	case slices.ContainsFunc(cases, func(c Case) bool { return c.Start.Before(c.Known) || c.End.Before(c.Start) }):
+		return LookAheadFound, nil
+	case assumed && len(a.Revised) == 0:
+		return LookAheadUnwatched, a.Unwatched
+	case assumed:
+		return LookAheadRevised, a.Revised
+	case len(a.Unrevised) > 0:
+		return LookAheadUnrevised, nil
+	}
+	return LookAheadRecorded, nil
 }
 
 // BacktestMethod describes the method of RunBacktest for readers of a result.
@@ -153,11 +202,9 @@ func (d Definition) RunBacktest(in series.Set, at time.Time, a Arrivals) Backtes
 	all := rankingOf(cases)
 	r := BacktestResult{
 		At: at, Edge: all.edge(), HitRatePct: hitRate(cases), OutOfSample: all.part(len(cases)/2, len(cases)).edge(), NaiveRankIC: all.naiveRankIC(),
-		LookAheadSafe: !slices.ContainsFunc(cases, func(c Case) bool {
-			return c.Start.Before(c.Known) || c.End.Before(c.Start) || !c.Known.After(a.RecordedFrom)
-		}),
 		RecordedFrom: a.RecordedFrom,
 	}
+	r.LookAhead, r.Doubted = a.lookAhead(cases)
 	first := len(cases)
 	if i := slices.IndexFunc(cases, func(c Case) bool { return c.Known.After(a.RecordedFrom) }); i >= 0 {
 		first = i
@@ -172,7 +219,6 @@ func (d Definition) RunBacktest(in series.Set, at time.Time, a Arrivals) Backtes
 	if r.NaiveRankIC < 0 {
 		r.BestRule, r.BestRuleIC = "the opposite of "+d.Backtest.Naive, -r.NaiveRankIC
 	}
-	r.Wins = winner(r.Edge, r.BestRuleIC)
 	if n := len(cases); n > 0 {
 		r.From, r.OutOfSampleFrom = cases[0].Start, cases[n/2].Start
 		for _, c := range cases {

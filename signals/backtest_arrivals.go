@@ -13,10 +13,67 @@ import (
 
 // Arrivals says how the observations of a backtest became known. The zero value says that each one did at its vintage and never changed.
 type Arrivals struct {
-	// RecordedFrom is from when on every value that changes was recorded as it came. The zero time means that all values were.
+	// RecordedFrom is from when on every value that changes, or that may change, was recorded as it came. The zero time means that all
+	// values were.
 	RecordedFrom time.Time
+	// Revised are the series with values that were not recorded as they came, and whose publisher changes old values. Unwatched are those
+	// whose publisher was not watched long enough: see Watched. Unrevised are those whose publisher was, and changed none.
+	Revised, Unwatched, Unrevised []series.ID
 	// Vintages are all vintages of the inputs that have changed, each series by observation time and vintage.
 	Vintages map[series.ID][]series.Observation
+}
+
+const (
+	// minWatched is how many values must have been recorded as they came and read again unchanged before a publisher counts as one that leaves old
+	// values as they are. If none of 60 changed, at most 5 % do, at 95 % (rule of three).
+	minWatched = 60
+	// watchedFor is how long after its arrival a value must have been read again. Publishers that revise do so within weeks.
+	watchedFor = 30 * 24 * time.Hour
+)
+
+// Watched counts the values of an unchanged series that were recorded as they came, after recordedFrom, and that were still the same when a
+// load brought something new 30 days later or more.
+func Watched(first []series.Point, recordedFrom time.Time) (n int) {
+	var newest time.Time
+	for _, p := range first {
+		newest = latest(newest, p.VintageAt)
+	}
+	for _, p := range first {
+		if p.VintageAt.After(recordedFrom) && !p.VintageAt.Add(watchedFor).After(newest) {
+			n++
+		}
+	}
+	return n
+}
+
+// Arrivals says how the inputs of the backtest became known. first holds the first vintages, newest those in force. recordedFrom returns since when the
+// values of some series were recorded as they came, zero if all were. changed are the inputs of the signal itself that changed. A publisher
+// may change old values if the definition says so or if it has done so.
+func (d Definition) Arrivals(first, newest series.Set, recordedFrom func(...series.ID) (time.Time, error)) (a Arrivals, changed []series.ID, err error) {
+	for _, id := range d.BacktestInputs() {
+		same := slices.EqualFunc(first[id], newest[id], func(a, b series.Point) bool {
+			return a.ObservedAt.Equal(b.ObservedAt) && a.VintageAt.Equal(b.VintageAt) // a changed value has another vintage
+		})
+		if !same && slices.Contains(d.Inputs, id) {
+			changed = append(changed, id)
+		}
+		from, err := recordedFrom(id)
+		switch {
+		case err != nil:
+			return a, nil, err
+		case from.IsZero():
+		case !same || slices.Contains(d.Revised, id):
+			a.Revised = append(a.Revised, id)
+		case Watched(first[id], from) < minWatched:
+			a.Unwatched = append(a.Unwatched, id)
+		default:
+			a.Unrevised = append(a.Unrevised, id)
+		}
+	}
+	if doubted := slices.Concat(a.Revised, a.Unwatched); len(doubted) > 0 {
+		a.RecordedFrom, err = recordedFrom(doubted...)
+	}
+	return a, changed, err
 }
 
 // arrived are the backtest's inputs without the points that became known only after a later one.
@@ -114,6 +171,15 @@ func put(points []series.Point, o series.Observation) []series.Point {
 
 // lookAheadCuts is how many instants LooksAhead tries.
 const lookAheadCuts = 6
+
+// CheckedBacktest is RunBacktest with the search for a look-ahead: see LooksAhead.
+func (d Definition) CheckedBacktest(in series.Set, at time.Time, a Arrivals) BacktestResult {
+	r := d.RunBacktest(in, at, a)
+	if d.LooksAhead(in, at) {
+		r.LookAhead, r.Doubted = LookAheadFound, nil
+	}
+	return r
+}
 
 // LooksAhead reports whether an estimate or a case changes with data that became known only after it. It draws some instants of the
 // signal's past, and changes all values that became known later or leaves them out. Then it compares the numbers of all estimates known by

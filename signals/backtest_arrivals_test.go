@@ -53,8 +53,8 @@ func TestFromTheFirstRecordedValueOnACaseHasTheNumbersThatReadersHad(t *testing.
 			return cases(track, in)
 		}
 		r := d.RunBacktest(first, end, signals.Arrivals{RecordedFrom: from, Vintages: vintages})
-		if r.LookAheadSafe != (r.Assumed.N == 0) || !r.RecordedFrom.Equal(from) {
-			t.Errorf("safe %t, recorded from %s", r.LookAheadSafe, r.RecordedFrom)
+		if r.LookAheadSafe() != (r.Assumed.N == 0) || !r.RecordedFrom.Equal(from) {
+			t.Errorf("%s, recorded from %s", r.LookAhead, r.RecordedFrom)
 		}
 		seen := 0
 		for i, e := range read {

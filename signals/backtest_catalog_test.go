@@ -25,7 +25,7 @@ func TestABacktestIsAPureFunctionToTheBit(t *testing.T) {
 			t.Errorf("the same input gave another result (-first +second):\n%s", diff)
 		}
 		if first.N < 30 || math.IsNaN(first.RankIC) || math.IsNaN(first.OutOfSample.Lo) || math.IsNaN(first.NaiveRankIC) ||
-			math.IsNaN(first.HitRatePct) || math.IsNaN(first.AdjustedP) || !first.LookAheadSafe {
+			math.IsNaN(first.HitRatePct) || math.IsNaN(first.AdjustedP) || !first.LookAheadSafe() {
 			t.Errorf("the backtest of %d years is not whole: %+v", 2*history, first)
 		}
 		if first.To.After(end) || !first.From.Before(first.OutOfSampleFrom) || !first.OutOfSampleFrom.Before(first.To) {

@@ -239,21 +239,32 @@ func TestAShiftTestCountsTheShiftsThatRelateAsMuch(t *testing.T) {
 	wantNear(t, "p", rankingOf(cases).shiftP(e), float64(as)/float64(all))
 }
 
-func TestTheBestSimpleRuleMayBeTheOppositeOfTheNaiveOne(t *testing.T) {
+// The signal wins only where it beats the rule and chance, after the correction for all tests; the publisher wins where its own forecasts are nearer.
+func TestWhoWinsABacktest(t *testing.T) {
 	t.Parallel()
+	nan := math.NaN()
+	stage := func(n int, signal, source float64) ForecastSkill {
+		return ForecastSkill{N: n, RMSE: signal, SourceRMSE: source}
+	}
 	for _, c := range []struct {
-		signal, lo, naive float64
-		wins              string
+		signal, lo, adjusted, rule float64
+		skill                      []ForecastSkill
+		wins                       string
 	}{
-		{0.108, 0.02, 0.189, WinsRule},
-		{0.3, 0.1, 0.189, WinsSignal},
-		{0.2, -0.1, 0.189, WinsNeither},
-		{math.NaN(), math.NaN(), 0.1, ""},
-		{0.3, 0.1, math.NaN(), WinsSignal},
-		{-0.4, -0.6, 0.1, WinsRule},
+		{0.108, 0.02, 0.01, 0.189, nil, WinsRule},
+		{0.3, 0.1, 0.01, 0.189, nil, WinsSignal},
+		{0.3, 0.1, 0.4, 0.189, nil, WinsNeither}, // corn's, until it was called the signal's
+		{0.3, 0.1, nan, 0.189, nil, WinsNeither},
+		{0.2, -0.1, 0.01, 0.189, nil, WinsNeither},
+		{nan, nan, nan, 0.1, nil, ""},
+		{0.3, 0.1, 0.01, nan, nil, WinsSignal},
+		{-0.4, -0.6, 1, 0.1, nil, WinsRule},
+		{0.3, 0.1, 0.01, 0.189, []ForecastSkill{stage(60, 12, nan), stage(60, 8, 7), stage(40, 5, 5.1)}, WinsSource},
+		{0.3, 0.1, 0.01, 0.189, []ForecastSkill{stage(60, 12, nan), stage(60, 7, 8), stage(40, 5.1, 5)}, WinsSignal},
 	} {
-		if got := winner(Edge{RankIC: c.signal, Lo: c.lo}, c.naive); got != c.wins {
-			t.Errorf("%v against %v: %q wins, want %q", c.signal, c.naive, got, c.wins)
+		r := BacktestResult{Edge: Edge{RankIC: c.signal, Lo: c.lo}, AdjustedP: c.adjusted, BestRuleIC: c.rule, Skill: c.skill}
+		if got := r.Wins(); got != c.wins {
+			t.Errorf("%+v: %q wins, want %q", c, got, c.wins)
 		}
 	}
 }

@@ -69,7 +69,7 @@ func TestAPlantedLookAheadScoresChanceAndOnlyWithoutItsVintagesPerfection(t *tes
 		target := randomWalk(seed, 1000)
 		future := func(i int) float64 { return target[i+20].Value - target[i].Value }
 		honest := logExporter().RunBacktest(series.Set{toldSeries: tell(target, 20, future), targetSeries: target}, backtestEnd, Arrivals{})
-		if honest.N < 900 || math.Abs(honest.RankIC) > 0.5 || !honest.LookAheadSafe {
+		if honest.N < 900 || math.Abs(honest.RankIC) > 0.5 || !honest.LookAheadSafe() {
 			t.Errorf("seed %d: with its vintages %d cases score %v, want chance", seed, honest.N, honest.RankIC)
 		}
 		if honest.Clear() {
@@ -92,19 +92,19 @@ func TestLookAheadSafeIsFalseForCasesOfWhichTheFirstValueIsNotKnown(t *testing.T
 	set := series.Set{toldSeries: told, targetSeries: target}
 	assumed := told[399].VintageAt
 	r := logExporter().RunBacktest(set, backtestEnd, Arrivals{RecordedFrom: assumed})
-	if r.LookAheadSafe || !r.RecordedFrom.Equal(assumed) {
-		t.Errorf("safe %t, recorded from %s, want values up to %s to be in doubt", r.LookAheadSafe, r.RecordedFrom, assumed)
+	if r.LookAheadSafe() || r.LookAhead != LookAheadUnwatched || !r.RecordedFrom.Equal(assumed) {
+		t.Errorf("%s, recorded from %s, want values up to %s to be in doubt", r.LookAhead, r.RecordedFrom, assumed)
 	}
 	if r.Assumed.N != 400 || r.Recorded.N != r.N-400 || r.Recorded.N < 500 {
 		t.Errorf("%d cases before and %d since of %d, want 400 before", r.Assumed.N, r.Recorded.N, r.N)
 	}
 	// Each of the two parts equals its separate backtest.
 	late := logExporter().RunBacktest(series.Set{toldSeries: told[400:], targetSeries: target}, backtestEnd, Arrivals{})
-	if d := cmp.Diff(late.Edge, r.Recorded, equalNaNs); d != "" || !late.LookAheadSafe {
-		t.Errorf("the newer part (-alone +part), alone safe %t:\n%s", late.LookAheadSafe, d)
+	if d := cmp.Diff(late.Edge, r.Recorded, equalNaNs); d != "" || late.LookAhead != LookAheadRecorded {
+		t.Errorf("the newer part (-alone +part), alone safe %t:\n%s", late.LookAheadSafe(), d)
 	}
-	if r := logExporter().RunBacktest(set, backtestEnd, Arrivals{RecordedFrom: told[0].VintageAt.Add(-time.Hour)}); !r.LookAheadSafe || r.Assumed.N != 0 {
-		t.Errorf("no case rests on an assumed value, and yet safe is %t with %d cases before", r.LookAheadSafe, r.Assumed.N)
+	if r := logExporter().RunBacktest(set, backtestEnd, Arrivals{RecordedFrom: told[0].VintageAt.Add(-time.Hour)}); !r.LookAheadSafe() || r.Assumed.N != 0 {
+		t.Errorf("no case rests on an assumed value, and yet safe is %t with %d cases before", r.LookAheadSafe(), r.Assumed.N)
 	}
 }
 
@@ -275,8 +275,8 @@ func TestASignificantRelationOfTheWrongSignIsNoEdge(t *testing.T) {
 		if !(r.Hi < -0.2) || !(r.P < 0.05) {
 			t.Fatalf("seed %d: %v between %v and %v, p %v: the test does not test what it should", seed, r.RankIC, r.Lo, r.Hi, r.P)
 		}
-		if r.Clear() || r.OutOfSample.Clear() || r.Wins == WinsSignal {
-			t.Errorf("seed %d: %v between %v and %v is called an edge; %q wins", seed, r.RankIC, r.Lo, r.Hi, r.Wins)
+		if r.Clear() || r.OutOfSample.Clear() || r.Wins() == WinsSignal {
+			t.Errorf("seed %d: %v between %v and %v is called an edge; %q wins", seed, r.RankIC, r.Lo, r.Hi, r.Wins())
 		}
 	}
 }

@@ -53,6 +53,7 @@ func crackSpread321() Definition {
 		LicenseURL: eiaLicenseURL,
 		SourceURL:  "https://www.eia.gov/dnav/pet/pet_pri_spt_s1_d.htm",
 		Inputs:     []series.ID{wtiCushing, gasolineHarbor, ulsdHarbor},
+		Revised:    []series.ID{wtiCushing, gasolineHarbor, ulsdHarbor}, // rows of holidays come and go
 		// After the close of the cash markets and before the day's pick is made, at 17:30.
 		Cadence:         series.Cadence{Cron: "0 17 * * 1-5", Zone: "America/New_York", CatchUp: series.CatchUpLatest},
 		Staleness:       crackStaleness,
@@ -302,6 +303,9 @@ Jumps are wider than a random walk allows: in a week like that of 20 April 2020 
 The z-score, turned round, is held to the change of the spread itself over the 20 trading days after the value became known: a wide spread
 should narrow. Values count from the Wednesday on which they were published, and the change begins after it. Up to December 2025 the rank
 correlation was 0.108. The opposite of the spread's own last change over 20 days had 0.189: that simple rule wins.
+
+EIA has published rows of holidays and withdrawn them. Cases with values that were there before the first request may therefore know too
+much: look_ahead_safe is false, look_ahead_text says why, and assumed_vintages gives the two parts.
 
 ## What it cannot tell
 

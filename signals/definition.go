@@ -31,7 +31,7 @@ type Definition struct {
 	License, LicenseURL string
 	SourceURL           string
 	Inputs              []series.ID
-	// Revised are the inputs whose publisher changes old values. If the arrival of such a value was not observed, the earlier value that
+	// Revised are the inputs, of the signal or of its backtest, whose publisher changes old values or withdraws some. If the arrival of such a value was not observed, the earlier value that
 	// readers had is unknown.
 	Revised []series.ID
 	// Reestimated are inputs whose value before the last change Compute also reads, under the name of series.Before.

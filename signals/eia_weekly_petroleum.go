@@ -47,6 +47,7 @@ func eiaWeeklyPetroleum() Definition {
 		LicenseURL: eiaLicenseURL,
 		SourceURL:  "https://www.eia.gov/petroleum/supply/weekly/",
 		Inputs:     []series.ID{crudeStocks, gasolineStocks, distillateStocks, utilisation},
+		Revised:    []series.ID{wtiCushing}, // the target: rows of holidays come and go
 		// After the day's report, even if a holiday moved it to noon, and before the day's pick is made, at 17:30.
 		Cadence:         series.Cadence{Cron: "5 17 * * 1-5", Zone: "America/New_York", CatchUp: series.CatchUpLatest},
 		Staleness:       petroleumStaleness,
@@ -211,6 +212,9 @@ It is not the sampling error of the survey, which EIA does not publish with the 
 
 The z-score of the stocks, turned round, is held to the change of the WTI spot price over the 20 trading days after the report: full tanks
 should make oil cheaper. That is what is tested; the seasonal surprise is not.
+
+EIA has published rows of holidays for the price of oil, and withdrawn them. Cases with values that were there before the first request may
+therefore know too much: look_ahead_safe is false, look_ahead_text says why, and assumed_vintages gives the two parts.
 
 ## What it cannot tell
 

@@ -279,6 +279,9 @@ would make it.
 The z-score, turned round, is held to the change of the WTI spot price over the 20 trading days after it became known: fewer ships should
 make oil more expensive. The years since 2022 hold one closure, and a market that knows of it within minutes.
 
+PortWatch estimates most days again. Cases with values that were there before the first request may therefore know too much:
+look_ahead_safe is false, look_ahead_text says why, and assumed_vintages gives the two parts.
+
 ## What it cannot tell
 
 - Ships that switch their transmitter off, or are jammed, are not counted. In a conflict a low count is an upper bound on the

@@ -459,6 +459,9 @@ bushels in August, 9.4 in September, 6.2 in October and 4.7 in November, where t
 to the final in each of the four months: 10.7, 8.1, 4.9 and 2.8. What edge the blend has is that of its source. From 1986 on, when the weights
 rest on five years or more, the blend had 11.3, 9.0, 5.0 and 2.7, NASS alone 10.4, 8.6, 5.2 and 2.8.
 
+NASS revises finals. Cases with values that were there before the first request may therefore know too much: look_ahead_safe is false,
+look_ahead_text says why, and assumed_vintages gives the two parts.
+
 ## What it cannot tell
 
 - Between May and the first forecast it knows nothing of the season: a drought in July shows in August.

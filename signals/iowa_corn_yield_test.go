@@ -293,7 +293,7 @@ func TestCornBacktestFindsASkilledForecasterAndNotAnother(t *testing.T) {
 			}
 			set[cornFinal] = finals(1925, yields...)
 			r := d.RunBacktest(set, date("2025-02-01"), Arrivals{})
-			if r.N != 55 || r.From.Year() != 1970 || !r.LookAheadSafe { // 25 finals for the trend, 20 errors of it for the scale
+			if r.N != 55 || r.From.Year() != 1970 || !r.LookAheadSafe() { // 25 finals for the trend, 20 errors of it for the scale
 				t.Errorf("%d cases from %v", r.N, r.From)
 			}
 			if (r.Lo > 0.3) != c.skilled {

@@ -86,6 +86,7 @@ func lngArbitrage() Definition {
 		LicenseURL: "https://creativecommons.org/licenses/by/4.0/",
 		SourceURL:  "https://www.worldbank.org/en/research/commodity-markets",
 		Inputs:     []series.ID{henryHub, europeGas, japanLNG},
+		Revised:    []series.ID{japanLNG}, // its newest months are estimates
 		// Before the day's pick is made, at 17:30.
 		Cadence:         series.Cadence{Cron: "10 17 * * 1-5", Zone: "America/New_York", CatchUp: series.CatchUpLatest},
 		Staleness:       lngStaleness,
@@ -297,6 +298,9 @@ still: the newest month of Japan's import price is an estimate that was later ch
 
 The z-score, turned round, is held to the change of the European price over the three months after it became known: wide margins
 should draw cargoes and lower the price. By 2026 there were 90 cases, one crisis among them: too few to prove much either way.
+
+The World Bank changes the newest months of Japan's price. Cases with values that were there before the first request may therefore know too
+much: look_ahead_safe is false, look_ahead_text says why, and assumed_vintages gives the two parts.
 
 ## What it cannot tell
 

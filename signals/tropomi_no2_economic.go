@@ -364,6 +364,9 @@ No free monthly series of industrial production is among the sources, so the ind
 above its season is followed by such months. That shows persistence and nothing else. The known event is the spring of 2020: over Beijing
 the column from February to May was 30 % below the year before, over London 34 %, over New Delhi 38 %.
 
+TEMIS processes old months again. Cases with values that were there before the first request may therefore know too much: look_ahead_safe
+is false, look_ahead_text says why, and assumed_vintages gives the two parts.
+
 ## What it cannot tell
 
 - Weather first: wind and rain thin the columns out, winter makes the gas live longer. A single month below 90 or 85 is no evidence.

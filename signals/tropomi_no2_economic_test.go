@@ -306,7 +306,7 @@ func TestNO2BacktestFindsPersistenceAndNothingInNoise(t *testing.T) {
 			r := d.RunBacktest(columns(400, func(r int, day time.Time) float64 {
 				return seasonal(r, day) * math.Exp(level[day])
 			}), date("2055-01-01"), Arrivals{})
-			if r.N < 300 || r.Clear() != c.clear || !r.LookAheadSafe {
+			if r.N < 300 || r.Clear() != c.clear || !r.LookAheadSafe() {
 				t.Errorf("%d cases, rank correlation %v between %v and %v", r.N, r.RankIC, r.Lo, r.Hi)
 			}
 		})

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"time"
 
 	"tidemark/internal/postgres"
@@ -195,8 +194,7 @@ func (s Signals) judge(ctx context.Context, def signals.Definition, snap *postgr
 	if err != nil {
 		return err
 	}
-	r := def.RunBacktest(in, asOf, arrivals).Allow(signals.Tests(versions))
-	r.LookAheadSafe = r.LookAheadSafe && !def.LooksAhead(in, asOf)
+	r := def.CheckedBacktest(in, asOf, arrivals).Allow(signals.Tests(versions))
 	snap.Backtest = postgres.NewBacktest(def, r, s.CodeVersion)
 	vintages := map[series.ID][]series.Observation{}
 	if len(def.Reestimated) > 0 {
@@ -208,27 +206,14 @@ func (s Signals) judge(ctx context.Context, def signals.Definition, snap *postgr
 	return nil
 }
 
-// arrivals says how the data of a backtest became known. A publisher may change old values if the definition says so or if it has done so.
-// A changed value has another vintage than its first one. first holds the first vintages.
+// arrivals says how the data of a backtest became known. first holds the first vintages.
 func (s Signals) arrivals(ctx context.Context, def signals.Definition, first series.Set, asOf time.Time) (out signals.Arrivals, err error) {
 	newest, err := s.DB.ObservationsAsOf(ctx, def.BacktestInputs(), asOf)
 	if err != nil {
 		return out, err
 	}
-	var changed []series.ID // inputs of the signal itself
-	revised := slices.Clone(def.Revised)
-	for _, id := range def.BacktestInputs() {
-		if slices.EqualFunc(first[id], newest[id], func(a, b series.Point) bool {
-			return a.ObservedAt.Equal(b.ObservedAt) && a.VintageAt.Equal(b.VintageAt)
-		}) {
-			continue
-		}
-		revised = append(revised, id)
-		if slices.Contains(def.Inputs, id) {
-			changed = append(changed, id)
-		}
-	}
-	if out.RecordedFrom, err = s.DB.RecordedFrom(ctx, revised, asOf); err != nil || len(changed) == 0 {
+	out, changed, err := def.Arrivals(first, newest, func(ids ...series.ID) (time.Time, error) { return s.DB.RecordedFrom(ctx, ids, asOf) })
+	if err != nil || len(changed) == 0 {
 		return out, err
 	}
 	out.Vintages, err = s.DB.VintagesAsOf(ctx, changed, asOf)

@@ -9,6 +9,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -421,7 +422,9 @@ func TestBacktestIsMadeOnceADayOrWhenItsInputsChange(t *testing.T) {
 	}
 }
 
-func TestABacktestOfAssumedVintagesIsNotSafeOnceTheSourceHasRevised(t *testing.T) {
+// Values that were there before the first request may have been others before. Only a publisher that left 60 values as they came can be believed to leave
+// old ones, and only until it changes one.
+func TestABacktestOfAssumedVintagesIsSafeWhileItsSourceWasSeenToLeaveOldValues(t *testing.T) {
 	t.Parallel()
 	def := definition()
 	def.Backtest = signals.Backtest{
@@ -440,24 +443,41 @@ func TestABacktestOfAssumedVintagesIsNotSafeOnceTheSourceHasRevised(t *testing.T
 	for day := range 20 {
 		published = append(published, series.Reading{Series: "test.a", ObservedAt: at(day-30, 0), Value: float64(day)})
 	}
+	backtest := func(slot time.Time, reason string, words ...string) *postgres.Backtest {
+		t.Helper()
+		b.run(def.ID, slot)
+		bt := b.snapshot(def.ID, slot).Backtest
+		if bt.LookAheadReason != reason || bt.LookAheadSafe != (reason == signals.LookAheadUnrevised) || (bt.Vintages == nil) != bt.LookAheadSafe {
+			t.Fatalf("at %s: safe %t, %q, vintages %+v, want %q", slot, bt.LookAheadSafe, bt.LookAheadReason, bt.Vintages, reason)
+		}
+		for _, w := range words {
+			if !strings.Contains(bt.LookAheadText, w) {
+				t.Errorf("at %s: %q lacks %q", slot, bt.LookAheadText, w)
+			}
+		}
+		return bt
+	}
 	b.store(at(2, 8), published) // all of it was published long before
-	b.run(def.ID, at(2, 9))
-	if bt := b.snapshot(def.ID, at(2, 9)).Backtest; !bt.LookAheadSafe || bt.Vintages != nil {
-		t.Errorf("before any revision safe is %t, vintages %+v", bt.LookAheadSafe, bt.Vintages)
+	bt := backtest(at(2, 9), signals.LookAheadUnwatched, "Too few came since", "test.a")
+	if !bt.Vintages.RecordedFrom.Equal(at(2, 8)) || bt.Vintages.Before.N != bt.N {
+		t.Errorf("vintages %+v of %d cases, want all before the first load", bt.Vintages, bt.N)
 	}
+	for day := 3; day < 92; day++ { // a value a day, each load with all values
+		published = append(published, series.Reading{Series: "test.a", ObservedAt: at(day, 0), Value: float64(day % 7)})
+		b.store(at(day, 8), published)
+		if day == 91 { // the values of 59 days are 30 days old or older
+			backtest(at(day, 9), signals.LookAheadUnwatched)
+		}
+	}
+	published = append(published, series.Reading{Series: "test.a", ObservedAt: at(92, 0), Value: 4})
+	b.store(at(92, 8), published)
+	backtest(at(92, 9), signals.LookAheadUnrevised, "were seen to leave old values as they are")
 	published[3].Value = 100
-	published = append(published, series.Reading{Series: "test.a", ObservedAt: at(3, 0), Value: 7})
-	b.store(at(4, 8), published)
-	b.run(def.ID, at(4, 9))
-	bt := b.snapshot(def.ID, at(4, 9)).Backtest
-	if bt.LookAheadSafe || bt.Vintages == nil || !bt.Vintages.RecordedFrom.Equal(at(2, 8)) {
-		t.Fatalf("after a revision safe is %t, vintages %+v, want values recorded from the first load on", bt.LookAheadSafe, bt.Vintages)
+	published = append(published, series.Reading{Series: "test.a", ObservedAt: at(93, 0), Value: 7})
+	b.store(at(94, 8), published)
+	bt = backtest(at(94, 9), signals.LookAheadRevised, "changes old values: test.a.")
+	if !bt.Vintages.RecordedFrom.Equal(at(2, 8)) || bt.Vintages.Before.N == 0 || bt.Vintages.Since.N < 80 || bt.N != bt.Vintages.Before.N+bt.Vintages.Since.N {
+		t.Errorf("recorded from %s, %d cases before and %d since of %d", bt.Vintages.RecordedFrom, bt.Vintages.Before.N, bt.Vintages.Since.N, bt.N)
 	}
-	if bt.Vintages.Before.N == 0 || bt.Vintages.Since.N != 1 || bt.N != bt.Vintages.Before.N+1 {
-		t.Errorf("%d cases before and %d since of %d", bt.Vintages.Before.N, bt.Vintages.Since.N, bt.N)
-	}
-	b.run(def.ID, at(2, 10)) // as of an instant before the revision, nothing is known of it
-	if bt := b.snapshot(def.ID, at(2, 10)).Backtest; !bt.LookAheadSafe || bt.Vintages != nil {
-		t.Errorf("as of the day before the revision safe is %t, vintages %+v", bt.LookAheadSafe, bt.Vintages)
-	}
+	backtest(at(92, 10), signals.LookAheadUnrevised) // as of an instant before the revision, nothing is known of it
 }

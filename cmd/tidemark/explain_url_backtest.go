@@ -1,7 +1,6 @@
 package main
 
 import (
-	"slices"
 	"time"
 
 	"tidemark/api/view"
@@ -14,8 +13,7 @@ import (
 // allows for is the server's.
 func (o *outside) backtest(stated postgres.Backtest, history map[series.ID][]series.Observation, all view.Inputs) {
 	first, at := firsts(history), stated.ComputedAt
-	result := o.def.RunBacktest(first, at, o.arrivals(first, history, all)).Allow(stated.Trials.Trials)
-	result.LookAheadSafe = result.LookAheadSafe && !o.def.LooksAhead(first, at)
+	result := o.def.CheckedBacktest(first, at, o.arrivals(first, history, all)).Allow(stated.Trials.Trials)
 	ours := postgres.NewBacktest(o.def, result, stated.CodeVersion)
 	if at := differs(ours, stated); at != "" {
 		o.say("record", differ, "backtest", "the server's differs from ours: %s", at)
@@ -29,36 +27,33 @@ func (o *outside) backtest(stated postgres.Backtest, history map[series.ID][]ser
 }
 
 // arrivals says how the history became known, as the worker that runs the backtest does.
-func (o *outside) arrivals(first series.Set, history map[series.ID][]series.Observation, all view.Inputs) (out signals.Arrivals) {
-	revised := slices.Clone(o.def.Revised)
-	out.Vintages = map[series.ID][]series.Observation{}
-	for _, id := range o.def.BacktestInputs() {
-		if slices.EqualFunc(first[id], newest(history[id]), func(a, b series.Point) bool {
-			return a.ObservedAt.Equal(b.ObservedAt) && a.VintageAt.Equal(b.VintageAt)
-		}) {
-			continue
-		}
-		revised = append(revised, id)
-		if slices.Contains(o.def.Inputs, id) {
-			out.Vintages[id] = history[id]
-		}
+func (o *outside) arrivals(first series.Set, history map[series.ID][]series.Observation, all view.Inputs) signals.Arrivals {
+	now := series.Set{}
+	for id, list := range history {
+		now[id] = newest(list)
 	}
-	for _, id := range revised {
-		var assumed time.Time
-		for _, v := range history[id] {
-			if v.Assumed && v.VintageAt.After(assumed) {
-				assumed = v.VintageAt
+	out, changed, _ := o.def.Arrivals(first, now, func(ids ...series.ID) (from time.Time, _ error) { // which never fails
+		for _, id := range ids {
+			var assumed time.Time
+			for _, v := range history[id] {
+				if v.Assumed && v.VintageAt.After(assumed) {
+					assumed = v.VintageAt
+				}
+			}
+			if assumed.IsZero() {
+				continue
+			}
+			for _, t := range []time.Time{assumed, o.loaded(all, id)} {
+				if t.After(from) {
+					from = t
+				}
 			}
 		}
-		if assumed.IsZero() {
-			continue
-		}
-		loaded := o.loaded(all, id)
-		for _, t := range []time.Time{assumed, loaded} {
-			if t.After(out.RecordedFrom) {
-				out.RecordedFrom = t
-			}
-		}
+		return from, nil
+	})
+	out.Vintages = map[series.ID][]series.Observation{}
+	for _, id := range changed {
+		out.Vintages[id] = history[id]
 	}
 	return out
 }

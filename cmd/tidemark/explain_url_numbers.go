@@ -86,7 +86,11 @@ func keyOf(c view.EvidenceCell) observation {
 
 // numbers computes the numbers again and compares them, and which cells they rest on.
 func (o *outside) numbers() {
-	e, working, ok := o.def.Working(o.inputs(*o.stated.ObservedAt), o.stated.AsOf, *o.stated.ObservedAt)
+	until := *o.stated.ObservedAt
+	if !o.stated.Newest { // the bytes state later ones, too: an interval may depend on whether its value was the newest
+		until = o.stated.AsOf
+	}
+	e, working, ok := o.def.Working(o.inputs(until), o.stated.AsOf, *o.stated.ObservedAt)
 	if !ok {
 		o.say("number", differ, "value", "our program makes no estimate about %s of the cells", o.stated.ObservedAt.Format(time.DateOnly))
 		return

@@ -208,9 +208,16 @@ func (s *evidenceServer) count(def signals.Definition) {
 	basis, record := def.MeasureInterval(first, nil, s.now)
 	stored := postgres.NewUncertainty(basis, record)
 	s.snapshot.Uncertainty = view.UncertaintyOf(def, stored)
-	result := def.RunBacktest(first, s.now, signals.Arrivals{}).Allow(3)
-	result.LookAheadSafe = result.LookAheadSafe && !def.LooksAhead(first, s.now)
-	s.snapshot.Backtest = postgres.NewBacktest(def, result, "dev")
+	arrivals, _, err := def.Arrivals(first, first, func(ids ...series.ID) (from time.Time, _ error) {
+		if slices.ContainsFunc(ids, func(id series.ID) bool { return len(first[id]) > 0 }) {
+			from = s.now // all was there at the first request
+		}
+		return from, nil
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.snapshot.Backtest = postgres.NewBacktest(def, def.CheckedBacktest(first, s.now, arrivals).Allow(3), "dev")
 }
 
 // target adds the page of the backtest's target, and runs the backtest against it.
@@ -261,23 +268,26 @@ func TestExplainFromOutsideRunsTheBacktestAgain(t *testing.T) {
 		code int
 		want string
 	}{
-		"nothing":              {func(*postgres.Backtest) {}, 0, "agree  backtest"},
-		"a correlation":        {func(b *postgres.Backtest) { b.RankIC = new(0.4) }, 1, "/rank_ic is 0.4"},
-		"its interval":         {func(b *postgres.Backtest) { b.RankICBounds[0] = 0.01 }, 1, "/rank_ic_ci95/0 is 0.01"},
-		"a number of cases":    {func(b *postgres.Backtest) { b.N += 100 }, 1, "/n_obs"},
-		"that it looked ahead": {func(b *postgres.Backtest) { b.LookAheadSafe = false }, 1, "/look_ahead_safe is false, true recomputed"},
-		"who wins":             {func(b *postgres.Backtest) { b.Wins = new("signal") }, 1, "/wins is signal"},
-		"a p-value":            {func(b *postgres.Backtest) { b.P = new(0.01) }, 1, "/p_value is 0.01"},
-		"a corrected p-value":  {func(b *postgres.Backtest) { b.Trials.AdjustedP = new(0.01) }, 1, "/multiple_testing/adjusted_p is 0.01"},
-		"an example":           {func(b *postgres.Backtest) { b.Examples[1].Happened = new(100.0) }, 1, "/examples/1/happened is 100"},
-		"a part that is not":   {func(b *postgres.Backtest) { b.Vintages = &postgres.AssumedVintages{} }, 1, "/assumed_vintages"},
+		"nothing":                        {func(*postgres.Backtest) {}, 0, "agree  backtest"},
+		"a correlation":                  {func(b *postgres.Backtest) { b.RankIC = new(0.4) }, 1, "/rank_ic is 0.4"},
+		"its interval":                   {func(b *postgres.Backtest) { b.RankICBounds[0] = 0.01 }, 1, "/rank_ic_ci95/0 is 0.01"},
+		"a number of cases":              {func(b *postgres.Backtest) { b.N += 100 }, 1, "/n_obs"},
+		"that it knew nothing later":     {func(b *postgres.Backtest) { b.LookAheadSafe = true }, 1, "/look_ahead_safe is true, false recomputed"},
+		"why it may have":                {func(b *postgres.Backtest) { b.LookAheadReason = signals.LookAheadUnwatched }, 1, "/look_ahead_reason is unwatched, revised recomputed"},
+		"that in words":                  {func(b *postgres.Backtest) { b.LookAheadText = "Nothing." }, 1, "/look_ahead_text is Nothing."},
+		"since when values are recorded": {func(b *postgres.Backtest) { b.Vintages.RecordedFrom = b.Vintages.RecordedFrom.AddDate(-1, 0, 0) }, 1, "/assumed_vintages/recorded_from"},
+		"who wins":                       {func(b *postgres.Backtest) { b.Wins = new("signal") }, 1, "/wins is signal"},
+		"a p-value":                      {func(b *postgres.Backtest) { b.P = new(0.01) }, 1, "/p_value is 0.01"},
+		"a corrected p-value":            {func(b *postgres.Backtest) { b.Trials.AdjustedP = new(0.01) }, 1, "/multiple_testing/adjusted_p is 0.01"},
+		"an example":                     {func(b *postgres.Backtest) { b.Examples[1].Happened = new(100.0) }, 1, "/examples/1/happened is 100"},
+		"no part that is in doubt":       {func(b *postgres.Backtest) { b.Vintages = nil }, 1, "/assumed_vintages"},
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
 			s := newEvidenceServer(t)
 			s.target()
-			if s.snapshot.Backtest.N < 500 || !s.snapshot.Backtest.LookAheadSafe {
-				t.Fatalf("the honest backtest has %d cases, safe: %t", s.snapshot.Backtest.N, s.snapshot.Backtest.LookAheadSafe)
+			if s.snapshot.Backtest.N < 500 || s.snapshot.Backtest.LookAheadReason != signals.LookAheadRevised {
+				t.Fatalf("the honest backtest has %d cases, look-ahead: %s", s.snapshot.Backtest.N, s.snapshot.Backtest.LookAheadReason)
 			}
 			c.lie(s.snapshot.Backtest)
 			var out, complaint bytes.Buffer

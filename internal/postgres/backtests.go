@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"math"
+	"strings"
 	"time"
 
 	"tidemark/signals"
@@ -25,16 +26,23 @@ type Backtest struct {
 	NaiveRankIC  *float64       `json:"naive_rank_ic"`
 	// BestRule is the better one of the naive forecast and its opposite. It is absent from backtests of older programs.
 	BestRule *SimpleRule `json:"best_rule,omitempty"`
-	// Wins is signal, simple_rule (it relates to the outcome at least as much as the signal) or neither (the signal relates more, and not
-	// clearly more than chance). Null if that is unknown.
+	// Wins is signal (significant, also after the correction for all tests), simple_rule (it relates to the outcome at least as much as the
+	// signal), source (the publisher's own forecasts lay nearer to the outcome) or neither (the signal relates more, and not clearly more
+	// than chance). Null if that is unknown.
 	Wins   *string       `json:"wins"`
 	Trials MultipleTests `json:"multiple_testing"`
 	// CostsBps is nil: a rank correlation has no costs.
 	CostsBps *float64 `json:"costs_bps"`
-	// LookAheadSafe reports that no case used a value that was not known at its time. It is false where the time of a value was assumed and
-	// its publisher is known to change old values, by its own word or by what was fetched.
+	// LookAheadSafe reports that no case used a value that was not known at its time. It is false where the time of a value was assumed,
+	// unless its publisher was seen to leave old values as they are.
 	LookAheadSafe bool `json:"look_ahead_safe"`
-	// Vintages is absent if all values were recorded as they came, and if no publisher of an assumed value is known to change old ones.
+	// LookAheadReason is recorded (every value was recorded as it came) or unrevised (values with an assumed time are of publishers that left
+	// old values as they are, 60 of each series at least) where LookAheadSafe is true. Otherwise it is unwatched (a publisher of such values was not
+	// watched as long), revised (it changes old values, by its own word or by what was fetched) or looked_ahead (a forecast changes with
+	// values that became known after it). LookAheadText says it in words. Both are absent from backtests of older programs.
+	LookAheadReason string `json:"look_ahead_reason,omitempty"`
+	LookAheadText   string `json:"look_ahead_text,omitempty"`
+	// Vintages is absent if all values were recorded as they came, or are of publishers that were seen to leave old ones as they are.
 	Vintages    *AssumedVintages `json:"assumed_vintages,omitempty"`
 	Skill       []ForecastSkill  `json:"forecast_skill"`
 	Examples    []BacktestCase   `json:"examples"`
@@ -70,7 +78,7 @@ type OutOfSample struct {
 }
 
 // AssumedVintages splits the cases in two. Before holds cases with values that were not recorded as they were published, from publishers
-// who revise old values. Since holds cases with values recorded as they came: their forecast is that of all data as known at known_at.
+// who revise old values or were not seen to leave them. Since holds cases with values recorded as they came: their forecast is that of all data as known at known_at.
 type AssumedVintages struct {
 	// RecordedFrom is when the recording of values as they came began, which is not before the first request for them.
 	RecordedFrom time.Time  `json:"recorded_from"`
@@ -138,11 +146,11 @@ func NewBacktest(d signals.Definition, r signals.BacktestResult, codeVersion str
 		NaiveRankIC:   Known(r.NaiveRankIC),
 		BestRule:      &SimpleRule{Rule: r.BestRule, RankIC: Known(r.BestRuleIC)},
 		Trials:        MultipleTests{Trials: r.Trials, AdjustedP: Known(r.AdjustedP)},
-		LookAheadSafe: r.LookAheadSafe,
-		Skill:         []ForecastSkill{},
-		Examples:      []BacktestCase{},
-		CodeVersion:   codeVersion,
-		ComputedAt:    r.At.UTC(),
+		LookAheadSafe: r.LookAheadSafe(), LookAheadReason: r.LookAhead, LookAheadText: lookAheadText(r),
+		Skill:       []ForecastSkill{},
+		Examples:    []BacktestCase{},
+		CodeVersion: codeVersion,
+		ComputedAt:  r.At.UTC(),
 		OutOfSample: OutOfSample{
 			From: day(r.OutOfSampleFrom), N: r.OutOfSample.N, RankIC: Known(r.OutOfSample.RankIC), RankICBounds: bounds(r.OutOfSample),
 		},
@@ -151,8 +159,8 @@ func NewBacktest(d signals.Definition, r signals.BacktestResult, codeVersion str
 		part := func(e signals.Edge) PartOfEdge { return PartOfEdge{e.N, Known(e.RankIC), bounds(e)} }
 		out.Vintages = &AssumedVintages{RecordedFrom: r.RecordedFrom.UTC(), Before: part(r.Assumed), Since: part(r.Recorded)}
 	}
-	if r.Wins != "" {
-		out.Wins = new(r.Wins)
+	if wins := r.Wins(); wins != "" {
+		out.Wins = new(wins)
 	}
 	for _, s := range r.Skill {
 		var wins *string
@@ -174,6 +182,27 @@ func NewBacktest(d signals.Definition, r signals.BacktestResult, codeVersion str
 		})
 	}
 	return out
+}
+
+// lookAheadText explains whether a backtest is safe.
+func lookAheadText(r signals.BacktestResult) string {
+	doubted := make([]string, len(r.Doubted))
+	for i, id := range r.Doubted {
+		doubted[i] = string(id)
+	}
+	of := strings.Join(doubted, ", ")
+	switch r.LookAhead {
+	case signals.LookAheadUnrevised:
+		return "Some values were there before the first request. Their publishers were seen to leave old values as they are."
+	case signals.LookAheadUnwatched:
+		return "Some values were there before the first request, and may differ from those that readers had. Too few came since to say that their publisher " +
+			"leaves old values as they are: " + of + "."
+	case signals.LookAheadRevised:
+		return "Some values were there before the first request, and may differ from those that readers had. Their publisher changes old values: " + of + "."
+	case signals.LookAheadFound:
+		return "A forecast changes with values that became known only after it."
+	}
+	return "Every value was recorded as it came."
 }
 
 // Known returns a number as it is stored: nil if it is unknown. It turns negative zero into zero, since the database treats them as equal.
