@@ -74,13 +74,11 @@ func (l localizer) Technique(d signals.Definition) string {
 
 // Brief returns the method of a signal in Markdown, and whether it is in the language.
 func (l localizer) Brief(d signals.Definition) (text string, translated bool) {
-	if l.Lang == picks.English {
-		return d.Brief, true
-	}
+	text, translated = d.Brief, l.Lang == picks.English
 	if t, _ := l.texts(d); t.Brief != "" {
-		return t.Brief, true
+		text, translated = t.Brief, true
 	}
-	return d.Brief, false
+	return strings.ReplaceAll(text, " %", l.PercentSign()), translated
 }
 
 // Target, Predictor and BestRule describe the backtest of a signal.

@@ -5,6 +5,7 @@ import "tidemark/internal/locale"
 // signalTexts are the texts of each signal by its id.
 var signalTexts = map[string]locale.SignalTexts{
 	"crack-spread-321": {
+		Brief: briefs["crack-spread-321"],
 		Short: "Margen de refino", Figure: "%s dólares por barril", Gap: "%s dólares", Decimals: 2, Normal: "de lo normal", At: "en lo normal",
 		Baseline:  "media de la misma época en los cinco años anteriores",
 		Interval:  "paseo aleatorio desde el último precio",
@@ -26,6 +27,7 @@ var signalTexts = map[string]locale.SignalTexts{
 		},
 	},
 	"eia-weekly-petroleum": {
+		Brief: briefs["eia-weekly-petroleum"],
 		Short: "Crudo en EE. UU.", Figure: "%s millones de barriles", PerUnit: 1000, Decimals: 1, Normal: "de lo normal", At: "en lo normal",
 		Baseline:  "media de la misma semana en los cinco años anteriores",
 		Interval:  "sorpresas semanales de los cinco años anteriores",
@@ -52,6 +54,7 @@ var signalTexts = map[string]locale.SignalTexts{
 		},
 	},
 	"hormuz-transit": {
+		Brief: briefs["hormuz-transit"],
 		Short: "Ormuz", Figure: "%s buques al día", Normal: "de lo normal", At: "en lo normal",
 		Baseline:  "media de la misma época, de 2019 a 2024",
 		Interval:  "reestimaciones de las semanas pasadas",
@@ -72,6 +75,7 @@ var signalTexts = map[string]locale.SignalTexts{
 		},
 	},
 	"iowa-corn-yield": {
+		Brief: briefs["iowa-corn-yield"],
 		Short: "Maíz en Iowa", Figure: "%s toneladas por hectárea", PerUnit: locale.BushelsPerTonne, Decimals: 2, Normal: "de su tendencia", At: "en su tendencia",
 		Baseline:  "tendencia lineal de 25 años",
 		Interval:  "errores pasados en esta etapa de la campaña",
@@ -94,6 +98,7 @@ var signalTexts = map[string]locale.SignalTexts{
 		},
 	},
 	"lng-arbitrage": {
+		Brief: briefs["lng-arbitrage"],
 		Short: "GNL de EE. UU. a Europa", Figure: "%s dólares por MMBtu", Gap: "%s dólares", Decimals: 2, Normal: "de su mediana de cinco años", At: "en su mediana de cinco años",
 		Baseline:  "mediana de los 60 meses anteriores",
 		Interval:  "rango estimado de los costes",
@@ -123,6 +128,7 @@ var signalTexts = map[string]locale.SignalTexts{
 		},
 	},
 	"tropomi-no2-economic": {
+		Brief: briefs["tropomi-no2-economic"],
 		Short: "NO2 sobre la industria", Figure: "índice %s", Decimals: 1, Normal: "de lo normal", At: "en lo normal",
 		Baseline:  "media del mismo mes en los años anteriores",
 		Interval:  "anomalías pasadas y dispersión de las regiones",

@@ -5,6 +5,7 @@ import "tidemark/internal/locale"
 // signalTexts are the texts of each signal by its id.
 var signalTexts = map[string]locale.SignalTexts{
 	"crack-spread-321": {
+		Brief: briefs["crack-spread-321"],
 		Short: "रिफ़ाइनिंग मार्जिन", Figure: "%s डॉलर प्रति बैरल", Gap: "%s डॉलर", Decimals: 2, Normal: "सामान्य स्तर", At: "सामान्य स्तर पर",
 		Baseline:  "पिछले पाँच साल में साल के इसी समय का औसत",
 		Interval:  "पिछले भाव के बाद का यादृच्छिक उतार-चढ़ाव",
@@ -26,6 +27,7 @@ var signalTexts = map[string]locale.SignalTexts{
 		},
 	},
 	"eia-weekly-petroleum": {
+		Brief: briefs["eia-weekly-petroleum"],
 		Short: "अमेरिका में कच्चे तेल का भंडार", Figure: "%s करोड़ बैरल", PerUnit: 10000, Decimals: 2, Normal: "सामान्य स्तर", At: "सामान्य स्तर पर",
 		Baseline:  "पिछले पाँच साल में इसी सप्ताह का औसत",
 		Interval:  "पिछले पाँच साल के साप्ताहिक अप्रत्याशित बदलाव",
@@ -52,6 +54,7 @@ var signalTexts = map[string]locale.SignalTexts{
 		},
 	},
 	"hormuz-transit": {
+		Brief: briefs["hormuz-transit"],
 		Short: "होर्मुज़", Figure: "%s जहाज़ प्रतिदिन", Normal: "सामान्य स्तर", At: "सामान्य स्तर पर",
 		Baseline:  "2019 से 2024 में साल के इसी समय का औसत",
 		Interval:  "अब तक के सप्ताहों के संशोधित अनुमान",
@@ -72,6 +75,7 @@ var signalTexts = map[string]locale.SignalTexts{
 		},
 	},
 	"iowa-corn-yield": {
+		Brief: briefs["iowa-corn-yield"],
 		Short: "आयोवा का मक्का", Figure: "%s टन प्रति हेक्टेयर", PerUnit: locale.BushelsPerTonne, Decimals: 2, Normal: "अपने रुझान", At: "अपने रुझान पर",
 		Baseline:  "25 साल का रैखिक रुझान",
 		Interval:  "मौसम के इसी चरण की पिछली त्रुटियाँ",
@@ -94,6 +98,7 @@ var signalTexts = map[string]locale.SignalTexts{
 		},
 	},
 	"lng-arbitrage": {
+		Brief: briefs["lng-arbitrage"],
 		Short: "अमेरिका से यूरोप को एलएनजी", Figure: "%s डॉलर प्रति MMBtu", Gap: "%s डॉलर", Decimals: 2, Normal: "पाँच साल की अपनी माध्यिका", At: "पाँच साल की अपनी माध्यिका पर",
 		Baseline:  "पिछले 60 महीनों की माध्यिका",
 		Interval:  "लागतों का आँका हुआ दायरा",
@@ -123,6 +128,7 @@ var signalTexts = map[string]locale.SignalTexts{
 		},
 	},
 	"tropomi-no2-economic": {
+		Brief: briefs["tropomi-no2-economic"],
 		Short: "उद्योगों के ऊपर NO2", Figure: "सूचकांक %s", Decimals: 1, Normal: "सामान्य स्तर", At: "सामान्य स्तर पर",
 		Baseline:  "पिछले सालों में इसी महीने का औसत",
 		Interval:  "पिछले विचलन और क्षेत्रों का फैलाव",

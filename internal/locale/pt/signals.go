@@ -5,6 +5,7 @@ import "tidemark/internal/locale"
 // signalTexts are the texts of each signal by its id.
 var signalTexts = map[string]locale.SignalTexts{
 	"crack-spread-321": {
+		Brief: briefs["crack-spread-321"],
 		Short: "Margem de refino", Figure: "US$\u00a0%s por barril", Gap: "US$\u00a0%s", Decimals: 2, Normal: "do normal", At: "no nível normal",
 		Baseline:  "média da mesma época nos cinco anos anteriores",
 		Interval:  "passeio aleatório desde o último preço",
@@ -26,6 +27,7 @@ var signalTexts = map[string]locale.SignalTexts{
 		},
 	},
 	"eia-weekly-petroleum": {
+		Brief: briefs["eia-weekly-petroleum"],
 		Short: "Petróleo nos EUA", Figure: "%s milhões de barris", PerUnit: 1000, Decimals: 1, Normal: "do normal", At: "no nível normal",
 		Baseline:  "média da mesma semana nos cinco anos anteriores",
 		Interval:  "surpresas semanais dos cinco anos anteriores",
@@ -52,6 +54,7 @@ var signalTexts = map[string]locale.SignalTexts{
 		},
 	},
 	"hormuz-transit": {
+		Brief: briefs["hormuz-transit"],
 		Short: "Ormuz", Figure: "%s navios por dia", Normal: "do normal", At: "no nível normal",
 		Baseline:  "média da mesma época, de 2019 a 2024",
 		Interval:  "reestimativas das semanas passadas",
@@ -72,6 +75,7 @@ var signalTexts = map[string]locale.SignalTexts{
 		},
 	},
 	"iowa-corn-yield": {
+		Brief: briefs["iowa-corn-yield"],
 		Short: "Milho em Iowa", Figure: "%s toneladas por hectare", PerUnit: locale.BushelsPerTonne, Decimals: 2, Normal: "da sua tendência", At: "na sua tendência",
 		Baseline:  "tendência linear de 25 anos",
 		Interval:  "erros passados nesta etapa da safra",
@@ -94,6 +98,7 @@ var signalTexts = map[string]locale.SignalTexts{
 		},
 	},
 	"lng-arbitrage": {
+		Brief: briefs["lng-arbitrage"],
 		Short: "GNL dos EUA à Europa", Figure: "US$\u00a0%s por MMBtu", Gap: "US$\u00a0%s", Decimals: 2, Normal: "da sua mediana de cinco anos", At: "na sua mediana de cinco anos",
 		Baseline:  "mediana dos 60 meses anteriores",
 		Interval:  "faixa estimada dos custos",
@@ -123,6 +128,7 @@ var signalTexts = map[string]locale.SignalTexts{
 		},
 	},
 	"tropomi-no2-economic": {
+		Brief: briefs["tropomi-no2-economic"],
 		Short: "NO2 sobre a indústria", Figure: "índice %s", Decimals: 1, Normal: "do normal", At: "no nível normal",
 		Baseline:  "média do mesmo mês nos anos anteriores",
 		Interval:  "anomalias passadas e dispersão das regiões",

@@ -1,0 +1,81 @@
+package signals_test
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tidemark/internal/locale"
+	"tidemark/internal/locale/languages"
+	"tidemark/signals"
+)
+
+var (
+	briefLink   = regexp.MustCompile(`\]\((\S+)\)`)
+	briefNumber = regexp.MustCompile(`(?:^|[^\p{L}\p{N}_.,])(\d[\d.,:]*)`)
+	briefCode   = regexp.MustCompile(`[A-Z][A-Z0-9_]{4,}`)
+)
+
+// A brief says the same in every language: a reader of another language sees every number, every code of a series, every source and every part.
+func TestABriefHasTheSameNumbersInEveryLanguage(t *testing.T) {
+	t.Parallel()
+	for _, d := range signals.All() {
+		for _, l := range languages.All() {
+			texts, ok := l.SignalTexts[d.ID]
+			if l.Code == locale.English || !ok { // a signal may bring its texts in its own file
+				continue
+			}
+			brief := texts.Brief
+			if brief == "" {
+				t.Errorf("%s has no brief in %s", d.ID, l.EnglishName)
+				continue
+			}
+			if diff := cmp.Diff(numbersOf(d.Brief, ".", ","), numbersOf(brief, l.Decimal, l.Group)); diff != "" {
+				t.Errorf("numbers of %s in %s (-en +%s):\n%s", d.ID, l.EnglishName, l.Code, diff)
+			}
+			if diff := cmp.Diff(partsOf(d.Brief), partsOf(brief)); diff != "" {
+				t.Errorf("parts of %s in %s (-en +%s):\n%s", d.ID, l.EnglishName, l.Code, diff)
+			}
+		}
+	}
+}
+
+// numbersOf returns the numbers of a text, sorted, written as in English without a separator of thousands.
+func numbersOf(text, decimal, group string) []string {
+	var out []string
+	for _, m := range briefNumber.FindAllStringSubmatch(strings.ReplaceAll(briefLink.ReplaceAllString(text, ""), "CC BY 4.0", ""), -1) {
+		n := strings.TrimRight(m[1], ".,:")
+		n = strings.ReplaceAll(n, group, "")
+		out = append(out, strings.ReplaceAll(n, decimal, "."))
+	}
+	slices.Sort(out)
+	return out
+}
+
+// parts are what a reader of any language finds in a brief.
+type parts struct {
+	Headings, Items, Formulas int
+	Links, Codes              []string
+}
+
+func partsOf(text string) (out parts) {
+	for line := range strings.Lines(text) {
+		switch {
+		case strings.HasPrefix(line, "## "):
+			out.Headings++
+		case strings.HasPrefix(line, "- "):
+			out.Items++
+		case strings.HasPrefix(line, "    "):
+			out.Formulas++
+		}
+	}
+	for _, m := range briefLink.FindAllStringSubmatch(text, -1) {
+		out.Links = append(out.Links, m[1])
+	}
+	out.Codes = briefCode.FindAllString(text, -1)
+	slices.Sort(out.Codes)
+	return out
+}
