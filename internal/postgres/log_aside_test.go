@@ -213,7 +213,7 @@ func TestAppendSkipsWhatIsThereAndRefusesAnotherLeaf(t *testing.T) {
 	}
 }
 
-// The form of a body's leaf is compared line by line, which is faster than the expression that says what the form is. They must agree on
+// The form of a body's leaf is compared as bytes, which is faster than the expression that says what the form is. They must agree on
 // whatever stands in a leaf: a hundred edits of a true one at each of some places, and leaves of other kinds.
 func TestTheFormOfABodysLeafIsThatOfItsExpression(t *testing.T) {
 	t.Parallel()

@@ -211,7 +211,7 @@ var metric = regexp.MustCompile(`tidemark_[a-z0-9_]+`)
 func metrics(t *testing.T) map[string]bool {
 	t.Helper()
 	known := map[string]bool{}
-	for _, pattern := range []string{"internal/telemetry/*.go", "internal/ops/*.go", "api/payments_metrics.go", "workers/log.go", "cmd/tidemark/monitor.go"} {
+	for _, pattern := range []string{"internal/telemetry/*.go", "internal/ops/*.go", "api/payments_metrics.go", "workers/log*.go", "cmd/tidemark/monitor.go"} {
 		files, err := filepath.Glob(filepath.Join(root, pattern))
 		if err != nil {
 			t.Fatal(err)
