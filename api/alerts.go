@@ -340,7 +340,7 @@ func (s *Server) replayAlert(w http.ResponseWriter, r *http.Request) error {
 func (s *Server) replayRule(r *http.Request, key postgres.Key, id, cursor string) (messages int, err error) {
 	after, err := strconv.ParseInt(cursor, 10, 64)
 	if err != nil || after < 0 {
-		return 0, invalidMember("after", "This is no cursor.")
+		return 0, invalidMember("after", "This is not a valid cursor: a whole number, 0 or more.")
 	}
 	messages, err = s.billing.DB.ReplayPushRule(r.Context(), key.ID, id, after)
 	switch {

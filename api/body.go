@@ -54,7 +54,7 @@ func parseObject(body []byte, into any) error {
 		return invalidMember(strings.ReplaceAll(wrong.Field, ".", "/"), "This is a "+wrong.Value+", not a "+wrong.Type.String()+".")
 	}
 	if err != nil {
-		return &problemError{code: view.CodeInvalidRequest, detail: "The body is no well-formed JSON."}
+		return &problemError{code: view.CodeInvalidRequest, detail: "The body is not well-formed JSON."}
 	}
 	return nil
 }

@@ -94,9 +94,9 @@ func (s *Server) verifyPayment(w http.ResponseWriter, r *http.Request) error {
 	case asked.TxHash == nil:
 		return invalidMember("tx_hash", "The transaction's hash is missing.")
 	case !txHashForm.MatchString(*asked.TxHash):
-		return invalidMember("tx_hash", "This is no transaction hash: 0x and 64 hex digits.")
+		return invalidMember("tx_hash", "This is not a transaction hash, which is 0x and 64 hex digits.")
 	case asked.Signature != nil && (len(*asked.Signature) > maxSignature || !signatureForm.MatchString(*asked.Signature)):
-		return invalidMember("signature", "This is no signature: 0x, and two hex digits for each of at most 8192 bytes.")
+		return invalidMember("signature", "This is not a signature, which is 0x and two hex digits for each of at most 8192 bytes.")
 	}
 	tx := strings.ToLower(*asked.TxHash)
 	claim, granted, err := s.claimService.decide(r.Context(), key.ID, tx, asked.Signature)
@@ -194,8 +194,8 @@ func (s *Server) claim(w http.ResponseWriter, r *http.Request) error {
 	tx := r.PathValue("tx_hash")
 	if !txHashForm.MatchString(tx) {
 		return &problemError{
-			code: view.CodeInvalidParameter, detail: "This is no transaction hash: 0x and 64 hex digits.",
-			errors: []view.ParameterError{{Pointer: "/tx_hash", Detail: "This is no transaction hash: 0x and 64 hex digits."}},
+			code: view.CodeInvalidParameter, detail: "This is not a transaction hash, which is 0x and 64 hex digits.",
+			errors: []view.ParameterError{{Pointer: "/tx_hash", Detail: "This is not a transaction hash, which is 0x and 64 hex digits."}},
 		}
 	}
 	claim, granted, err := s.claimService.db.ClaimBy(r.Context(), key.ID, s.claimService.Seller.Network.ChainID, strings.ToLower(tx))

@@ -81,14 +81,14 @@ func (s *Server) makeAlertHere(w http.ResponseWriter, r *http.Request, x session
 		}
 		f, err := strconv.ParseFloat(text(name), 64)
 		if err != nil {
-			return s.refusedHere(w, r, x, invalidMember("rule/"+name, name+" is no number."))
+			return s.refusedHere(w, r, x, invalidMember("rule/"+name, name+" is not a number."))
 		}
 		*into = &f
 	}
 	if severity := text("min_severity"); severity != "" {
 		n, err := strconv.Atoi(severity)
 		if err != nil {
-			return s.refusedHere(w, r, x, invalidMember("rule/min_severity", "min_severity is no whole number from 1 to 5."))
+			return s.refusedHere(w, r, x, invalidMember("rule/min_severity", "min_severity is not a whole number from 1 to 5."))
 		}
 		asked.Rule.MinSeverity = &n
 	}

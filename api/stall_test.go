@@ -76,8 +76,8 @@ func (s *x402Fixture) facilitate(verify, settle http.HandlerFunc) {
 	s.settle.Store(&settle)
 }
 
-// nine are the endpoints that are paid by request with their prices in dollars, as the interface lists them.
-var nine = map[string]string{
+// pricesByRequest has the endpoints that are paid by request, with their prices in dollars, as the interface lists them.
+var pricesByRequest = map[string]string{
 	"/picks": "0.005", "/picks/latest": "0.001", "/research/NVDA": "0.01", "/portfolio": "0.002", "/portfolio/positions": "0.003",
 	"/portfolio/history": "0.005", "/sectors": "0.001", "/regions": "0.001", "/stocks": "0.005",
 }

@@ -24,7 +24,7 @@ func TestPaymentIsAskedForAtTheListedPrice(t *testing.T) {
 	t.Parallel()
 	s := openFixture(t)
 	s.eventually("the facilitator to say what it settles", func() bool { return s.payments.Health().Facilitator.LastAnswer != time.Time{} })
-	for path, price := range nine {
+	for path, price := range pricesByRequest {
 		micro, err := accounts.ParseMicros(price)
 		if err != nil {
 			t.Fatal(err)
@@ -194,12 +194,12 @@ func TestWhatIsRefusedCostsNothing(t *testing.T) {
 	s.want("the same payment, now good", s.buy("/picks", good), 200)
 }
 
-// The same payment, 200 times at once, at all nine addresses and in both headers, is settled once and answered once.
+// The same payment, 200 times at once, at all addresses and in both headers, is settled once and answered once.
 func TestOnePaymentBuysOneAnswer(t *testing.T) {
 	t.Parallel()
 	s := openFixture(t)
 	var paths []string
-	for path := range nine {
+	for path := range pricesByRequest {
 		paths = append(paths, path)
 	}
 	// Every endpoint is requested with the price of one: only endpoints with that price can be bought with it.

@@ -20,6 +20,7 @@ import (
 	"tidemark/ingest/world"
 	"tidemark/ingest/world/synth"
 	"tidemark/internal/calendar"
+	"tidemark/internal/config"
 	"tidemark/internal/pgtest"
 	"tidemark/internal/postgres"
 	"tidemark/internal/series"
@@ -99,7 +100,7 @@ func (r record) observations(t *testing.T) []string {
 
 func source(t *testing.T, id string) ingest.Source {
 	t.Helper()
-	for _, s := range sources.All(sources.Keys{}) {
+	for _, s := range sources.All(config.Upstreams{}) {
 		if s.ID == id {
 			return s
 		}

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
+	"unicode/utf8"
 
 	"tidemark/internal/locale"
 	"tidemark/internal/locale/languages"
@@ -120,13 +120,24 @@ func TestTheRulesOfLanguageFindFaultsThatOnceWereWritten(t *testing.T) {
 	}
 }
 
-// annotations are the reviewed events of all signals.
-func annotations() []signals.Annotation {
-	var all []signals.Annotation
-	for _, d := range signals.All() {
-		all = append(all, signals.AnnotationsOf(d.ID, time.Time{}, day("2100-01-01"))...)
+// A plot's event has a short whole sentence in each language, and no language has one of an event that is not in the list.
+func TestEveryEventHasASentenceInEachLanguage(t *testing.T) {
+	t.Parallel()
+	events := make([]string, 0, 32)
+	for _, a := range signals.Annotations() {
+		events = append(events, a.ID)
 	}
-	return all
+	slices.Sort(events)
+	for _, l := range languages.All() {
+		if got := slices.Sorted(maps.Keys(l.Annotations)); !slices.Equal(got, events) {
+			t.Errorf("%s has sentences of %q, the events are %q", l.Code, got, events)
+		}
+		for id, text := range l.Annotations {
+			if !strings.HasSuffix(text, ".") && !strings.HasSuffix(text, "।") || utf8.RuneCountInString(text) > 140 {
+				t.Errorf("%s in %s: %q", id, l.Code, text)
+			}
+		}
+	}
 }
 
 // The fixed texts of the pages, the names of things and the reviewed events read as the phrases do.
@@ -164,8 +175,8 @@ func TestFixedTextsHoldTheRulesOfLanguage(t *testing.T) {
 				inSignal(d.ID, x)
 			}
 		}
-		for _, a := range annotations() {
-			check("event "+a.ID, a.Text[string(l.Code)])
+		for id, text := range l.Annotations {
+			check("event "+id, text)
 		}
 	}
 }
@@ -186,12 +197,9 @@ func TestHindiSpellsAWordInOneWay(t *testing.T) {
 			seen[bare] = word
 		}
 	}
-	for _, texts := range []map[string]string{l.Phrases, l.Terms, l.Words} {
+	for _, texts := range []map[string]string{l.Phrases, l.Terms, l.Words, l.Annotations} {
 		for _, key := range slices.Sorted(maps.Keys(texts)) {
 			read(texts[key])
 		}
-	}
-	for _, a := range annotations() {
-		read(a.Text["hi"])
 	}
 }

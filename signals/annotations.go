@@ -6,7 +6,7 @@ import (
 )
 
 // Annotation is an event of the reviewed list that plots of signals are annotated with. It was read in its source before it was added. It
-// states what happened and when, never that it moved a signal.
+// states what happened and when, never that it moved a signal. Its sentences are in the folders of the languages (locale.Language, Annotations).
 type Annotation struct {
 	// ID is stable: addresses contain it.
 	ID string
@@ -14,18 +14,8 @@ type Annotation struct {
 	Day time.Time
 	// Signals are the ids of the signals whose plots show it.
 	Signals []string
-	// Text is one sentence by language code. Every language of the program at the time of the entry is there, English always.
-	Text map[string]string
 	// Source is the URL of a report of the event.
 	Source string
-}
-
-// In returns the sentence in a language, in English if the entry does not have that language.
-func (a Annotation) In(lang string) (text, in string) {
-	if text = a.Text[lang]; text != "" {
-		return text, lang
-	}
-	return a.Text["en"], "en"
 }
 
 // AnnotationsOf returns the annotations of a signal between two instants, both included, in ascending time.

@@ -10,6 +10,7 @@ import (
 
 	"tidemark/ingest"
 	"tidemark/ingest/sources"
+	"tidemark/internal/config"
 	"tidemark/internal/task"
 	"tidemark/signals"
 	"tidemark/test/program"
@@ -94,7 +95,7 @@ func newBesideALoad(t *testing.T) besideALoad {
 	}
 	s.sigs = workers.Signals{DB: s.db, Definitions: defs, CodeVersion: "test"}
 	s.job = workers.Ingest{DB: s.db, Engine: s.x.job.Engine, Sources: map[string]ingest.Source{}, Dependents: map[string][]string{}}
-	for _, src := range sources.All(sources.Keys{}) {
+	for _, src := range sources.All(config.Upstreams{}) {
 		if s.job.Sources[src.ID] = src; src.ID == "eia-petroleum-weekly" {
 			s.src = src
 		}

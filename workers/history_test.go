@@ -23,6 +23,7 @@ import (
 	shareprices "tidemark/ingest/prices"
 	"tidemark/ingest/sources"
 	"tidemark/ingest/world"
+	"tidemark/internal/config"
 	"tidemark/internal/pgtest"
 	"tidemark/internal/postgres"
 	"tidemark/internal/series"
@@ -145,7 +146,7 @@ func TestAnArchiveAloneMakesAYearAgain(t *testing.T) {
 	}
 	sigs := workers.Signals{DB: first.db, Definitions: defs, CodeVersion: "test"}
 	job := workers.Ingest{DB: first.db, Engine: x.job.Engine, Sources: map[string]ingest.Source{}, Dependents: map[string][]string{}}
-	list := sources.All(sources.Keys{})
+	list := sources.All(config.Upstreams{})
 	for _, s := range list {
 		job.Sources[s.ID] = s
 	}
@@ -435,7 +436,7 @@ func TestAnInstallationOfTheFirstReleaseIsMadeAgainFromItsArchive(t *testing.T) 
 		"three months of the sandbox with an outage": func(t *testing.T) (installation, []ingest.Source) {
 			i := newInstallation(t)
 			x := exchangeOn(t, i.db, i.store, "top 6", "2025-01-08 20:00")
-			list := sources.All(sources.Keys{})
+			list := sources.All(config.Upstreams{})
 			job := workers.Ingest{DB: i.db, Engine: x.job.Engine, Sources: map[string]ingest.Source{}, Dependents: map[string][]string{}}
 			for _, s := range list {
 				job.Sources[s.ID] = s

@@ -48,7 +48,7 @@ func (p Publications) Run(ctx context.Context, t task.Task) error {
 	case task.Dataset:
 		return p.dataset(ctx, t)
 	default:
-		return Permanent(fmt.Errorf("there is nothing to publish that is called %q", t.Subject))
+		return Permanent(fmt.Errorf("unknown publication %q", t.Subject))
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"tidemark/ingest/world"
 	"tidemark/ingest/world/synth"
 	"tidemark/internal/calendar"
+	"tidemark/internal/config"
 	"tidemark/internal/postgres"
 	"tidemark/internal/task"
 	"tidemark/workers"
@@ -23,10 +24,10 @@ const revised = `select series, observed_at from observations group by 1, 2 havi
 
 func TestAnUpstreamOfASandboxBehavesAsItWasTold(t *testing.T) {
 	t.Parallel()
-	for _, src := range sources.All(sources.Keys{}) {
+	for _, src := range sources.All(config.Upstreams{}) {
 		t.Run(src.ID, func(t *testing.T) {
 			t.Parallel()
-			for _, kind := range world.KindsOf(src.ID) {
+			for _, kind := range sources.FaultsOf(src.ID) {
 				i := newInstallation(t)
 				clock := world.NewStepped(newYork(t, "2025-03-04 20:00"))
 				path := filepath.Join(t.TempDir(), "troubles.json")

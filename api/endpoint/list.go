@@ -56,7 +56,7 @@ func list() []Endpoint {
 			Description: "What was written about the company, in " + languages.Named("or") + ", with every number that the texts name and the filing that it is from.",
 			Result:      "The research about a company.", Params: Ticker | Lang, Body: body[view.One[view.Research]]("ResearchReport"),
 			One:    func(st *view.PublicationsState, i Item) (*view.Document, error) { return st.Research(i.Ticker, i.Lang) },
-			Absent: "There is no research about a company with this ticker; /api/v1/stocks lists those that there is.", AbsentCode: view.CodeUnknownTicker,
+			Absent: "No research about a company with this ticker. /api/v1/stocks lists the companies with research.", AbsentCode: view.CodeUnknownTicker,
 			Sold: "Full research report on one stock",
 		},
 		{

@@ -9,6 +9,7 @@ import (
 
 	"tidemark/api/pages/plot"
 	"tidemark/api/view"
+	"tidemark/internal/locale/languages"
 	"tidemark/signals"
 	"tidemark/signals/forecast"
 )
@@ -23,10 +24,10 @@ type overlay struct {
 
 // eventMark is an event with its number in the plot.
 type eventMark struct {
-	Number         int
-	ID, Text, Lang string
-	Day            time.Time
-	Source         string
+	Number   int
+	ID, Text string
+	Day      time.Time
+	Source   string
 }
 
 // fan is a forecast of the signal's own value, in the unit of the plot.
@@ -48,8 +49,7 @@ func (p *Pages) overlayOf(ctx context.Context, s *view.Signal, points []view.His
 	}
 	from, to := points[0].ObservedAt, points[len(points)-1].ObservedAt
 	for i, a := range signals.AnnotationsOf(s.Definition.ID, from, to) {
-		text, in := a.In(string(l.Lang))
-		out.Events = append(out.Events, eventMark{i + 1, a.ID, text, in, a.Day, a.Source})
+		out.Events = append(out.Events, eventMark{i + 1, a.ID, languages.Or(l.Lang).Annotations[a.ID], a.Day, a.Source})
 	}
 	var err error
 	if asOf.IsZero() {

@@ -203,9 +203,10 @@ func (c reparseCommand) Run(ctx context.Context, p *program) error {
 	if err := oneOf("--source", c.Source, ids...); err != nil {
 		return err
 	}
-	list := p.sources()
-	if _, ok := companies[c.Source]; c.Source != "" && !ok && !slices.ContainsFunc(list, func(s ingest.Source) bool { return s.ID == c.Source }) {
-		return usageError{fmt.Errorf("--source: %s is not used: its terms must be accepted (PORTWATCH_LICENSE_ACK)", c.Source)}
+	for _, u := range p.unasked() {
+		if u.Source == c.Source {
+			return usageError{fmt.Errorf("--source: %s is not used: its terms must be accepted (%s)", u.Source, u.Setting)}
+		}
 	}
 	now, err := p.worldTime(ctx, db)
 	if err != nil {

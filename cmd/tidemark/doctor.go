@@ -96,11 +96,11 @@ func (p *program) databaseChecks(ctx context.Context, db *postgres.DB) []ops.Che
 
 // unasked returns the sources whose terms are not accepted, with the signals that lack their data.
 func (p *program) unasked() (list []ops.Unasked) {
-	asked := p.sources()
-	signals := dependents(sources.All(sources.Keys{}), p.definitions())
-	for _, id := range sourceIDs() {
-		if !slices.ContainsFunc(asked, func(s ingest.Source) bool { return s.ID == id }) {
-			list = append(list, ops.Unasked{Source: id, Setting: portwatchSetting, Signals: signals[id]})
+	asked, all := p.sources(), sources.All(config.Upstreams{})
+	signals := dependents(all, p.definitions())
+	for _, s := range all {
+		if !slices.ContainsFunc(asked, func(a ingest.Source) bool { return a.ID == s.ID }) {
+			list = append(list, ops.Unasked{Source: s.ID, Setting: s.TermsSetting, Signals: signals[s.ID]})
 		}
 	}
 	return list

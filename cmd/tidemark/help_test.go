@@ -28,6 +28,7 @@ import (
 const (
 	programPath = "tidemark/cmd/tidemark"
 	configPath  = "tidemark/internal/config"
+	sourcesPath = "tidemark/ingest/sources"
 )
 
 // reader knows which settings each function of the program reads. It is built from the source, so it includes code that no test runs.
@@ -36,7 +37,7 @@ type reader struct {
 	reads map[types.Object]map[string]bool
 }
 
-// newReader checks the types of the program and of its settings. All other packages come from the build cache.
+// newReader checks the types of the program, of its settings and of what takes a group of them. All other packages come from the build cache.
 func newReader(t *testing.T) (*reader, *types.Package) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "go", "list", "-export", "-deps", "-json=ImportPath,Export", programPath)
@@ -58,19 +59,21 @@ func newReader(t *testing.T) (*reader, *types.Package) {
 	compiled := importer.ForCompiler(fset, "gc", func(path string) (io.ReadCloser, error) { return os.Open(export[path]) })
 	r := &reader{calls: map[types.Object]map[types.Object]bool{}, reads: map[types.Object]map[string]bool{}}
 	settings := r.check(t, fset, configPath, "../../internal/config", compiled)
-	program := r.check(t, fset, programPath, ".", overlaid{compiled, settings})
+	own := overlaid{compiled, map[string]*types.Package{configPath: settings}}
+	own.packages[sourcesPath] = r.check(t, fset, sourcesPath, "../../ingest/sources", own)
+	program := r.check(t, fset, programPath, ".", own)
 	return r, program
 }
 
-// overlaid imports the settings as they were checked here, so that their fields are the same objects.
+// overlaid imports packages as they were checked here, so that the fields of the settings are the same objects.
 type overlaid struct {
 	types.Importer
-	settings *types.Package
+	packages map[string]*types.Package
 }
 
 func (o overlaid) Import(path string) (*types.Package, error) {
-	if path == configPath {
-		return o.settings, nil
+	if pkg := o.packages[path]; pkg != nil {
+		return pkg, nil
 	}
 	return o.Importer.Import(path)
 }
@@ -116,7 +119,7 @@ func (r *reader) check(t *testing.T, fset *token.FileSet, path, dir string, impo
 				case *types.Func:
 					r.calls[of][used.Origin()] = true
 				case *types.Var:
-					if name := settings[used]; name != "" {
+					for _, name := range settings[used] {
 						r.reads[of][name] = true
 					}
 				}
@@ -127,20 +130,31 @@ func (r *reader) check(t *testing.T, fset *token.FileSet, path, dir string, impo
 	return pkg
 }
 
-// settingFields maps the fields of the settings to their names.
-func settingFields(pkg *types.Package, imports types.Importer) map[types.Object]string {
+// settingFields maps the fields of the settings to their names. A group that is passed on as a whole has those of all its fields.
+func settingFields(pkg *types.Package, imports types.Importer) map[types.Object][]string {
 	if pkg.Path() != configPath {
 		pkg, _ = imports.Import(configPath)
 	}
-	out := map[types.Object]string{}
+	out := map[types.Object][]string{}
+	names := func(s *types.Struct) (all []string) {
+		for i := range s.NumFields() {
+			if env := reflect.StructTag(s.Tag(i)).Get("env"); env != "" {
+				all = append(all, env)
+			}
+		}
+		return all
+	}
 	for _, name := range pkg.Scope().Names() {
 		s, ok := pkg.Scope().Lookup(name).Type().Underlying().(*types.Struct)
 		if !ok {
 			continue
 		}
 		for i := range s.NumFields() {
+			field := s.Field(i)
 			if env := reflect.StructTag(s.Tag(i)).Get("env"); env != "" {
-				out[s.Field(i)] = env
+				out[field] = []string{env}
+			} else if group, ok := field.Type().Underlying().(*types.Struct); ok && field.Anonymous() {
+				out[field] = names(group)
 			}
 		}
 	}

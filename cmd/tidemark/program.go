@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"tidemark/ingest"
-	"tidemark/ingest/portwatch"
 	"tidemark/ingest/sources"
+	"tidemark/internal/config"
 	"tidemark/internal/postgres"
 	"tidemark/signals"
 )
@@ -58,29 +58,25 @@ func dash(s string) string {
 
 // sources returns the upstreams of this installation, to list them and to parse their answers. It leaves out sources whose terms the
 // operator has not accepted yet. Requests to them need keyed.
-func (p *program) sources() []ingest.Source { return p.accepted(sources.All(sources.Keys{})) }
+func (p *program) sources() []ingest.Source { return p.accepted(config.Upstreams{}) }
 
 // keyed returns the sources with the operator's keys.
-func (p *program) keyed() []ingest.Source {
-	return p.accepted(sources.All(sources.Keys{EIA: p.settings.EIAAPIKey, NASS: p.settings.NASSAPIKey, FRED: p.settings.FREDAPIKey}))
+func (p *program) keyed() []ingest.Source { return p.accepted(p.settings.Upstreams) }
+
+func (p *program) accepted(keys config.Upstreams) []ingest.Source {
+	list := sources.All(keys)
+	if p.settings.World == "live" {
+		list = slices.DeleteFunc(list, func(s ingest.Source) bool { return s.TermsSetting != "" && !p.settings.Accepts(s.TermsSetting) })
+	}
+	return list
 }
 
 // sourceIDs returns the ids of all sources of signals.
 func sourceIDs() (ids []string) {
-	for _, s := range sources.All(sources.Keys{}) {
+	for _, s := range sources.All(config.Upstreams{}) {
 		ids = append(ids, s.ID)
 	}
 	return ids
-}
-
-// portwatchSetting is the setting that accepts the terms of the only source that has such a setting.
-const portwatchSetting = "PORTWATCH_LICENSE_ACK"
-
-func (p *program) accepted(list []ingest.Source) []ingest.Source {
-	if p.settings.World == "live" && p.settings.PortWatchAck != "yes" {
-		list = slices.DeleteFunc(list, func(s ingest.Source) bool { return s.ID == portwatch.Source().ID })
-	}
-	return list
 }
 
 func (p *program) definitions() []signals.Definition { return signals.All() }

@@ -13,6 +13,7 @@ import (
 	"tidemark/ingest"
 	"tidemark/ingest/archive"
 	"tidemark/ingest/sources"
+	"tidemark/internal/config"
 	"tidemark/internal/nearest"
 	"tidemark/internal/postgres"
 	"tidemark/internal/series"
@@ -34,7 +35,7 @@ func (p *program) rawSources() (map[string]api.RawSource, error) {
 		named = []string{rawNone}
 	}
 	out, ids := map[string]api.RawSource{}, []string{rawNone}
-	for _, s := range sources.All(sources.Keys{}) {
+	for _, s := range sources.All(config.Upstreams{}) {
 		ids = append(ids, s.ID)
 		out[s.ID] = api.RawSource{
 			Publisher: s.Publisher, License: s.License, Shown: s.Redistributable && len(named) == 0 || slices.Contains(named, s.ID),
@@ -96,7 +97,7 @@ func locate(b postgres.RawBody, body []byte, id series.ID, observedAt time.Time)
 
 // sourceByID returns a source of signals.
 func sourceByID(id string) (ingest.Source, bool) {
-	for _, s := range sources.All(sources.Keys{}) {
+	for _, s := range sources.All(config.Upstreams{}) {
 		if s.ID == id {
 			return s, true
 		}

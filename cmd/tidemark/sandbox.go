@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"tidemark/ingest/edgar"
+	"tidemark/ingest/sources"
 	"tidemark/ingest/world"
 	"tidemark/internal/config"
 	"tidemark/internal/nearest"
@@ -93,7 +94,7 @@ func (c sandboxFault) Run(ctx context.Context, p *program) error {
 	if err := oneOf("KIND", c.Kind, world.Late, world.Revised, world.Malformed, world.Shrunk, world.Unavailable); err != nil {
 		return err
 	}
-	if kinds := world.KindsOf(c.Source); !slices.Contains(kinds, c.Kind) {
+	if kinds := sources.FaultsOf(c.Source); !slices.Contains(kinds, c.Kind) {
 		return usageError{fmt.Errorf("the upstream of %s cannot be %s, only %s", c.Source, c.Kind, strings.Join(kinds, ", "))}
 	}
 	return p.withDB(ctx, func(db *postgres.DB) error {

@@ -61,13 +61,14 @@ func (m measure) series() series.ID { return series.ID("portwatch." + chokepoint
 // late or that the service did not answer for days.
 func Source() ingest.Source {
 	s := ingest.Source{
-		ID:          "portwatch-hormuz",
-		Name:        "IMF PortWatch, daily transits of the Strait of Hormuz",
-		Publisher:   "International Monetary Fund",
-		License:     "IMF terms of use (https://www.imf.org/external/terms.htm): free for non-commercial and research use, other use needs the IMF's permission. Attribution: IMF PortWatch (portwatch.imf.org).",
-		HomeURL:     "https://portwatch.imf.org",
-		Reestimates: true,
-		Cadence:     series.Cadence{Cron: "45 9,17 * * MON,TUE,WED,FRI", Zone: ingest.NewYorkZone, CatchUp: series.CatchUpLatest},
+		ID:           "portwatch-hormuz",
+		Name:         "IMF PortWatch, daily transits of the Strait of Hormuz",
+		Publisher:    "International Monetary Fund",
+		License:      "IMF terms of use (https://www.imf.org/external/terms.htm): free for non-commercial and research use, other use needs the IMF's permission. Attribution: IMF PortWatch (portwatch.imf.org).",
+		TermsSetting: "PORTWATCH_LICENSE_ACK",
+		HomeURL:      "https://portwatch.imf.org",
+		Reestimates:  true,
+		Cadence:      series.Cadence{Cron: "45 9,17 * * MON,TUE,WED,FRI", Zone: ingest.NewYorkZone, CatchUp: series.CatchUpLatest},
 		Limits: ingest.Limits{
 			Interval:     2 * time.Second, // the service has a quota that all its clients share
 			Timeout:      time.Minute,

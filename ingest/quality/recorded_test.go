@@ -17,6 +17,7 @@ import (
 	"tidemark/ingest/archive"
 	"tidemark/ingest/quality"
 	"tidemark/ingest/sources"
+	"tidemark/internal/config"
 	"tidemark/internal/series"
 )
 
@@ -57,7 +58,7 @@ func vintages(t *testing.T) map[series.ID][]vintage {
 		t.Fatal(err)
 	}
 	defer func() { _ = folder.Close() }()
-	all := sources.All(sources.Keys{})
+	all := sources.All(config.Upstreams{})
 	type release struct {
 		source string
 		at     time.Time

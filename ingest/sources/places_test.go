@@ -21,6 +21,7 @@ import (
 	"tidemark/ingest/sources"
 	"tidemark/ingest/world/synth"
 	"tidemark/internal/calendar"
+	"tidemark/internal/config"
 	"tidemark/internal/series"
 	"tidemark/signals"
 )
@@ -121,7 +122,7 @@ func TestAPlaceIsWhereTheBytesStateTheReading(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 5, 14, 12, 0, 0, 0, time.UTC)
 	handler := sources.Sandbox(synth.World{Seed: 1, Now: func() time.Time { return now }}, calendar.IsTradingDay)
-	for _, s := range sources.All(sources.Keys{}) {
+	for _, s := range sources.All(config.Upstreams{}) {
 		if s.Locate == nil {
 			for _, v := range s.Series {
 				if slices.ContainsFunc(signals.All(), func(d signals.Definition) bool { return slices.Contains(d.Inputs, v.ID) }) {
@@ -189,7 +190,7 @@ func TestAPlaceIsFoundInTheCasesOfTheParsers(t *testing.T) {
 			if strings.Contains(r.Request.URL, "api.") || strings.Contains(r.Request.URL, "api_GET") {
 				continue // an answer to a key
 			}
-			for _, s := range sources.All(sources.Keys{}) {
+			for _, s := range sources.All(config.Upstreams{}) {
 				if s.Locate != nil {
 					places += checkPlaces(t, s, r, 40)
 				}

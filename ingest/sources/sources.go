@@ -4,6 +4,7 @@ package sources
 
 import (
 	"net/http"
+	"slices"
 	"time"
 
 	"tidemark/ingest"
@@ -17,52 +18,65 @@ import (
 	"tidemark/ingest/portwatch"
 	"tidemark/ingest/prices"
 	"tidemark/ingest/temis"
+	"tidemark/ingest/world"
 	"tidemark/ingest/world/synth"
 	"tidemark/ingest/worldbank"
+	"tidemark/internal/config"
 )
 
-// Keys holds the operator's keys to publishers. With an empty key, the source uses its keyless form.
-type Keys struct {
-	// EIA opens the API v2 of the U.S. Energy Information Administration.
-	EIA string
-	// NASS opens the Quick Stats API of the U.S. Department of Agriculture.
-	NASS string
-	// FRED opens the API of the Federal Reserve Bank of St. Louis.
-	FRED string
+// publisher is the content of a folder below ingest: its sources, with the operator's key if they take one, its handler in the sandbox, and
+// what else than late, malformed and away that one can be.
+type publisher struct {
+	sources func(config.Upstreams) []ingest.Source
+	sandbox func(*http.ServeMux, synth.World)
+	faults  []string
 }
 
-// publisher is the content of a folder below ingest: its sources, with the operator's key if they take one, and its handler in the
-// sandbox.
-type publisher struct {
-	sources func(Keys) []ingest.Source
-	sandbox func(*http.ServeMux, synth.World)
-}
+// A whole publisher answers with its history, which it may revise or lose. A revising one may only revise.
+var (
+	whole    = []string{world.Revised, world.Shrunk}
+	revising = []string{world.Revised}
+)
 
 // publishers are listed in the order in which their sources are shown.
 var publishers = []publisher{
-	{func(k Keys) []ingest.Source { return []ingest.Source{eia.Spot(k.EIA), eia.Weekly(k.EIA)} }, eia.Sandbox},
-	{only(worldbank.Source), worldbank.Sandbox},
-	{only(portwatch.Source), portwatch.Sandbox},
-	{func(k Keys) []ingest.Source { return []ingest.Source{nass.Source(k.NASS)} }, nass.Sandbox},
-	{only(temis.Source), temis.Sandbox},
-	{only(fed.Source), fed.Sandbox},
-	{only(ecb.Source), ecb.Sandbox},
-	{only(bls.Source), bls.Sandbox},
-	{func(k Keys) []ingest.Source { return fred.Sources(k.FRED) }, fred.Sandbox},
+	{func(k config.Upstreams) []ingest.Source {
+		return []ingest.Source{eia.Spot(k.EIAAPIKey), eia.Weekly(k.EIAAPIKey)}
+	}, eia.Sandbox, whole},
+	{only(worldbank.Source), worldbank.Sandbox, revising},
+	{only(portwatch.Source), portwatch.Sandbox, whole},
+	{func(k config.Upstreams) []ingest.Source { return []ingest.Source{nass.Source(k.NASSAPIKey)} }, nass.Sandbox, nil},
+	{only(temis.Source), temis.Sandbox, revising},
+	{only(fed.Source), fed.Sandbox, nil},
+	{only(ecb.Source), ecb.Sandbox, nil},
+	{only(bls.Source), bls.Sandbox, revising},
+	{func(k config.Upstreams) []ingest.Source { return fred.Sources(k.FREDAPIKey) }, fred.Sandbox, whole},
 }
 
 // only is a publisher with one source and no key.
-func only(source func() ingest.Source) func(Keys) []ingest.Source {
-	return func(Keys) []ingest.Source { return []ingest.Source{source()} }
+func only(source func() ingest.Source) func(config.Upstreams) []ingest.Source {
+	return func(config.Upstreams) []ingest.Source { return []ingest.Source{source()} }
 }
 
 // All returns every source, in the order in which they are shown.
-func All(keys Keys) []ingest.Source {
+func All(keys config.Upstreams) []ingest.Source {
 	var list []ingest.Source
 	for _, p := range publishers {
 		list = append(list, p.sources(keys)...)
 	}
 	return list
+}
+
+// FaultsOf returns the kinds of fault that a source's publisher can have in the sandbox. Those of companies and prices are not in All: they can
+// be late, malformed and away, as every publisher can.
+func FaultsOf(source string) []string {
+	kinds := []string{world.Late, world.Malformed, world.Unavailable}
+	for _, p := range publishers {
+		if slices.ContainsFunc(p.sources(config.Upstreams{}), func(s ingest.Source) bool { return s.ID == source }) {
+			kinds = append(kinds, p.faults...)
+		}
+	}
+	return kinds
 }
 
 // Sandbox answers for all publishers, by host, in their wire forms and with synthetic figures. It includes companies and prices, whose

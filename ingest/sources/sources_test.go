@@ -18,14 +18,15 @@ import (
 	"tidemark/ingest/sources"
 	"tidemark/ingest/world/synth"
 	"tidemark/internal/calendar"
+	"tidemark/internal/config"
 	"tidemark/internal/series"
 )
 
 // keyed has the form of a key to every upstream.
-var keyed = sources.Keys{EIA: strings.Repeat("k0", 20), NASS: "D1CA2087-5817-35BB-B266-2E5853CA5741", FRED: strings.Repeat("k0", 16)}
+var keyed = config.Upstreams{EIAAPIKey: strings.Repeat("k0", 20), NASSAPIKey: "D1CA2087-5817-35BB-B266-2E5853CA5741", FREDAPIKey: strings.Repeat("k0", 16)}
 
 // forms are the lists that an operator can have.
-var forms = map[string]sources.Keys{"keyless": {}, "keyed": keyed}
+var forms = map[string]config.Upstreams{"keyless": {}, "keyed": keyed}
 
 func TestEverySourceDeclaresItselfWhole(t *testing.T) {
 	t.Parallel()
@@ -106,7 +107,7 @@ func TestBoundsKnowTheRecordAndAnotherUnit(t *testing.T) {
 
 func infoOf(t *testing.T, id series.ID) series.Info {
 	t.Helper()
-	for _, s := range sources.All(sources.Keys{}) {
+	for _, s := range sources.All(config.Upstreams{}) {
 		for _, i := range s.Series {
 			if i.ID == id {
 				return i
@@ -135,7 +136,7 @@ func TestAKeyChangesNeitherSourcesNorSeries(t *testing.T) {
 		}
 		return d
 	}
-	if diff := cmp.Diff(list(sources.All(sources.Keys{})), list(sources.All(keyed))); diff != "" {
+	if diff := cmp.Diff(list(sources.All(config.Upstreams{})), list(sources.All(keyed))); diff != "" {
 		t.Errorf("(-keyless +keyed):\n%s", diff)
 	}
 }
@@ -143,7 +144,7 @@ func TestAKeyChangesNeitherSourcesNorSeries(t *testing.T) {
 // The hour from 02:00 to 03:00 is skipped in spring, in some zones the one after it.
 func TestSchedulesKeepClearOfTheClockChange(t *testing.T) {
 	t.Parallel()
-	for _, s := range sources.All(sources.Keys{}) {
+	for _, s := range sources.All(config.Upstreams{}) {
 		zone, err := time.LoadLocation(s.Cadence.Zone)
 		if err != nil {
 			t.Errorf("%s: %v", s.ID, err)

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -25,20 +24,6 @@ const (
 	Shrunk      = "shrunk"    // its history is missing, except for the last year
 	Unavailable = "away"      // it is down
 )
-
-// KindsOf returns the kinds of fault that a source's publisher can have. Decisions on interest rates are not revised, and not all
-// publishers return a history that could be missing.
-func KindsOf(source string) []string {
-	kinds := []string{Late, Malformed, Unavailable}
-	whole := source == "portwatch-hormuz" || strings.HasPrefix(source, "eia-") || strings.HasPrefix(source, "fred-")
-	if whole || source == "bls-releases" || source == "temis-no2" || source == "worldbank-pink-sheet" {
-		kinds = append(kinds, Revised)
-	}
-	if whole {
-		kinds = append(kinds, Shrunk)
-	}
-	return kinds
-}
 
 // Trouble is a fault of a sandbox's publisher.
 type Trouble struct {

@@ -177,7 +177,7 @@ func TestFaultsAreNamed(t *testing.T) {
 		{
 			"the list of sources imports the archive",
 			[]pkg{our("ingest/sources", "tidemark/ingest/archive"), our("ingest/archive")},
-			[]string{"ingest/sources imports ingest/archive: its row allows ingest, ingest/*, ingest/world/synth"},
+			[]string{"ingest/sources imports ingest/archive: its row allows ingest, ingest/*, ingest/world, ingest/world/synth, internal/config"},
 		},
 		{
 			"the API that reaches the workers",

@@ -42,7 +42,7 @@ var table = []row{
 	{"ingest/inspection", "ingest, ingest/quality, internal/series", "signals, picks, internal/postgres"},
 	{"ingest/companies", "ingest, ingest/quality, internal/calendar, internal/equity, internal/nearest, internal/series", "signals, picks, internal/postgres"},
 	{"ingest/*", "ingest, internal/series, internal/equity, internal/concepts, ingest/world/synth", theirOwn},
-	{"ingest/sources", "ingest, ingest/*, ingest/world/synth", nothing},
+	{"ingest/sources", "ingest, ingest/*, ingest/world, ingest/world/synth, internal/config", nothing},
 	{"ingest/ingesttest", "ingest, internal/series", nothing},
 	{"ingest/archive", "ingest, internal/series", "signals, picks, internal/postgres"},
 	{"ingest/world", "ingest, ingest/archive, ingest/world/synth, internal/publicnet, internal/series", "signals, picks, internal/postgres"},

@@ -91,16 +91,6 @@ func Close(day time.Time) (time.Time, bool) {
 	return At(day, closeClock), true
 }
 
-// EarlyClose reports whether the exchange trades on a day but closes before four in the afternoon. The scheduled early close has been at
-// 13:00 since 1993.
-func EarlyClose(day time.Time) bool {
-	if !IsTradingDay(day) {
-		return false
-	}
-	_, early := earlyClock(dateOf(day))
-	return early
-}
-
 // Next returns the first trading day after a day, or the zero time if the calendar has none.
 func Next(day time.Time) time.Time { return Add(day, 1) }
 

@@ -201,8 +201,10 @@ func (s Settings) Validate(names ...string) error {
 	if early := s.PicksEarly; early != "" && early != "yes" && early != "no" {
 		bad("PICKS_EARLY", "%q is not yes or no%s", early, nearest.Suggest(early, "yes", "no"))
 	}
-	if ack := s.PortWatchAck; ack != "" && ack != "yes" && ack != "no" {
-		bad("PORTWATCH_LICENSE_ACK", "%q is not yes or no%s", ack, nearest.Suggest(ack, "yes", "no"))
+	for setting, ack := range s.acknowledgments() {
+		if ack != "" && ack != "yes" && ack != "no" {
+			bad(setting, "%q is not yes or no%s", ack, nearest.Suggest(ack, "yes", "no"))
+		}
 	}
 	if s.ColdURL != "" && s.ColdURL == s.ArchiveURL {
 		bad("ARCHIVE_COLD_URL", "it is ARCHIVE_URL")

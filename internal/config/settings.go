@@ -194,7 +194,15 @@ type Licences struct {
 	PortWatchAck string `env:"PORTWATCH_LICENSE_ACK" name:"portwatch-license-ack" help:"yes: this service may use IMF PortWatch, whose terms allow non-commercial and research use. Without it hormuz-transit gets no data outside the sandbox and replay worlds."`
 }
 
-// Upstreams holds the settings for requests to publishers.
+// acknowledgments maps the setting to its value, for each publisher whose terms must be accepted.
+func (l Licences) acknowledgments() map[string]string {
+	return map[string]string{"PORTWATCH_LICENSE_ACK": l.PortWatchAck}
+}
+
+// Accepts reports whether the operator has accepted the terms that a setting stands for.
+func (l Licences) Accepts(setting string) bool { return l.acknowledgments()[setting] == "yes" }
+
+// Upstreams holds the settings for requests to publishers. With an empty key, a source uses its keyless form.
 type Upstreams struct {
 	EIAAPIKey  string `env:"EIA_API_KEY" name:"eia-api-key" secret:"true" help:"Key of the EIA API v2. Without it the public history pages are read."`
 	NASSAPIKey string `env:"NASS_API_KEY" name:"nass-api-key" secret:"true" help:"Key of the NASS Quick Stats API. Without it the public query form is used."`

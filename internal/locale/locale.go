@@ -139,6 +139,8 @@ type Language struct {
 	Signals map[string]string
 	// SignalTexts are the other texts of a signal by its id. English has none.
 	SignalTexts map[string]SignalTexts
+	// Annotations are the sentences of the events that plots are annotated with, by the event's id.
+	Annotations map[string]string
 }
 
 // Title returns a name from a sentence as a title: without its article, and with a capital.

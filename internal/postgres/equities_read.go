@@ -98,12 +98,6 @@ func (db EquityStore) Histories(ctx context.Context, ids []equity.CIK, to, asOf 
 	return db.HistoriesFrom(ctx, ids, time.Time{}, to, asOf)
 }
 
-// BenchmarkHistory returns Histories of the benchmark.
-func (db EquityStore) BenchmarkHistory(ctx context.Context, to, asOf time.Time) (picks.History, error) {
-	all, err := db.Histories(ctx, []equity.CIK{equity.Benchmark}, to, asOf)
-	return all[equity.Benchmark], err
-}
-
 // Selects the publishers of each company's prices. The recursive query steps through the primary key from one publisher to the next and
 // skips all bars between.
 const publishersSQL = `

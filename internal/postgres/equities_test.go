@@ -245,8 +245,8 @@ func TestAChangeOfThePublisherOfPricesChangesNoPastReturn(t *testing.T) {
 	if bars[3].Close != "10.50" || bars[4].Close != "11.10" {
 		t.Errorf("after corrections the closes are %s and %s", bars[3].Close, bars[4].Close)
 	}
-	h, err := db.BenchmarkHistory(t.Context(), newYorkDay("2026-03-06"), instant(t, "2026-03-07T00:00:00Z"))
-	if err != nil || len(h.Bars) != 3 || h.Bars[2].Close != "502.00" {
+	all, err := db.Histories(t.Context(), []equity.CIK{equity.Benchmark}, newYorkDay("2026-03-06"), instant(t, "2026-03-07T00:00:00Z"))
+	if h := all[equity.Benchmark]; err != nil || len(h.Bars) != 3 || h.Bars[2].Close != "502.00" {
 		t.Errorf("the benchmark: %v (%v)", h.Bars, err)
 	}
 }

@@ -89,7 +89,7 @@ func (r Rule) Check(known func(id string) bool, statuses []string) error {
 	case r.Kind != "" && r.Kind != "issued" && r.Kind != "graded":
 		return fault("kind", "kind can be issued, graded.")
 	case r.MinSeverity != nil && (*r.MinSeverity < 1 || *r.MinSeverity > 5):
-		return fault("min_severity", "min_severity is no whole number from 1 to 5.")
+		return fault("min_severity", "min_severity is not a whole number from 1 to 5.")
 	case r.Ticker != "" && !tickerForm.MatchString(r.Ticker):
 		return fault("ticker", "This is no stock symbol.")
 	}
@@ -100,7 +100,7 @@ func (r Rule) Check(known func(id string) bool, statuses []string) error {
 func (r Rule) checkThreshold() error {
 	for member, f := range map[string]*float64{"above": r.Above, "below": r.Below, "rearm": r.Rearm} {
 		if f != nil && (math.IsNaN(*f) || math.Abs(*f) > 1e15) {
-			return &RuleError{member, member + " is no number that can be compared."}
+			return &RuleError{member, member + " is not a number that can be compared."}
 		}
 	}
 	switch {

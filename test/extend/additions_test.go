@@ -78,12 +78,10 @@ func newPublisher(t *testing.T) addition {
 		task: "From a new publisher", added: added,
 		edits: []edit{
 			before("ingest/sources/sources.go", "\t\"tidemark/ingest/portwatch\"\n", "\t\"tidemark/ingest/newcomer\"\n"),
-			before("ingest/sources/sources.go", "\t{only(bls.Source), bls.Sandbox},\n",
-				"\t{func(k Keys) []ingest.Source { return []ingest.Source{newcomer.Source(k.Newcomer)} }, newcomer.Sandbox},\n"),
-			before("ingest/sources/sources.go", "\t// FRED opens", "\t// Newcomer opens nothing.\n\tNewcomer string\n"),
+			before("ingest/sources/sources.go", "\t{only(bls.Source), bls.Sandbox, revising},\n",
+				"\t{func(k config.Upstreams) []ingest.Source { return []ingest.Source{newcomer.Source(k.NewcomerKey)} }, newcomer.Sandbox, nil},\n"),
 			before("internal/config/settings.go", "\tUserAgent  string `env:\"USER_AGENT\"",
 				"\tNewcomerKey string `env:\""+setting+"\" secret:\"true\" help:\"Key of the Newcomers' Bank.\"`\n"),
-			before("cmd/tidemark/program.go", "FRED: p.settings.FREDAPIKey", "Newcomer: p.settings.NewcomerKey, "),
 			before("docker-compose.yml", "EIA_API_KEY, ", setting+", "),
 		},
 	}

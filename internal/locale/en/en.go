@@ -32,4 +32,5 @@ var Language = locale.Language{
 	Articles: []string{"the "},
 	And:      "and",
 	Phrases:  phrases, Terms: terms, Words: locale.Together(words, keyWords, portfolio, signalPage, dataPages, verifyPage, housePages),
+	Annotations: annotations,
 }

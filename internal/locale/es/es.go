@@ -39,6 +39,7 @@ var Language = locale.Language{
 	And:      "y",
 	JoinedBy: and,
 	Phrases:  phrases, Terms: terms, Words: locale.Together(words, keyWords, portfolio, signalPage, dataPages, verifyPage, housePages), SignalTexts: signalTexts,
+	Annotations: annotations,
 }
 
 // and returns the Spanish "and", which is "e" before a word that begins with its sound.

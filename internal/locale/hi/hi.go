@@ -37,4 +37,5 @@ var Language = locale.Language{
 	},
 	And:     "और",
 	Phrases: phrases, Terms: terms, Words: locale.Together(words, keyWords, portfolio, signalPage, dataPages, verifyPage, housePages), SignalTexts: signalTexts,
+	Annotations: annotations,
 }
