@@ -4,6 +4,8 @@ import (
 	"errors"
 	"maps"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
 
 	"tidemark/accounts"
@@ -46,8 +48,8 @@ func (s *Server) handlePaid(e endpoint.Endpoint, build Build) handler {
 			Payments: p, w: w, r: r, rep: rep, extra: answer.Header, content: answer.Document.Identity.Body, version: version,
 			answerTimeout: s.o.Timeouts.Request,
 			offer: x402.Offer{
-				Seller: p.o.Seller, Price: e.Price, Resource: s.view.PublicURL() + r.URL.EscapedPath(),
-				Description: e.Sold, MIMEType: view.TypeJSON, Versions: p.offered(),
+				Seller: p.o.Seller, Price: e.Price, Resource: s.view.PublicURL() + resourceOf(r),
+				Description: e.Sold, MIMEType: mediaType(rep), Versions: p.offered(), Input: inputOf(e, r),
 			},
 		}
 		if header == "" || r.Method == http.MethodHead {
@@ -75,6 +77,41 @@ func (s *Server) handlePaid(e endpoint.Endpoint, build Build) handler {
 		defer leave()
 		return sale.run()
 	}
+}
+
+// resourceOf returns the path of a request with its query in a fixed order.
+func resourceOf(r *http.Request) string {
+	if q := r.URL.Query().Encode(); q != "" {
+		return r.URL.EscapedPath() + "?" + q
+	}
+	return r.URL.EscapedPath()
+}
+
+// mediaType returns the media type of a representation, without its parameters.
+func mediaType(rep *view.Representation) string {
+	name, _, _ := strings.Cut(rep.Header.Get("Content-Type"), ";")
+	return name
+}
+
+// maxListedQuery is the longest query that an offer's header repeats as parameters. Proxies cut long headers.
+const maxListedQuery = 512
+
+// inputOf returns how an endpoint is asked for, with the values of a request.
+func inputOf(e endpoint.Endpoint, r *http.Request) x402.Input {
+	in := x402.Input{Takes: e.Params.Query()}
+	if e.Params.Has(endpoint.Ticker) {
+		in.Template = x402Path + strings.ReplaceAll(e.Path, "{ticker}", ":ticker")
+		in.Path = map[string]string{"ticker": r.PathValue("ticker")}
+	}
+	if len(r.URL.RawQuery) <= maxListedQuery {
+		in.Query = map[string]string{}
+		for name, values := range r.URL.Query() {
+			if slices.Contains(in.Takes, name) {
+				in.Query[name] = values[0]
+			}
+		}
+	}
+	return in
 }
 
 // paymentHeader returns the payment header of a request and its version. It rejects a request with both headers, or with a header sent

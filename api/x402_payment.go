@@ -334,13 +334,9 @@ func (s *x402Payment) unavailable(cause error) error {
 func (s *x402Payment) authorization() postgres.X402Authorization {
 	a, seller := s.payment.Authorization, s.offer.Seller
 	before, _ := strconv.ParseInt(a.ValidBefore, 10, 64) // validated before
-	resource := s.r.URL.EscapedPath()
-	if q := s.r.URL.Query().Encode(); q != "" {
-		resource += "?" + q
-	}
 	return postgres.X402Authorization{
 		ChainID: seller.Network.ChainID, Asset: seller.Asset.Key(), Payer: strings.ToLower(a.From),
 		Nonce: strings.ToLower(a.Nonce), PayTo: strings.ToLower(seller.PayTo), Micro: int64(s.offer.Price), ValidBefore: time.Unix(before, 0).UTC(),
-		Digest: s.payment.Digest(), Resource: resource, Version: s.version, Answer: x402.ContentDigest(s.content),
+		Digest: s.payment.Digest(), Resource: resourceOf(s.r), Version: s.version, Answer: x402.ContentDigest(s.content),
 	}
 }

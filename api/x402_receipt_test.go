@@ -1,11 +1,20 @@
 package api_test
 
 import (
+	"encoding/base64"
+	"encoding/json"
+	"maps"
 	"net/http"
+	"slices"
+	"strings"
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"tidemark/accounts/x402"
 	"tidemark/api"
+	"tidemark/api/view"
 )
 
 // A payer who kept the answer and its header can show what was paid for, with the keys that the host publishes.
@@ -73,5 +82,90 @@ func TestAPaidAnswerHasASignedReceipt(t *testing.T) {
 	s.want("a failed one", failed, http.StatusPaymentRequired)
 	if r := receipt(t, failed); r.Success || r.Extensions != nil {
 		t.Errorf("%+v", r)
+	}
+}
+
+// An offer is of the request as it was: with its query and its media type. A catalog learns from it which parameters there are.
+func TestAnOfferIsOfTheRequestAsItWas(t *testing.T) {
+	t.Parallel()
+	s := openFixture(t)
+	wares := s.wares()
+	wares["/picks"] = func(*http.Request, api.Caller) (api.Answer, error) {
+		return api.Answer{Document: view.NewDocument(view.TypeParquet, view.CacheNever, []byte("PAR1"), time.Time{})}, nil
+	}
+	text, err := x402.NewDeliveryKey([]byte("32 bytes that anyone could guess"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := s.paymentsOptions
+	if o.Deliveries, err = x402.NewDeliveryKeys(text, "https://shop.example"); err != nil {
+		t.Fatal(err)
+	}
+	s.serve(api.Options{View: s.view, Data: wares, Payments: api.NewPayments(o)})
+	type input struct{ QueryParams, PathParams map[string]any }
+	type parameters struct{ Properties map[string]any }
+	type terms struct {
+		Resource   struct{ URL, MIMEType string }
+		Extensions struct {
+			Bazaar struct {
+				RouteTemplate string
+				Info          struct{ Input input }
+				Schema        struct {
+					Properties struct {
+						Input struct {
+							Properties struct{ QueryParams, PathParams parameters }
+						}
+					}
+				}
+			}
+		}
+	}
+	asked := func(path string) (got terms, version1 string) {
+		t.Helper()
+		a := s.buy(path, nil)
+		s.want(path, a, http.StatusPaymentRequired)
+		header := a.Header.Get(x402.HeaderRequiredV2)
+		raw, err := base64.StdEncoding.DecodeString(header)
+		if err == nil {
+			err = json.Unmarshal(raw, &got)
+		}
+		if err != nil || len(header) > 3000 {
+			t.Fatalf("%s: %s, %v", path, raw, err)
+		}
+		return got, string(a.body)
+	}
+	const query = "/picks?format=parquet&from=2026-01-02"
+	got, version1 := asked(query)
+	if want := "https://shop.example" + sold + query; got.Resource.URL != want || got.Resource.MIMEType != view.TypeParquet {
+		t.Errorf("the offer is of %+v", got.Resource)
+	}
+	for _, part := range []string{`"mimeType":"` + view.TypeParquet, `format=parquet\u0026from=2026-01-02`, `"queryParams":{"cursor":"string"`} {
+		if !strings.Contains(version1, part) {
+			t.Errorf("version 1 lacks %s: %s", part, version1)
+		}
+	}
+	bazaar := got.Extensions.Bazaar
+	takes := slices.Sorted(maps.Keys(bazaar.Schema.Properties.Input.Properties.QueryParams.Properties))
+	want := []string{"cursor", "format", "from", "lang", "limit", "region", "sector", "status", "ticker", "to"}
+	if !slices.Equal(takes, want) || bazaar.RouteTemplate != "" {
+		t.Errorf("the catalog is told of %v, want %v", takes, want)
+	}
+	if d := cmp.Diff(map[string]any{"format": "parquet", "from": "2026-01-02"}, bazaar.Info.Input.QueryParams); d != "" {
+		t.Error(d)
+	}
+	got, _ = asked("/research/NVDA?lang=es")
+	bazaar = got.Extensions.Bazaar
+	if bazaar.RouteTemplate != sold+"/research/:ticker" || bazaar.Info.Input.PathParams["ticker"] != "NVDA" ||
+		bazaar.Schema.Properties.Input.Properties.PathParams.Properties["ticker"] == nil || got.Resource.MIMEType != view.TypeJSON {
+		t.Errorf("%+v", got)
+	}
+	if long, _ := asked("/picks?ticker=" + strings.Repeat("A", 1000)); long.Extensions.Bazaar.Info.Input.QueryParams != nil {
+		t.Error("a header repeats a long query")
+	}
+	paid := s.buy(query, pay(2, s.authorization(5000), nil))
+	s.want("a paid file", paid, http.StatusOK)
+	r, err := x402.ReadReceipt([]byte(paid.Header.Get(x402.HeaderReceiptV2)))
+	if err != nil || r.Delivery.ResourceURL != "https://shop.example"+sold+query {
+		t.Errorf("the receipt is of %q (%v)", r.Delivery.ResourceURL, err)
 	}
 }

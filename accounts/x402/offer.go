@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -24,10 +25,12 @@ type Offer struct {
 	Seller Seller
 	// Price is in micro-dollars, which are the asset's atomic units.
 	Price accounts.Micros
-	// Resource is the absolute URL of the resource.
+	// Resource is the absolute URL of the resource, with the query of the request.
 	Resource string
-	// Description says in a few words what is for sale. MIMEType is its media type.
+	// Description says in a few words what is for sale. MIMEType is the media type of the response.
 	Description, MIMEType string
+	// Input says how the resource is asked for.
+	Input Input
 	// Versions are the versions that the facilitator settles, V1 or V2 or both. Nil means both.
 	Versions []int
 }
@@ -78,15 +81,55 @@ type resourceV2 struct {
 	MIMEType    string `json:"mimeType"`
 }
 
-// The input of the resource, for catalogs of paid resources. Version 1 has it inside an entry. Version 2 has it in the extension "bazaar",
-// with the JSON schema of its info.
-const (
-	discoveryV1 = `{"input":{"type":"http","method":"GET","discoverable":true}}`
-	discoveryV2 = `{"bazaar":{"info":{"input":{"type":"http","method":"GET"}},"schema":{` +
-		`"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","properties":{"input":{"type":"object",` +
-		`"properties":{"type":{"type":"string","const":"http"},"method":{"type":"string","enum":["GET"]}},` +
-		`"required":["type","method"]}},"required":["input"]}}}`
-)
+// Input says how a resource is asked for, for catalogs of paid resources.
+type Input struct {
+	// Takes are the names of its query parameters. Query are those of this request.
+	Takes []string
+	Query map[string]string
+	// Template is the path with its parameters (/research/:ticker), and Path their values in this request. Both are empty for a fixed path.
+	Template string
+	Path     map[string]string
+}
+
+// discoveryV1 returns the input as version 1 has it, inside an entry.
+func (i Input) discoveryV1() json.RawMessage {
+	input := map[string]any{"type": "http", "method": "GET", "discoverable": true}
+	if len(i.Takes) > 0 {
+		input["queryParams"] = typed(i.Takes, "string")
+	}
+	return encode(map[string]any{"input": input})
+}
+
+// discoveryV2 returns the input as version 2 has it: the extension "bazaar", with the JSON schema of its info.
+func (i Input) discoveryV2() json.RawMessage {
+	input := map[string]any{"type": "http", "method": "GET"}
+	members := map[string]any{"type": map[string]any{"type": "string", "const": "http"}, "method": map[string]any{"type": "string", "enum": []string{"GET"}}}
+	text := map[string]any{"type": "string"}
+	if len(i.Takes) > 0 {
+		members["queryParams"] = map[string]any{"type": "object", "properties": typed(i.Takes, text), "additionalProperties": false}
+	}
+	if len(i.Query) > 0 {
+		input["queryParams"] = i.Query
+	}
+	extension := map[string]any{"info": map[string]any{"input": input}, "schema": map[string]any{
+		"$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object", "required": []string{"input"},
+		"properties": map[string]any{"input": map[string]any{"type": "object", "properties": members, "required": []string{"type", "method"}}},
+	}}
+	if i.Template != "" {
+		input["pathParams"], extension["routeTemplate"] = i.Path, i.Template
+		members["pathParams"] = map[string]any{"type": "object", "properties": typed(slices.Sorted(maps.Keys(i.Path)), text)}
+	}
+	return encode(map[string]any{"bazaar": extension})
+}
+
+// typed gives each name the same type.
+func typed(names []string, of any) map[string]any {
+	out := make(map[string]any, len(names))
+	for _, name := range names {
+		out[name] = of
+	}
+	return out
+}
 
 // atomic returns the price in the protocol's notation: a whole number of the asset's atomic units.
 func (o Offer) atomic() string { return strconv.FormatInt(int64(o.Price), 10) }
@@ -94,7 +137,7 @@ func (o Offer) atomic() string { return strconv.FormatInt(int64(o.Price), 10) }
 func (o Offer) v1() requirementV1 {
 	return requirementV1{
 		Scheme: scheme, Network: o.Seller.Network.Name, MaxAmountRequired: o.atomic(), Resource: o.Resource,
-		Description: o.Description, MIMEType: o.MIMEType, OutputSchema: json.RawMessage(discoveryV1), PayTo: o.Seller.PayTo,
+		Description: o.Description, MIMEType: o.MIMEType, OutputSchema: o.Input.discoveryV1(), PayTo: o.Seller.PayTo,
 		MaxTimeoutSeconds: int(maxTimeout.Seconds()), Asset: o.Seller.Asset.Address, Extra: o.domain(),
 	}
 }
@@ -148,7 +191,7 @@ func (o Offer) Header(reason string) string {
 		Resource   resourceV2      `json:"resource"`
 		Accepts    []requirementV2 `json:"accepts"`
 		Extensions json.RawMessage `json:"extensions"`
-	}{V2, reason, resourceV2{o.Resource, o.Description, o.MIMEType}, []requirementV2{o.v2()}, json.RawMessage(discoveryV2)}))
+	}{V2, reason, resourceV2{o.Resource, o.Description, o.MIMEType}, []requirementV2{o.v2()}, o.Input.discoveryV2()}))
 }
 
 // Receipt tells the client how a settlement ended.

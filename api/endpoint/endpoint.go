@@ -44,13 +44,33 @@ var names = [][]string{
 	{"limit_whole", "cursor", "format"},
 }
 
+// queries are the names of the query parameters, by bit position.
+var queries = [][]string{
+	nil,
+	{"from", "to"},
+	{"ticker", "sector", "region"},
+	{"status"},
+	{"picked"},
+	{"min_severity"},
+	{"since", "after"},
+	{"lang"},
+	{"limit", "cursor", "format"},
+	{"limit", "cursor", "format"},
+}
+
+// Query returns the names of the parameters in the query of a request.
+func (p Params) Query() []string { return p.of(queries) }
+
 // Has reports whether p contains all parameters of q.
 func (p Params) Has(q Params) bool { return p&q == q }
 
 // Names returns the names of the parameters in the OpenAPI description.
-func (p Params) Names() []string {
+func (p Params) Names() []string { return p.of(names) }
+
+// of returns the names of p's parameters from a list by bit position.
+func (p Params) of(list [][]string) []string {
 	var all []string
-	for i, group := range names {
+	for i, group := range list {
 		if p.Has(1 << i) {
 			all = append(all, group...)
 		}

@@ -210,6 +210,7 @@ func TestStockClientsOnGoEthereum(t *testing.T) {
 		})
 		paths[path] = price
 	}
+	paths["/picks?limit=2"] = prices["/picks"] // an offer is of the request with its query
 	for path := range paths {
 		program.Until(t, 5*time.Minute, path+" asks for payment", func() (bool, string) {
 			status, body := s.buy(path, [2]string{})
