@@ -18,6 +18,8 @@ import (
 	"tidemark/api/endpoint"
 	"tidemark/api/pages"
 	"tidemark/api/view"
+	"tidemark/internal/postgres"
+	"tidemark/internal/task"
 )
 
 // discovered is a server with everything that discovery can describe.
@@ -37,25 +39,28 @@ func discovered(t *testing.T) *published {
 	if err != nil {
 		t.Fatal(err)
 	}
-	site, err := pages.New(pages.Options{PublicURL: p.url, World: view.WorldSandbox, View: p.view, Record: record, Publications: p.publications})
+	site, err := pages.New(pages.Options{PublicURL: p.url, World: view.WorldSandbox, View: p.view, Record: record, Publications: p.publications, Datasets: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	d, err := discovery.New(discovery.Options{
-		PublicURL: p.url, Contact: "mailto:security@signals.test", Tariff: tariff, View: p.view, Publications: p.publications, Pages: site,
+		PublicURL: p.url, Contact: "mailto:security@signals.test", Tariff: tariff, View: p.view, Publications: p.publications, Pages: site, Datasets: true,
 		Now: func() time.Time { return noon },
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	server := api.New(api.Options{
-		View: p.view, Record: record, Publications: p.publications, Data: api.Data(p.publications), Log: quiet, Discovery: d, Pages: site,
+		View: p.view, Record: record, Publications: p.publications, Data: api.Data(p.publications), Log: quiet, Discovery: d, Pages: site, Datasets: p.db,
 		Accounts: &api.Accounts{DB: p.db, Tariff: tariff, Now: time.Now},
 	})
 	p.run(func(ctx context.Context) error { return server.Serve(ctx, ln) })
 	p.run(server.Run)
 	p.run(record.Run)
 	p.eventually("the record", func() bool { return record.State() != nil })
+	if _, err := p.worker.SaveDataset(t.Context(), task.Fence{}, postgres.Dataset{Day: "2026-03-02", AsOf: noon, Tables: []postgres.DatasetTable{}}, nil); err != nil {
+		t.Fatal(err)
+	}
 	return p
 }
 
@@ -102,6 +107,12 @@ func TestDiscovery(t *testing.T) {
 		}
 	}
 
+	t.Run("the first page leads to the data set", func(t *testing.T) {
+		if home := p.ask(http.MethodGet, "/", "Accept", browser); !strings.Contains(string(home.body), `href="/data/manifest.json"`) {
+			t.Errorf("%s: it has no such link", home.Status)
+		}
+	})
+
 	t.Run("the sitemap is one", func(t *testing.T) {
 		var sitemap struct {
 			XMLName xml.Name `xml:"http://www.sitemaps.org/schemas/sitemap/0.9 urlset"`
@@ -115,6 +126,9 @@ func TestDiscovery(t *testing.T) {
 		locations := []string{}
 		for _, u := range sitemap.URLs {
 			locations = append(locations, strings.TrimPrefix(u.Loc, p.url))
+		}
+		if !slices.Contains(locations, "/data/manifest.json") {
+			t.Errorf("it lacks the data set: %v", locations)
 		}
 		for _, d := range definitions() {
 			if !slices.Contains(locations, "/signals/"+d.ID) {

@@ -37,6 +37,8 @@ type Options struct {
 	Sells bool
 	// MCP reports whether a server for agents exists at /api/mcp.
 	MCP bool
+	// Datasets reports whether the daily data sets are served at /data/.
+	Datasets bool
 	// Now is the wall clock.
 	Now func() time.Time
 }

@@ -102,7 +102,7 @@ func (d *Discovery) x402(s site) *view.Document {
 	return view.NewDocument(view.TypeJSON, view.CachePublic, body, time.Time{})
 }
 
-// sitemap lists the HTML pages (https://www.sitemaps.org/protocol.html).
+// sitemap lists the HTML pages and the newest data set (https://www.sitemaps.org/protocol.html).
 func (d *Discovery) sitemap(s site) *view.Document {
 	type location struct {
 		Loc     string `xml:"loc"`
@@ -118,6 +118,9 @@ func (d *Discovery) sitemap(s site) *view.Document {
 	}
 	for _, g := range d.there() {
 		add(g.path, nil)
+	}
+	if d.o.Datasets {
+		add("/data/manifest.json", nil)
 	}
 	for _, sig := range s.signals.Signals {
 		page := "/signals/" + sig.Definition.ID

@@ -124,8 +124,9 @@ func (p *Pages) navigate(l *layout, address string) {
 	for _, n := range []navigation{
 		link(true, "method", "/method"), link(true, "compare", "/compare"), link(true, "calendar", "/calendar"), link(true, "status", "/status"), link(true, "changelog", "/changelog"), link(true, "terms", "/terms"),
 		link(published, "feed", picksFeed), link(true, "catalog", "/api/signals"),
+		link(p.o.Datasets, "data set", "/data/manifest.json"),
 	} {
-		if n.Name != "" && (p.has(n.Address) || strings.HasPrefix(n.Address, "/api/")) {
+		if n.Name != "" && (p.has(n.Address) || strings.HasPrefix(n.Address, "/api/") || strings.HasPrefix(n.Address, "/data/")) {
 			l.Links = append(l.Links, n)
 		}
 	}

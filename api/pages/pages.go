@@ -46,6 +46,8 @@ type Options struct {
 	Dashboard bool
 	// Pushed reports whether what becomes known is served as a feed at /api/stream/atom.
 	Pushed bool
+	// Datasets reports whether the daily data sets are served at /data/.
+	Datasets bool
 	// Free limits visitors to free data and to the data that their keys may see. Without it the pages show everything to all visitors.
 	Free bool
 }

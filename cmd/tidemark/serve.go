@@ -113,14 +113,14 @@ func (p *program) serveAPI(ctx context.Context, db *postgres.DB, on listeners, w
 	}
 	site, err := pages.New(pages.Options{
 		PublicURL: p.settings.BaseURL(), World: world, View: v, Record: record, Publications: published, Described: true, Agents: true, Dashboard: true, Pushed: true,
-		Free: p.settings.FreePages(world),
+		Datasets: true, Free: p.settings.FreePages(world),
 	})
 	if err != nil {
 		return err
 	}
 	told, err := discovery.New(discovery.Options{
 		PublicURL: p.settings.BaseURL(), Contact: p.settings.SecurityContact(), Tariff: keys.Tariff, View: v, Publications: published,
-		Pages: site, Sells: payments != nil, MCP: true, Now: p.now,
+		Pages: site, Sells: payments != nil, MCP: true, Datasets: true, Now: p.now,
 	})
 	if err != nil {
 		return err

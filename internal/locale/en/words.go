@@ -17,6 +17,7 @@ var words = map[string]string{
 	"catalog":   "Catalog as JSON",
 	"status":    "Status",
 	"changelog": "Changelog",
+	"data set":  "Data set",
 	"terms":     "Terms",
 	"feed":      "Atom feed",
 	"language":  "Language",

@@ -17,6 +17,7 @@ var words = map[string]string{
 	"catalog":   "Catálogo en JSON",
 	"status":    "Estado",
 	"changelog": "Cambios",
+	"data set":  "Conjunto de datos",
 	"terms":     "Condiciones",
 	"feed":      "Canal Atom",
 	"language":  "Idioma",

@@ -17,6 +17,7 @@ var words = map[string]string{
 	"catalog":   "सूची (JSON)",
 	"status":    "स्थिति",
 	"changelog": "बदलाव",
+	"data set":  "डेटासेट",
 	"terms":     "शर्तें",
 	"feed":      "एटम फ़ीड",
 	"language":  "भाषा",

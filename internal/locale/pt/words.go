@@ -17,6 +17,7 @@ var words = map[string]string{
 	"catalog":   "Catálogo em JSON",
 	"status":    "Situação",
 	"changelog": "Alterações",
+	"data set":  "Conjunto de dados",
 	"terms":     "Termos",
 	"feed":      "Feed Atom",
 	"language":  "Idioma",
