@@ -57,11 +57,12 @@ func numbersOf(text, decimal, group string) []string {
 
 // parts are what a reader of any language finds in a brief.
 type parts struct {
-	Headings, Items, Formulas int
-	Links, Codes              []string
+	Headings, Paragraphs, Items, Formulas int
+	Links, Codes                          []string
 }
 
 func partsOf(text string) (out parts) {
+	out.Paragraphs = strings.Count(strings.TrimSpace(text), "\n\n")
 	for line := range strings.Lines(text) {
 		switch {
 		case strings.HasPrefix(line, "## "):

@@ -282,8 +282,15 @@ func TestTheDashboardSpeaksOfMetricsThatExist(t *testing.T) {
 	}
 	var d struct {
 		Panels []struct {
-			Title   string
-			Targets []struct{ Expr string }
+			Title, Description string
+			Targets            []struct{ Expr string }
+			Links              []struct{ URL string }
+			FieldConfig        struct {
+				Defaults struct {
+					Unit       string
+					Thresholds struct{ Steps []struct{ Color string } }
+				}
+			}
 		}
 	}
 	if err := json.Unmarshal(b, &d); err != nil {
@@ -291,6 +298,9 @@ func TestTheDashboardSpeaksOfMetricsThatExist(t *testing.T) {
 	}
 	known := metrics(t)
 	for _, p := range d.Panels {
+		if f := p.FieldConfig.Defaults; p.Description == "" || f.Unit == "" || len(f.Thresholds.Steps) == 0 || len(p.Links) == 0 {
+			t.Errorf("%s lacks a description, a unit, thresholds or the link of its runbook", p.Title)
+		}
 		for _, target := range p.Targets {
 			for _, name := range metric.FindAllString(target.Expr, -1) {
 				if !known[name] && !known[strings.TrimSuffix(name, "_bucket")] {

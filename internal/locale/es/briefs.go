@@ -40,9 +40,11 @@ Los precios se conocen con exactitud, pero tienen varios días cuando se leen: l
 Se contrasta con el margen del día de la lectura tal como la EIA lo publicó después, o con el del último día anterior con los tres precios. De septiembre de 2006 a diciembre de 2025 lo contuvo en 916 de 1.004 publicaciones (91,2 %), cada una leída en su miércoles. De los días con precio exactamente dos, cinco o nueve días después, contuvo ese precio en el 90,4, el 91,7 y el 92,7 %.
 Los saltos son más amplios de lo que admite un paseo aleatorio: en una semana como la del 20 de abril de 2020 el intervalo es demasiado estrecho antes y demasiado ancho después.
 
-## Backtest
+## Prueba retrospectiva
 
 La puntuación z, con el signo cambiado, se contrasta con la variación del propio margen en las 20 sesiones posteriores a que se conociera el valor: un margen amplio debería estrecharse. Los valores cuentan desde el miércoles en que se publicaron, y la variación empieza después. Hasta diciembre de 2025 la correlación de rangos fue de 0,108. Lo contrario de la última variación del margen en 20 sesiones alcanzó 0,189: gana esa regla sencilla.
+
+La EIA ha publicado y retirado filas de días festivos. Por eso los casos con valores anteriores a la primera consulta pueden saber demasiado: look_ahead_safe es false, look_ahead_text dice por qué y assumed_vintages da las dos partes.
 
 ## Qué no puede decir
 
@@ -91,9 +93,11 @@ Las existencias más los cuantiles del 5 % y del 95 % de las sorpresas de los ci
 
 No es el error de muestreo de la encuesta, que la EIA no publica con la serie.
 
-## Backtest
+## Prueba retrospectiva
 
 La puntuación z de las existencias, con el signo cambiado, se contrasta con la variación del precio al contado del WTI en las 20 sesiones posteriores al informe: unos tanques llenos deberían abaratar el crudo. Eso es lo que se prueba, no la sorpresa estacional.
+
+La EIA ha publicado y retirado filas de días festivos del precio del crudo. Por eso los casos con valores anteriores a la primera consulta pueden saber demasiado: look_ahead_safe es false, look_ahead_text dice por qué y assumed_vintages da las dos partes.
 
 ## Qué no puede decir
 
@@ -145,9 +149,11 @@ Acota, construido para el 90 %, la media de los mismos siete días tal como Port
 
 El historial cuenta solo intervalos aprendidos, cada uno contrastado con una reestimación posterior; con menos de 20 el intervalo es un supuesto y no se afirma ninguna probabilidad. Todas las semanas de una reestimación se mueven juntas, por lo que un historial de pocas reestimaciones dice menos que su número de semanas. El intervalo anterior a este era simétrico: de las 52 semanas de abril contuvo el 88 %, y el 93 % de 359 medias solapadas. El tráfico varía más que los errores de recuento: la diferencia entre dos semanas seguidas es 2,4 veces mayor de lo que la haría el azar.
 
-## Backtest
+## Prueba retrospectiva
 
 La puntuación z, con el signo cambiado, se contrasta con la variación del precio al contado del WTI en las 20 sesiones posteriores a que se conociera: menos buques deberían encarecer el crudo. Los años desde 2022 contienen un solo cierre, y un mercado que se entera de él en minutos.
+
+PortWatch vuelve a estimar casi todos los días. Por eso los casos con valores anteriores a la primera consulta pueden saber demasiado: look_ahead_safe es false, look_ahead_text dice por qué y assumed_vintages da las dos partes.
 
 ## Qué no puede decir
 
@@ -198,9 +204,11 @@ Acota el rendimiento final al 90 %: con los cuantiles de los errores de la misma
 
 El intervalo de la tendencia contuvo 107 de los 121 finales de Iowa de 1891 a 2011 (88 %). Para las combinaciones, la historia disponible es la de Illinois: allí los intervalos de 1980 a 2024 contuvieron el 91 % (agosto), el 89 % (septiembre), el 93 % (octubre) y el 96 % (noviembre).
 
-## Backtest
+## Prueba retrospectiva
 
-La combinación de la primera previsión de cada campaña se contrasta con el final, ambos como distancias de la tendencia. El backtest da además, para cada etapa, el error, el sesgo, la cobertura del intervalo y la mejora sobre la tendencia. En Illinois, de 1980 a 2024, el error de la combinación fue de 12,3 bushels en agosto, 9,4 en septiembre, 6,2 en octubre y 4,7 en noviembre, donde la tendencia sola tuvo 20,8. El NASS solo estuvo más cerca del final en los cuatro meses: 10,7, 8,1, 4,9 y 2,8. La ventaja que tiene la combinación es la de su fuente. Desde 1986, cuando los pesos se apoyan en cinco años o más, la combinación tuvo 11,3, 9,0, 5,0 y 2,7, y el NASS solo 10,4, 8,6, 5,2 y 2,8.
+La combinación de la primera previsión de cada campaña se contrasta con el final, ambos como distancias de la tendencia. La prueba retrospectiva da además, para cada etapa, el error, el sesgo, la cobertura del intervalo y la mejora sobre la tendencia. En Illinois, de 1980 a 2024, el error de la combinación fue de 12,3 bushels en agosto, 9,4 en septiembre, 6,2 en octubre y 4,7 en noviembre, donde la tendencia sola tuvo 20,8. El NASS solo estuvo más cerca del final en los cuatro meses: 10,7, 8,1, 4,9 y 2,8. La ventaja que tiene la combinación es la de su fuente. Desde 1986, cuando los pesos se apoyan en cinco años o más, la combinación tuvo 11,3, 9,0, 5,0 y 2,7, y el NASS solo 10,4, 8,6, 5,2 y 2,8.
+
+El NASS revisa los datos finales. Por eso los casos con valores anteriores a la primera consulta pueden saber demasiado: look_ahead_safe es false, look_ahead_text dice por qué y assumed_vintages da las dos partes.
 
 ## Qué no puede decir
 
@@ -255,9 +263,11 @@ La mediana y la desviación absoluta se usan por 2022: a comienzos de 2026 la me
 
 Los precios son medias publicadas y cambian rara vez; lo incierto son los costes. La mitad del ancho es la diferencia entre las tarifas de contratos conocidos, 3,00 y 2,25. El intervalo es un supuesto: el margen verdadero nunca se ve, así que no hay ninguna probabilidad detrás, tampoco el 90 % para el que se construyen los intervalos de otras señales. No dice nada de dónde estará el margen el mes que viene: de 2015 a 2026 se movió más de 0,75 en 47 de 100 meses. El margen hacia Asia es aún menos seguro: el mes más reciente del precio de importación de Japón es una estimación que después se cambió entre 0,12 y 1,97.
 
-## Backtest
+## Prueba retrospectiva
 
 La puntuación z, con el signo cambiado, se contrasta con la variación del precio europeo en los tres meses posteriores a que se conociera: los márgenes amplios deberían atraer cargamentos y bajar el precio. Hasta 2026 hubo 90 casos, con una crisis entre ellos: demasiado pocos para demostrar gran cosa en un sentido o en otro.
+
+El Banco Mundial cambia los meses más recientes del precio de Japón. Por eso los casos con valores anteriores a la primera consulta pueden saber demasiado: look_ahead_safe es false, look_ahead_text dice por qué y assumed_vintages da las dos partes.
 
 ## Qué no puede decir
 
@@ -304,9 +314,11 @@ En un mes en que una región que cuenta tiene menos de tres años de referencia 
 
 Pretende acotar la parte del índice que no se debe ni al tiempo ni a la elección de las regiones. Ningún instrumento muestra esa parte, así que el intervalo es un supuesto: 1,645 es lo que necesitaría el 90 % de unos errores normales, y no se afirma ninguna probabilidad. Es ancho, y lo es con razón: las medias de dos quincenas seguidas difieren por un factor de 1,15 en Italia, 1,41 en los Países Bajos y 1,47 en el Reino Unido (media cuadrática).
 
-## Backtest
+## Prueba retrospectiva
 
 Entre las fuentes no hay ninguna serie mensual gratuita de producción industrial, así que el índice no se contrasta con ninguna. Se contrasta consigo mismo: si a un mes por encima de su época le siguen otros iguales. Eso muestra persistencia y nada más. El suceso conocido es la primavera de 2020: sobre Pekín la columna de febrero a mayo estuvo un 30 % por debajo del año anterior; sobre Londres, un 34 %; sobre Nueva Delhi, un 38 %.
+
+TEMIS vuelve a procesar meses antiguos. Por eso los casos con valores anteriores a la primera consulta pueden saber demasiado: look_ahead_safe es false, look_ahead_text dice por qué y assumed_vintages da las dos partes.
 
 ## Qué no puede decir
 

@@ -20,7 +20,7 @@ var dataPages = map[string]string{
 	"forecasts.page":                      "%s: previsiones",
 	"forecasts.title":                     "%s: la próxima publicación",
 	"forecasts.about":                     "Cifras aún sin publicar, previstas como distribuciones y evaluadas cuando se publican. %s.",
-	"forecasts.lead":                      "Nuestras previsiones de la próxima cifra pública y lo buenas que fueron. Cada previsión entra en una cadena de hashes antes de la publicación, no cambia nunca y se evalúa una sola vez, con la primera cifra publicada.",
+	"forecasts.lead":                      "Nuestras previsiones de la próxima cifra pública y su grado de acierto. Cada previsión entra en una cadena de hashes antes de la publicación, no cambia nunca y se evalúa una sola vez, con la primera cifra publicada.",
 	"forecasts.next":                      "Próxima cifra (%[1]s): %[2]s, con una probabilidad del %[3]s",
 	"forecasts.median":                    "Mediana",
 	"forecasts.due":                       "Se espera",

@@ -112,7 +112,7 @@ var keyWords = map[string]string{
 	"key.rotate":       "Renovar la clave",
 	"key.revoke title": "Revocar",
 	"key.revoke text":  "La clave deja de valer de inmediato y para siempre. El saldo que quede se pierde con ella.",
-	"key.revoke sure":  "Quiero anular esta clave",
+	"key.revoke sure":  "Quiero revocar esta clave",
 	"key.revoke":       "Revocar la clave",
 	"key.made":         "creada el %s",
 
@@ -124,7 +124,7 @@ var keyWords = map[string]string{
 	"key.said created":       "Su clave está lista y la sesión está iniciada con ella.",
 	"key.said bad grace":     "El plazo debe ser un número de segundos, de 0 a una semana.",
 	"key.said rotated":       "La clave tiene otro texto.",
-	"key.said not sure":      "Marque la casilla para anular la clave.",
+	"key.said not sure":      "Marque la casilla para revocar la clave.",
 	"key.said revoked":       "La clave fue revocada.",
 	"key.said bad amount":    "El importe debe ir en dólares y centavos, de %[1]s a %[2]s.",
 	"key.said no processor":  "El procesador de pagos no responde. No se ha cobrado nada: inténtelo de nuevo.",

@@ -4,7 +4,7 @@ package es
 var phrases = map[string]string{
 	"why.pick":                   "{name} ({ticker}) es nuestra selección del {pick_date}.",
 	"why.pick#2":                 "{name} ({ticker}) fue la selección del {pick_date}.",
-	"why.compared":               "{name} ({ticker}) es una de las {universe} empresas que ordena nuestro método, aquí con datos a {pick_date}. Solo publicamos el puesto de las empresas seleccionadas, una vez anunciadas.",
+	"why.compared":               "{name} ({ticker}) es una de las {universe} empresas que ordena nuestro método, aquí con datos del {pick_date}. Solo publicamos el puesto de las empresas seleccionadas, una vez anunciadas.",
 	"why.best":                   "Ninguna de las {universe} empresas obtuvo una puntuación más alta.",
 	"why.passed":                 "Ocupó el puesto {rank} de {universe}; las empresas que la superan se seleccionaron hace poco o pertenecen a sectores con muchas selecciones.",
 	"why.chosen":                 "La eligió un editor; el método la situó en el puesto {rank} de {universe}.",

@@ -34,7 +34,7 @@ var portfolio = map[string]string{
 	"portfolio.that day":                 "Ese día",
 	"portfolio.like":                     "En igualdad de condiciones",
 	"portfolio.like lead":                "La cartera tuvo de media un %[1]s de liquidez, sobre todo en sus primeras semanas. Por eso se compara con el %[2]s con la misma parte de liquidez tras cada cierre. Si todas las acciones se movieran como el %[2]s, la diferencia sería cero.",
-	"portfolio.side":                     "Lado",
+	"portfolio.side":                     "Cartera",
 	"portfolio.as much cash":             "%s con la misma liquidez",
 	"portfolio.other difference":         "diferencia: %[1]s, desde el %[2]s",
 	"portfolio.universe":                 "Todas las empresas puntuadas, a partes iguales, con la misma liquidez",

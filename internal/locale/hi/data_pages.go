@@ -88,7 +88,7 @@ var dataPages = map[string]string{
 	"evidence.why":                        "पिछली गणना के बाद से: %s।",
 	"evidence.parts":                      "सभी हिस्से JSON में",
 	"evidence.formula":                    "सूत्र, संख्याओं के साथ",
-	"evidence.method":                     "पूरी विधि",
+	"evidence.method":                     "पूरी पद्धति",
 	"evidence.formula column":             "सूत्र",
 	"evidence.result":                     "परिणाम",
 	"evidence.step.value":                 "मान",

@@ -24,7 +24,7 @@ var housePages = map[string]string{
 	"status.version":                      "Versão %s.",
 	"terms.about":                         "O que se pode fazer com o serviço e seus dados, o que ele não é e o que fica guardado sobre os visitantes.",
 	"terms.advice":                        "Não é recomendação",
-	"terms.advice text":                   "Tudo o que se publica aqui é informação editorial. Não é recomendação personalizada de investimento, oferta nem indicação a ninguém. Os valores podem estar errados, chegar com atraso ou ser revisados. Cada um informa seu intervalo e suas fontes. Rentabilidade passada, inclusive a da carteira-modelo, não é garantia de rentabilidade futura.",
+	"terms.advice text":                   "Tudo o que se publica aqui é informação editorial. Não é recomendação personalizada de investimento, oferta nem indicação a ninguém. Os valores podem estar errados, chegar com atraso ou ser revisados. Cada um informa seu intervalo e suas fontes. Rentabilidade passada, inclusive a da carteira modelo, não é garantia de rentabilidade futura.",
 	"terms.data":                          "Os dados e suas licenças",
 	"terms.data text":                     "Os sinais são calculados com fontes públicas, cada uma com sua própria licença. Quem usar um sinal deve respeitar a licença da fonte:",
 	"terms.use":                           "Uso do serviço",

@@ -90,8 +90,8 @@ var phrases = map[string]string{
 	"label.provisions":          "Provisões para perdas de crédito, doze meses",
 	"label.combined_ratio":      "Índice combinado, doze meses",
 	"signal.for":                "Um dos nossos próprios sinais conta a seu favor, {signal}: o dado mais recente está a {signal_z|abs} do nível habitual, no sentido que favorece empresas desse tipo. O efeito na pontuação é pequeno e limitado.",
-	"signal.against":            "Um dos nossos próprios sinais conta contra ela, {signal}: o dado mais recente está a {signal_z|abs} do nível habitual, no sentido que prejudica empresas desse tipo. O efeito na pontuação é pequeno e limitado.",
-	"against.none":              "Nenhuma medida conta claramente contra ela.",
+	"signal.against":            "Um dos nossos próprios sinais pesa contra ela, {signal}: o dado mais recente está a {signal_z|abs} do nível habitual, no sentido que prejudica empresas desse tipo. O efeito na pontuação é pequeno e limitado.",
+	"against.none":              "Nenhuma medida pesa claramente contra ela.",
 	"for.none":                  "Nenhuma medida conta claramente a favor dela.",
 
 	"risk.loss":       "A empresa está perdendo dinheiro: {net_income|abs} nos doze meses até {income_to}. Enquanto isso não mudar, dependerá de suas reservas ou de capital novo.",
@@ -104,7 +104,7 @@ var phrases = map[string]string{
 	"risk.shrinking":  "O maior risco é um negócio em contração. A receita caiu {revenue_growth|abs} no exercício encerrado em {year_end}; se isso continuar, os lucros de hoje não vão durar.",
 	"risk.weak":       "O maior risco é a fraqueza financeira. A empresa passa em apenas {fscore} de {fscore_known} testes de solidez financeira.",
 	"risk.accruals":   "O maior risco é a qualidade dos lucros. O resultado líquido foi de {net_income} e o fluxo de caixa operacional, de {cash_flow}; lucros sem respaldo de caixa costumam durar menos.",
-	"risk.signal":     "O maior risco está no ambiente. Um dos nossos próprios sinais conta contra ela, {signal}: está a {signal_z|abs} do nível habitual, no sentido que prejudica empresas desse tipo.",
+	"risk.signal":     "O maior risco está no ambiente. Um dos nossos próprios sinais pesa contra ela, {signal}: está a {signal_z|abs} do nível habitual, no sentido que prejudica empresas desse tipo.",
 	"risk.unknown":    "O maior risco é a falta de dados: os relatórios entregues à SEC não permitem calcular {unknown} das {measures} medidas.",
 	"risk.market":     "Nenhuma fraqueza se destaca. Resta o risco de toda ação: o mercado como um todo e as notícias que nenhum relatório antecipa. A volatilidade é de {volatility} ao ano.",
 
@@ -143,7 +143,7 @@ var phrases = map[string]string{
 	"event.earnings.title":           "{name} ({ticker}) divulga resultados",
 	"event.earnings.body":            "A empresa protocolou o formulário {form} com seus resultados em {date}.",
 	"event.split.title":              "{ticker} desdobra suas ações: {new} para cada {old}",
-	"event.split.reverse.title":      "{ticker} grupa suas ações (grupamento): {new} para cada {old}",
+	"event.split.reverse.title":      "{ticker} agrupa suas ações (grupamento): {new} para cada {old}",
 	"event.split.body":               "A partir de {date}, {old} {old|one:ação|other:ações} de {name} {old|one:equivale|other:equivalem} a {new}. Os retornos são ajustados; o preço do qual se calculou o hash fica como estava.",
 	"event.dividend.title":           "{ticker} paga dividendo de {amount} por ação",
 	"event.dividend.body":            "As ações de {name} são negociadas ex-dividendos a partir de {date}.",

@@ -34,7 +34,7 @@ var portfolio = map[string]string{
 	"portfolio.that day":                 "Nesse dia",
 	"portfolio.like":                     "Em igualdade de condições",
 	"portfolio.like lead":                "A carteira teve em média %[1]s em caixa, sobretudo nas primeiras semanas. Por isso é comparada com o %[2]s com a mesma parcela em caixa após cada fechamento. Se todas as ações se movessem como o %[2]s, a diferença seria zero.",
-	"portfolio.side":                     "Lado",
+	"portfolio.side":                     "Carteira",
 	"portfolio.as much cash":             "%s com o mesmo caixa",
 	"portfolio.other difference":         "diferença: %[1]s, desde %[2]s",
 	"portfolio.universe":                 "Todas as empresas pontuadas, em partes iguais, com o mesmo caixa",
