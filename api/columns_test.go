@@ -2,11 +2,17 @@ package api_test
 
 import (
 	"bytes"
+	"encoding/json"
+	"maps"
 	"net/http"
+	"regexp"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"tidemark/accounts"
+	"tidemark/api/endpoint"
 	"tidemark/api/view"
 )
 
@@ -87,5 +93,48 @@ func TestTypedColumnsCostWhatTheListCosts(t *testing.T) {
 				t.Errorf("%s as %s costs %q and is %s, want %q", path, format, got, a.Header.Get("Content-Type"), want)
 			}
 		}
+	}
+}
+
+// Tables have each member of the list's rows, but for those that the description says they leave out.
+func TestTablesLeaveOutWhatTheDescriptionSays(t *testing.T) {
+	t.Parallel()
+	p := discovered(t)
+	var description struct {
+		Paths map[string]struct{ Get struct{ Description string } }
+	}
+	if err := json.Unmarshal(p.ask(http.MethodGet, "/openapi.json").body, &description); err != nil {
+		t.Fatal(err)
+	}
+	named := regexp.MustCompile("leave out (`[^.]*`), which")
+	seen, told := 0, 0
+	for _, e := range endpoint.All() {
+		if e.List == nil {
+			continue
+		}
+		path := "/api/v1" + e.Path
+		var list struct{ Data []map[string]any }
+		if err := json.Unmarshal(p.ask(http.MethodGet, path, "Authorization", "Bearer "+p.key).body, &list); err != nil {
+			t.Fatal(err)
+		}
+		if len(list.Data) == 0 {
+			continue
+		}
+		seen++
+		header, _, _ := strings.Cut(string(p.ask(http.MethodGet, path+"?format=csv", "Authorization", "Bearer "+p.key).body), "\r\n")
+		got := slices.Sorted(maps.Keys(list.Data[0]))
+		got = slices.DeleteFunc(got, func(name string) bool { return slices.Contains(strings.Split(header, ","), name) })
+		var want []string
+		if m := named.FindStringSubmatch(description.Paths[path].Get.Description); m != nil {
+			want = strings.Split(strings.ReplaceAll(m[1], "`", ""), ", ")
+			slices.Sort(want)
+			told++
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: tables leave out %v, and the description says %v", path, got, want)
+		}
+	}
+	if seen < 5 || told < 2 {
+		t.Errorf("%d lists have rows, and %d leave something out", seen, told)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/csv"
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -76,6 +77,18 @@ func columnsOf(t reflect.Type) []csvColumn {
 		list = append(list, csvColumn{name, f.Index, kind, f.Type.Kind() == reflect.Pointer || kind == columns.Date})
 	}
 	return list
+}
+
+// LeftOut returns the members of a row that tables (CSV, Parquet, Arrow) do not have: lists and objects.
+func LeftOut(row reflect.Type) (names []string) {
+	fields := columnsOf(row)
+	for _, f := range reflect.VisibleFields(row) {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if name != "" && name != "-" && !slices.ContainsFunc(fields, func(c csvColumn) bool { return c.name == name }) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // columnarOf returns rows in a format with types. It has the columns of csvOf. about are texts about the whole table.

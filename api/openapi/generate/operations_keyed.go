@@ -2,6 +2,7 @@ package generate
 
 import (
 	"net/http"
+	"strings"
 
 	"tidemark/api/endpoint"
 	"tidemark/api/view"
@@ -20,6 +21,10 @@ func dataEndpoints() []route {
 			bodies = append(bodies, shape{e.FreeBody.Schema, e.FreeBody.Type})
 		}
 		if e.List != nil {
+			rows, _ := e.Body.Type.FieldByName("Data")
+			if left := view.LeftOut(rows.Type.Elem()); len(left) > 0 {
+				o.description += " CSV, Parquet and Arrow leave out `" + strings.Join(left, "`, `") + "`, which are no single values."
+			}
 			o.answers, o.codes = table(e.Result, bodies...), []string{view.CodeInvalidParameter, view.CodeInvalidCursor}
 		} else {
 			o.answers, o.codes = single(e.Result, bodies...), []string{view.CodeInvalidParameter, e.AbsentCode}
