@@ -57,6 +57,8 @@ type Trial struct {
 	// At is when the truth became known.
 	At  time.Time
 	Hit bool
+	// Stage names the state of knowledge that the interval is of, where a signal has several. All trials have the same.
+	Stage string
 }
 
 // Coverage is how often intervals held their truth.
@@ -70,6 +72,8 @@ type Coverage struct {
 type IntervalRecord struct {
 	Coverage
 	Last2Years Coverage
+	// Stage is that of the counted intervals, empty if the signal has only one.
+	Stage string
 }
 
 // MeasureInterval compares the signal's intervals with their outcomes by an instant. It takes the first vintages of the inputs, as
@@ -99,7 +103,7 @@ func (d Definition) MeasureInterval(first series.Set, vintages map[series.ID][]s
 	if all[0] < measuredCases {
 		return BasisAssumed, nil
 	}
-	return BasisMeasured, &IntervalRecord{Coverage: coverage(all[0], all[1]), Last2Years: coverage(newest[0], newest[1])}
+	return BasisMeasured, &IntervalRecord{Coverage: coverage(all[0], all[1]), Last2Years: coverage(newest[0], newest[1]), Stage: trials[0].Stage}
 }
 
 // coverage is a share with its exact bounds at 95 % (Clopper and Pearson, Biometrika 26, 1934).

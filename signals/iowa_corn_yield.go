@@ -3,6 +3,7 @@ package signals
 import (
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"tidemark/internal/series"
@@ -365,31 +366,34 @@ func cornTrials(h IntervalHistory) []Trial {
 			stage = e.ObservedAt.UTC().Month()
 		}
 	}
-	return nextPrints(h.Read, func(e Estimate) (series.Point, bool) {
+	trials := nextPrints(h.Read, func(e Estimate) (series.Point, bool) {
 		year, month, _ := e.ObservedAt.UTC().Date()
 		final, ok := finals[year]
 		return final, ok && month == stage
 	})
+	for i := range trials {
+		trials[i].Stage = cornStageName(stage)
+	}
+	return trials
+}
+
+// cornStageName names a stage by its month: the trend, or the forecast of that month.
+func cornStageName(m time.Month) string {
+	if m == cornSeason {
+		return "trend"
+	}
+	return strings.ToLower(m.String())
 }
 
 // cornSkill compares the estimates of every stage with the finals.
 func cornSkill(read Track, in series.Set) []ForecastSkill {
 	finals := cornFinals(in)
 	var out []ForecastSkill
-	for _, stage := range []struct {
-		name  string
-		month time.Month
-	}{
-		{"trend", cornSeason},
-		{"august", time.August},
-		{"september", time.September},
-		{"october", time.October},
-		{"november", time.November},
-	} {
+	for _, stage := range []time.Month{cornSeason, time.August, time.September, time.October, time.November} {
 		var skill skillSum
 		for _, e := range read {
 			year, month, _ := e.ObservedAt.Date()
-			if final, ok := finals[year]; ok && month == stage.month {
+			if final, ok := finals[year]; ok && month == stage {
 				n := skill.n
 				skill.add(year, e, final)
 				if p, ok := series.At(in[cornForecast], e.ObservedAt); ok && p.ObservedAt.Equal(e.ObservedAt) && skill.n > n {
@@ -398,7 +402,7 @@ func cornSkill(read Track, in series.Set) []ForecastSkill {
 				}
 			}
 		}
-		if s := skill.result(stage.name); s.N > 0 {
+		if s := skill.result(cornStageName(stage)); s.N > 0 {
 			out = append(out, s)
 		}
 	}
@@ -450,6 +454,7 @@ the root mean square error for a blend. A final has no interval.
 
 The trend's interval held 107 of Iowa's 121 finals from 1891 to 2011 (88 %). For the blends, the history of Illinois is the one at hand: there
 the intervals of 1980 to 2024 held 91 % (August), 89 % (September), 93 % (October) and 96 % (November).
+The record beside a value is of one stage, the one that was reached last; the backtest counts every stage.
 
 ## Backtest
 

@@ -273,6 +273,9 @@ func (l localizer) IntervalText(d signals.Definition, u view.Uncertainty) string
 	if recent := u.Record.Last2Years; recent.Cases > 0 {
 		out += " " + l.Say("signal.two years", l.coverage(recent))
 	}
+	if stage := u.Record.Stage; stage != "" {
+		out += " " + l.Say("signal.one stage", l.Worded("backtest.stage", stage))
+	}
 	return out
 }
 

@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
+	"golang.org/x/text/language"
 	"golang.org/x/text/message"
 	"golang.org/x/text/number"
 
@@ -54,9 +56,9 @@ func (w changeWriter) sentence(from, to changes.Numbers, e changes.Explanation) 
 	if moved := w.moved(value, e.Total); moved != "" {
 		first = moved
 	}
-	said := []string{first + w.causes(value, e.Parts)}
+	said := []string{first + w.causes(value, e.Total, e.Parts)}
 	if moved := w.moved(baseline, e.Total); moved != "" {
-		said = append(said, moved+w.causes(baseline, e.Parts))
+		said = append(said, moved+w.causes(baseline, e.Total, e.Parts))
 	}
 	switch moved := w.moved(z, e.Total); {
 	case math.IsNaN(from.Z) && !math.IsNaN(to.Z):
@@ -67,7 +69,7 @@ func (w changeWriter) sentence(from, to changes.Numbers, e changes.Explanation) 
 		if why := movedAlone(from, to); why != "" {
 			moved = fmt.Sprintf(w.l.Words["change.z.because."+why], moved)
 		}
-		said = append(said, moved+w.causes(z, e.Parts))
+		said = append(said, moved+w.causes(z, e.Total, e.Parts))
 	}
 	return strings.Join(said, "; ")
 }
@@ -101,8 +103,9 @@ func movedAlone(from, to changes.Numbers) string {
 	return "both"
 }
 
-// causes lists the parts that moved a number, after a colon. It is empty if none exist.
-func (w changeWriter) causes(m measure, parts []changes.Part) string {
+// causes lists the parts that moved a number, after a colon. They add up to the change as it is written: what is too small to be named is added
+// at the end, and so is the rest that rounding leaves. It is empty if nothing moved the number.
+func (w changeWriter) causes(m measure, total changes.Numbers, parts []changes.Part) string {
 	moved := slices.DeleteFunc(slices.Clone(parts), func(p changes.Part) bool { return m.of(p.Numbers) == 0 })
 	moved = together(moved, func(a, b changes.Part) bool {
 		return a.Kind == b.Kind && a.Kind == changes.Revision && a.Source == b.Source && a.Release.Equal(b.Release)
@@ -111,15 +114,40 @@ func (w changeWriter) causes(m measure, parts []changes.Part) string {
 		moved = together(moved, func(a, b changes.Part) bool { return a.Kind == b.Kind })
 	}
 	var said []string
+	rest, small := steps(m.of(total), m.decimals), false
 	for _, p := range moved {
-		if v := m.of(p.Numbers); !zero(v, m.decimals) {
-			said = append(said, w.cause(p)+" "+w.signed(v, m.decimals))
+		v := m.of(p.Numbers)
+		if zero(v, m.decimals) {
+			small = true
+			continue
 		}
+		said = append(said, w.cause(p)+" "+w.signed(v, m.decimals))
+		rest -= steps(v, m.decimals)
+	}
+	if rest != 0 {
+		word := "change.rounding"
+		if small {
+			word = "change.small"
+		}
+		said = append(said, w.l.Words[word]+" "+w.signed(float64(rest)*math.Pow10(-m.decimals), m.decimals))
 	}
 	if len(said) == 0 {
 		return ""
 	}
 	return ": " + strings.Join(said, ", ")
+}
+
+// steps returns a number as it is written, in units of its last decimal. It is 0 for an unknown one.
+func steps(v float64, decimals int) int64 {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return 0
+	}
+	written := message.NewPrinter(language.English).Sprint(number.Decimal(v, number.Scale(decimals), number.NoSeparator()))
+	n, err := strconv.ParseInt(strings.Replace(written, ".", "", 1), 10, 64)
+	if err != nil { // too large to be written in so many units: nothing is added
+		return 0
+	}
+	return n
 }
 
 // together adds up the parts that belong together.

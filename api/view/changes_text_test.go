@@ -2,6 +2,9 @@ package view
 
 import (
 	"math"
+	"math/rand/v2"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -46,6 +49,26 @@ func TestTheWordsSayWhyTheZScoreMoved(t *testing.T) {
 			"en": "unchanged; the baseline rose by 0.500: compared with another stretch of the past +0.500; the z-score rose by 0.25 although the value is unchanged, " +
 				"because baseline and usual spread moved: compared with another stretch of the past −0.25, the window moved on +0.50",
 		}},
+		{"a part too small to be named", changes.Numbers{Value: 22, Baseline: 20, Z: 1}, changes.Numbers{Value: 24.0004, Baseline: 20, Z: 1}, []changes.Part{
+			{Kind: changes.NewObservation, Count: 1, Releases: 1, From: day, To: day, Release: day, Numbers: changes.Numbers{Value: 1.9994}},
+			{Kind: changes.Window, Numbers: changes.Numbers{Value: 0.0006}},
+			{Kind: changes.Code, Numbers: changes.Numbers{Value: 0.0004}},
+		}, map[string]string{
+			"en": "up 2.000: new data (November 18, 2026) +1.999, the window moved on +0.001",
+		}},
+		{"parts too small to be named", changes.Numbers{Value: 22, Baseline: 20, Z: 1}, changes.Numbers{Value: 22.0008, Baseline: 20, Z: 1}, []changes.Part{
+			{Kind: changes.Window, Numbers: changes.Numbers{Value: 0.0004}},
+			{Kind: changes.Code, Numbers: changes.Numbers{Value: 0.0004}},
+		}, map[string]string{
+			"en": "up 0.001: smaller parts +0.001", "es": "sube 0,001: partes menores +0,001", "pt": "sobe 0,001: partes menores +0,001", "hi": "0.001 ऊपर: छोटे हिस्से +0.001",
+		}},
+		{"parts that do not add up as they are rounded", changes.Numbers{Value: 22, Baseline: 20, Z: 1}, changes.Numbers{Value: 24.0012, Baseline: 20, Z: 1}, []changes.Part{
+			{Kind: changes.NewObservation, Count: 1, Releases: 1, From: day, To: day, Release: day, Numbers: changes.Numbers{Value: 2.0006}},
+			{Kind: changes.Window, Numbers: changes.Numbers{Value: 0.0006}},
+		}, map[string]string{
+			"en": "up 2.001: new data (November 18, 2026) +2.001, the window moved on +0.001, rounding −0.001",
+			"es": "sube 2,001: datos nuevos (18 de noviembre de 2026) +2,001, la ventana avanzó +0,001, redondeo −0,001",
+		}},
 		{"a first z-score", changes.Numbers{Value: 22, Baseline: 20, Z: unknown}, changes.Numbers{Value: 22, Baseline: 20, Z: 1}, nil, map[string]string{
 			"en": "unchanged; there was no z-score before",
 		}},
@@ -66,4 +89,60 @@ func TestTheWordsSayWhyTheZScoreMoved(t *testing.T) {
 	if got, want := w.part(moved), "compared with another stretch of the past, baseline +0.500, z-score −0.25"; got != want {
 		t.Errorf("a part is %q, want %q", got, want)
 	}
+}
+
+// What is named adds up to what is said of the whole, digit for digit, in 10,000 random changes of each signal.
+func TestTheNamedPartsAddUpToTheWholeAsItIsWritten(t *testing.T) {
+	t.Parallel()
+	kinds := []changes.Kind{changes.NewObservation, changes.Revision, changes.Window, changes.BaselineWindow, changes.Code}
+	for _, d := range signals.All() {
+		w := changeWriter{l: languages.Or("en"), d: d}
+		value, _, _ := w.measures()
+		unit := math.Pow10(-value.decimals)
+		rng := rand.New(rand.NewPCG(19, uint64(len(d.ID))))
+		for range 10_000 {
+			e := changes.Explanation{}
+			for range rng.IntN(7) {
+				day := time.Date(2026, time.January, 1+rng.IntN(300), 0, 0, 0, 0, time.UTC)
+				p := changes.Part{
+					Kind: kinds[rng.IntN(len(kinds))], Source: "up", Count: 1 + rng.IntN(3), Releases: 1, From: day, To: day, Release: day,
+					Numbers: changes.Numbers{Value: rng.NormFloat64() * unit * math.Pow(10, 3*rng.Float64()-1)},
+				}
+				e.Parts, e.Total.Value = append(e.Parts, p), e.Total.Value+p.Value
+			}
+			text := w.sentence(changes.Numbers{Value: 100}, changes.Numbers{Value: 100 + e.Total.Value}, e)
+			said, causes, _ := strings.Cut(text, ": ")
+			var whole, sum float64
+			if _, figure, moved := strings.Cut(said, " "); moved {
+				whole = figureOf(t, figure)
+			}
+			if strings.HasPrefix(said, "down") {
+				whole = -whole
+			}
+			for _, sign := range []string{"+", "−"} {
+				for _, after := range strings.Split(causes, " "+sign)[1:] {
+					figure, _, _ := strings.Cut(after, ", ")
+					figure, _, _ = strings.Cut(figure, " ")
+					if v := figureOf(t, figure); sign == "+" {
+						sum += v
+					} else {
+						sum -= v
+					}
+				}
+			}
+			if math.Abs(sum-whole) > unit/1000 {
+				t.Fatalf("%s: the parts of %q add up to %v, and the whole is %v", d.ID, text, sum, whole)
+			}
+		}
+	}
+}
+
+// figureOf reads a number as English writes it.
+func figureOf(t *testing.T, text string) float64 {
+	t.Helper()
+	v, err := strconv.ParseFloat(strings.ReplaceAll(strings.TrimRight(text, ",;"), ",", ""), 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
 }

@@ -61,6 +61,9 @@ func UncertaintyOf(d signals.Definition, stored *postgres.Uncertainty) Uncertain
 	if r.Last2Years.Cases > 0 {
 		u.Text += fmt.Sprintf(" In the last two years: %s.", coverageText(r.Last2Years))
 	}
+	if r.Stage != "" {
+		u.Text += fmt.Sprintf(" Counted at one stage only: %s.", r.Stage)
+	}
 	return u
 }
 

@@ -180,6 +180,9 @@ func (o *outside) sameRecord(stated view.Uncertainty, basis string, ours *signal
 		}
 		return
 	}
+	if stated.Record.Stage != want.Record.Stage {
+		o.say("record", differ, "uncertainty.record.stage", "the server counts the stage %q, we count %q", stated.Record.Stage, want.Record.Stage)
+	}
 	for _, part := range []struct {
 		name      string
 		said, our postgres.Coverage

@@ -43,6 +43,9 @@ type IntervalRecord struct {
 	CI95  *[2]float64 `json:"coverage_ci95"`
 	// Last2Years counts only the outcomes of the last two years.
 	Last2Years Coverage `json:"last_2y"`
+	// Stage names the state of knowledge whose intervals are counted, where a signal has several: trend, august, september, october or
+	// november. The backtest has the coverage of each (forecast_skill). It is absent where all intervals are counted.
+	Stage string `json:"stage,omitempty"`
 }
 
 // All returns the record of all years.
@@ -61,7 +64,7 @@ func NewUncertainty(basis string, record *signals.IntervalRecord) *Uncertainty {
 	out := &Uncertainty{Basis: basis}
 	if record != nil {
 		all := newCoverage(record.Coverage)
-		out.Record = &IntervalRecord{all.Cases, all.Hits, all.Share, all.CI95, newCoverage(record.Last2Years)}
+		out.Record = &IntervalRecord{all.Cases, all.Hits, all.Share, all.CI95, newCoverage(record.Last2Years), record.Stage}
 	}
 	return out
 }

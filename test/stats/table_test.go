@@ -3,11 +3,15 @@ package stats
 import (
 	"flag"
 	"fmt"
+	"math"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"tidemark/api/view"
+	"tidemark/internal/postgres"
 	"tidemark/internal/series"
 	"tidemark/signals"
 )
@@ -42,6 +46,9 @@ func TestTheTableOfIntervals(t *testing.T) {
 			}
 			found, r := d.MeasureInterval(c.read(t), nil, date(c.at))
 			basis, held, recent = found, share(r.Coverage), share(r.Last2Years)
+			if r.Stage != "" {
+				basis += ", of one stage alone: " + r.Stage
+			}
 		}
 		if d.Interval.Bounds == signals.BoundsRevised {
 			basis = "measured from 20 re-estimated weeks on that a learned interval was held against; assumed before, as in the recorded data"
@@ -62,6 +69,29 @@ func TestTheTableOfIntervals(t *testing.T) {
 	}
 	if string(got) != b.String() {
 		t.Errorf("docs/signals.md is not what recorded data say; write it with -update. It should be:\n%s", b.String())
+	}
+}
+
+// Corn has an interval at each stage of a season. Its record counts those of the stage that was reached last, says so, and has as many cases as the
+// backtest has of that stage.
+func TestTheRecordOfCornNamesTheStageThatItCounts(t *testing.T) {
+	t.Parallel()
+	d := definition(t, "iowa-corn-yield")
+	for at, stage := range map[string]string{"2024-06-01": "trend", "2023-12-01": "november", "2023-09-20": "september"} {
+		set := series.Set{}
+		for id, points := range illinoisCorn(t) {
+			set[id] = slices.DeleteFunc(points, func(p series.Point) bool { return p.VintageAt.After(date(at)) })
+		}
+		_, record := d.MeasureInterval(set, nil, date(at))
+		text := view.UncertaintyOf(d, postgres.NewUncertainty(signals.BasisMeasured, record)).Text
+		if record.Stage != stage || !strings.Contains(text, "Counted at one stage only: "+stage+".") {
+			t.Errorf("as of %s the record is of %q, want %q: %s", at, record.Stage, stage, text)
+		}
+		for _, s := range d.RunBacktest(set, date(at), signals.Arrivals{}).Skill {
+			if s.Stage == stage && (s.N < record.Cases || math.Abs(100*record.Share-s.Coverage90Pct) > 5) {
+				t.Errorf("as of %s: %d cases of %s held %.1f %%, the backtest has %d and %.1f %%", at, record.Cases, stage, 100*record.Share, s.N, s.Coverage90Pct)
+			}
+		}
 	}
 }
 

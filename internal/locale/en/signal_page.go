@@ -46,6 +46,7 @@ var signalPage = map[string]string{
 	"signal.bounds":               "Bounds %s.",
 	"signal.unseen":               "Assumed: that is never seen, so no probability is claimed.",
 	"signal.few outcomes":         "Assumed: too few outcomes are known to measure it by, so no probability is claimed.",
+	"signal.one stage":            "Counted at one stage only: %s.",
 	"signal.built":                "Built to hold %s. Measured: it held %s.",
 	"signal.two years":            "In the last two years: %s.",
 	"signal.coverage":             "%[1]s of %[2]s",

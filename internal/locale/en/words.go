@@ -151,6 +151,8 @@ var words = map[string]string{
 	"change.withdrawn":          "withdrawn value (%s)",
 	"change.window":             "the window moved on",
 	"change.baseline_window":    "compared with another stretch of the past",
+	"change.small":              "smaller parts",
+	"change.rounding":           "rounding",
 	"change.code":               "another version of the program, or data stored late",
 	"change.baseline.up":        "the baseline rose by %s",
 	"change.baseline.down":      "the baseline fell by %s",

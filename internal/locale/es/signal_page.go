@@ -46,6 +46,7 @@ var signalPage = map[string]string{
 	"signal.bounds":               "Acota %s.",
 	"signal.unseen":               "Supuesto: ese valor nunca llega a conocerse, por lo que no se le atribuye ninguna probabilidad.",
 	"signal.few outcomes":         "Supuesto: se conocen muy pocos resultados para medirlo, por lo que no se le atribuye ninguna probabilidad.",
+	"signal.one stage":            "Contado en una sola etapa: %s.",
 	"signal.built":                "Construido para contener el %s. Lo medido: contuvo %s.",
 	"signal.two years":            "En los dos últimos años: %s.",
 	"signal.coverage":             "%[1]s de %[2]s casos",

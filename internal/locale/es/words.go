@@ -151,6 +151,8 @@ var words = map[string]string{
 	"change.withdrawn":          "valor retirado (%s)",
 	"change.window":             "la ventana avanzó",
 	"change.baseline_window":    "comparación con otro tramo del pasado",
+	"change.small":              "partes menores",
+	"change.rounding":           "redondeo",
 	"change.code":               "otra versión del programa o datos guardados tarde",
 	"change.baseline.up":        "la referencia sube %s",
 	"change.baseline.down":      "la referencia baja %s",

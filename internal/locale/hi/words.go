@@ -151,6 +151,8 @@ var words = map[string]string{
 	"change.withdrawn":          "वापस लिया गया मान (%s)",
 	"change.window":             "अवधि आगे बढ़ी",
 	"change.baseline_window":    "अतीत के दूसरे हिस्से से तुलना",
+	"change.small":              "छोटे हिस्से",
+	"change.rounding":           "पूर्णांकन",
 	"change.code":               "प्रोग्राम का दूसरा संस्करण या देर से दर्ज आँकड़े",
 	"change.baseline.up":        "आधार %s बढ़ा",
 	"change.baseline.down":      "आधार %s घटा",

@@ -46,6 +46,7 @@ var signalPage = map[string]string{
 	"signal.bounds":               "Delimita %s.",
 	"signal.unseen":               "Presumido: esse valor nunca chega a ser conhecido; por isso, não se atribui nenhuma probabilidade.",
 	"signal.few outcomes":         "Presumido: ainda há poucos resultados conhecidos para medi-lo; por isso, não se atribui nenhuma probabilidade.",
+	"signal.one stage":            "Contado em uma só etapa: %s.",
 	"signal.built":                "Construído para conter %s. O medido: conteve %s.",
 	"signal.two years":            "Nos últimos dois anos: %s.",
 	"signal.coverage":             "%[1]s de %[2]s casos",

@@ -151,6 +151,8 @@ var words = map[string]string{
 	"change.withdrawn":          "valor retirado (%s)",
 	"change.window":             "a janela avançou",
 	"change.baseline_window":    "comparação com outro trecho do passado",
+	"change.small":              "partes menores",
+	"change.rounding":           "arredondamento",
 	"change.code":               "outra versão do programa ou dados gravados tarde",
 	"change.baseline.up":        "a referência sobe %s",
 	"change.baseline.down":      "a referência cai %s",
