@@ -60,8 +60,8 @@ type calendarBody struct {
 
 // Expected writes the expected interval of a release.
 func (b calendarBody) Expected(r release) template.HTML {
-	return b.Marked("calendar.period", template.HTML(`<span class="day">`+template.HTMLEscapeString(b.Period(r.Period))+`</span>`), //nolint:gosec // escaped
-		template.HTML(`<b>`+template.HTMLEscapeString(r.Interval)+`</b>`), b.Level(80)) //nolint:gosec // escaped
+	return b.Marked("calendar.period", b.Period(r.Period),
+		template.HTML(`<b>`+template.HTMLEscapeString(unbroken(r.Interval))+`</b>`), b.Level(80)) //nolint:gosec // escaped
 }
 
 // calendarName is the path of the calendar as a file.

@@ -186,7 +186,7 @@ func newForecastRow(f view.Forecast, unit forecastUnit) forecastRow {
 	row := forecastRow{
 		Forecast: f, Median: at(0.5), Low50: at(0.25), High50: at(0.75), Low80: at(0.1), High80: at(0.9), Low90: at(0.05), High90: at(0.95),
 	}
-	row.InUnit = unit.between(quantileAt(f, 0.1), quantileAt(f, 0.9))
+	row.InUnit = unbroken(unit.between(quantileAt(f, 0.1), quantileAt(f, 0.9)))
 	if g := f.Grade; g != nil && g.Outcome != nil && g.Hits != nil {
 		row.Outcome, row.Score, row.Held = unit.write(*g.Outcome), unit.score(g.CRPS), g.Hits.P80
 	}

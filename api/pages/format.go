@@ -272,13 +272,16 @@ func timeOf(t any) time.Time {
 	return t.(time.Time)
 }
 
-// breakable lets a machine name break after its underscores, and nowhere else.
+// breakable lets a machine name break after its underscores and points, and nowhere else.
 func breakable(name string) template.HTML {
-	return template.HTML(strings.ReplaceAll(template.HTMLEscapeString(name), "_", "_<wbr>")) //nolint:gosec // the name is escaped
+	return template.HTML(strings.NewReplacer("_", "_<wbr>", ".", ".<wbr>").Replace(template.HTMLEscapeString(name))) //nolint:gosec // the name is escaped
 }
 
 // hyphenMinus matches a hyphen that means minus: it is before a number or a currency sign, and not after a character that it could join.
 var hyphenMinus = regexp.MustCompile(`(^|[\s(|:])-([0-9$])`)
+
+// unbroken keeps a minus sign and the currency sign after it on one line.
+func unbroken(text string) string { return strings.ReplaceAll(text, "−$", "−\u2060$") }
 
 // minus replaces the minus signs of a text by the typographic ones of the pages. The stored text does not change.
 func minus(text string) string { return hyphenMinus.ReplaceAllString(text, "$1−$2") }

@@ -350,10 +350,14 @@ func (l localizer) Lasts(seconds int64) string {
 	return l.Say("status.hours", l.Num(&hours, 1))
 }
 
-// Moment writes an instant with its day in words, as an element.
+// Moment writes an instant with its day in words, as an element. Midnight is the day alone.
 func (l localizer) Moment(t time.Time) template.HTML {
 	at := t.UTC()
-	return template.HTML(`<time datetime="` + at.Format(time.RFC3339) + `">` + l.Day(at) + at.Format(", 15:04 UTC") + `</time>`) //nolint:gosec // digits and names of months
+	text := l.Day(at)
+	if at.Hour() > 0 || at.Minute() > 0 {
+		text += at.Format(", 15:04 UTC")
+	}
+	return template.HTML(`<time datetime="` + at.Format(time.RFC3339) + `">` + text + `</time>`) //nolint:gosec // digits and names of months
 }
 
 // Period names the period of a figure that is forecast: a day, a month, or the end of a crop year.

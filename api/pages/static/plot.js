@@ -91,7 +91,6 @@ class Plot {
         const line = document.createElement("span");
         const [day, text] = document.getElementById(id).children;
         line.className = "event";
-        line.lang = text.lang;
         line.textContent = `${day.textContent} ${text.textContent}`;
         return line;
       }));
