@@ -28,7 +28,7 @@ const (
 	pushPage = 500
 )
 
-// pushed is a row of the outbox as its readers receive it. Its frame is shared by all of them.
+// pushed is a row of the outbox as its readers receive it. Its frame, a whole event, is shared by all of them.
 type pushed struct {
 	id    int64
 	topic string
@@ -121,7 +121,7 @@ func (h *pushHub) frame(row postgres.Push) (*pushed, error) {
 		return nil, err
 	}
 	name, _, _ := strings.Cut(row.Topic, ":")
-	return &pushed{row.ID, row.Topic, fmt.Appendf(nil, "id: %d\nevent: %s\ndata: %s", row.ID, name, data)}, nil
+	return &pushed{row.ID, row.Topic, fmt.Appendf(nil, "id: %d\nevent: %s\ndata: %s\n", row.ID, name, data)}, nil
 }
 
 // pass gives an event to all readers of its topic. It waits for none of them.

@@ -16,7 +16,7 @@ import (
 const (
 	// heartbeat is the pause before a quiet stream sends a comment, so that proxies keep it open and dead connections are noticed.
 	heartbeat = 15 * time.Second
-	// frameTimeout is how long a client may take to receive what is sent at once.
+	// frameTimeout is how long a client may take to receive a heartbeat, and what was sent before it.
 	frameTimeout = 10 * time.Second
 	// maxStreamSeconds is the longest time that a client can ask for.
 	maxStreamSeconds = 3600
@@ -96,6 +96,7 @@ func (s *Server) pushStream(w http.ResponseWriter, r *http.Request) error {
 		defer cancel()
 	}
 	stream := &eventStream{w: w, control: http.NewResponseController(w), last: after}
+	stream.extend()
 	// The id without data sets the client's Last-Event-ID, so that it can resume before its first event.
 	if stream.send(fmt.Appendf(nil, "retry: 2000\nid: %d\n\n", after)) != nil {
 		return nil
@@ -142,11 +143,16 @@ type eventStream struct {
 	last    int64
 }
 
-// send writes bytes at once. It moves the connection's deadlines: the server's limits for a request would end the stream.
-func (e *eventStream) send(b []byte) error {
+// extend moves the connection's deadlines until after the next heartbeat: the server's limits for a request would end the stream. An event does
+// not move them, because that would cost about as much as to encode it for the client.
+func (e *eventStream) extend() {
 	now := time.Now() //nolint:forbidigo // deadlines of a connection are on the wall clock
 	_ = e.control.SetReadDeadline(now.Add(heartbeat + 2*frameTimeout))
-	_ = e.control.SetWriteDeadline(now.Add(frameTimeout))
+	_ = e.control.SetWriteDeadline(now.Add(heartbeat + frameTimeout))
+}
+
+// send writes bytes at once.
+func (e *eventStream) send(b []byte) error {
 	if _, err := e.w.Write(b); err != nil {
 		return err
 	}
@@ -183,8 +189,9 @@ func (s *Server) replay(ctx context.Context, e *eventStream, reader *pushReader)
 			if err != nil {
 				return false
 			}
-			frames, e.last = append(append(frames, p.frame...), '\n'), p.id
+			frames, e.last = append(frames, p.frame...), p.id
 		}
+		e.extend()
 		if len(frames) > 0 && e.send(frames) != nil {
 			return false
 		}
@@ -208,15 +215,19 @@ func (e *eventStream) follow(ctx context.Context, reader *pushReader) {
 			_ = e.send(fmt.Appendf(nil, "event: dropped\ndata: {\"resume_after\":\"%d\"}\n\n", e.last))
 			return
 		case <-beat.C:
+			e.extend()
 			if e.send([]byte(": \n\n")) != nil {
 				return
 			}
 		case p := <-reader.events:
-			frames := append(slices.Clone(p.frame), '\n')
+			frames := p.frame
 			e.last = p.id
+			if len(reader.events) > 0 {
+				frames = slices.Clone(frames) // all readers share the frame
+			}
 			for len(reader.events) > 0 && len(frames) < chunk {
 				p = <-reader.events
-				frames, e.last = append(append(frames, p.frame...), '\n'), p.id
+				frames, e.last = append(frames, p.frame...), p.id
 			}
 			if e.send(frames) != nil {
 				return

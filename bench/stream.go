@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -46,6 +47,10 @@ func streamVisible(ctx context.Context, m *meter) error {
 		if err := b.listen(ctx, ours); err != nil {
 			return err
 		}
+		used, err := cpuTime(ours.cmd.Process.Pid)
+		if err != nil {
+			return err
+		}
 		var pushed, read []time.Duration
 		for len(read) < streamed {
 			waits, err := b.push(ctx)
@@ -59,14 +64,68 @@ func streamVisible(ctx context.Context, m *meter) error {
 			}
 			read = append(read, waits...)
 		}
+		after, err := cpuTime(ours.cmd.Process.Pid)
+		if err != nil {
+			return err
+		}
 		slices.Sort(pushed)
 		slices.Sort(read)
 		p99 := pushed[len(pushed)*99/100]
 		m.say("  %d commits to %d listeners: sent after %s; target p99 <= %d ms  %s", streamed, listeners, spread(pushed), streamLimit.Milliseconds(), verdict(p99 <= streamLimit))
 		m.say("  as many read by a session that waits for them: %s  ratio of the medians %6.2f, of p99 %6.2f", spread(read),
 			pushed[len(pushed)/2].Seconds()/read[len(read)/2].Seconds(), p99.Seconds()/read[len(read)*99/100].Seconds())
+		bare, err := m.bareWrite(ctx)
+		if err != nil {
+			return err
+		}
+		own := (after - used) / time.Duration(listeners*b.done)
+		m.say("  processor time of the API for a listener and commit: %s, of a bare write of as many bytes to a connection: %s  ratio %6.2f", own, bare, own.Seconds()/bare.Seconds())
 		return nil
 	})
+}
+
+// frameBytes is about the length of an event.
+const frameBytes = 700
+
+// bareWrite returns the processor time of the kernel's part: one write of an event to a local connection, without anything around it. The other
+// ends do not read, so that nothing wakes.
+func (m *meter) bareWrite(ctx context.Context) (time.Duration, error) {
+	const connections, rounds = 2000, 10
+	ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = ln.Close() }()
+	list := make([]net.Conn, 0, 2*connections)
+	defer func() {
+		for _, c := range list {
+			_ = c.Close()
+		}
+	}()
+	for range connections {
+		theirs, err := (&net.Dialer{}).DialContext(ctx, "tcp", ln.Addr().String())
+		if err != nil {
+			return 0, err
+		}
+		list = append(list, theirs)
+		own, err := ln.Accept()
+		if err != nil {
+			return 0, err
+		}
+		list = append(list, own)
+	}
+	event := make([]byte, frameBytes)
+	used, err := m.processor(func() error {
+		for range rounds {
+			for i := 1; i < len(list); i += 2 {
+				if _, err := list[i].Write(event); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	return used / (connections * rounds), err
 }
 
 type streamBench struct {
