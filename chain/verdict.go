@@ -46,6 +46,8 @@ type Log struct {
 	// newest signed size, which may be larger than the cosigned one.
 	Read   bool
 	Newest int64
+	// Lacks reports whether a day without a pick, or a correction, is shown that is not among the leaves of the newest signed size.
+	Lacks bool
 	// Cosigners are all witnesses of the reader's policy.
 	Cosigners []Cosigner
 	// Enough reports whether witnesses, by their names, are a quorum of the policy. Nil: no list is.
@@ -109,6 +111,8 @@ type Judgement struct {
 	// Unlogged is the number of the first pick that is not among the leaves of a log that was read; 0 if all are. A pick and its leaf are one
 	// transaction, so the leaf is signed some seconds after the announcement. Until then the chain as a whole is not witnessed.
 	Unlogged int64
+	// Lacks reports the same of a day without a pick, or of a correction.
+	Lacks bool
 	// missing reports whether a log is hidden, or its quorum is required and missing.
 	missing bool
 }
@@ -128,7 +132,7 @@ func (j Judgement) Of(seq int64) Verdict {
 }
 
 // Judge compares a recomputed chain with the holdings of witnesses and with a log. A chain is witnessed if no holding disagrees, every pick
-// that no fresh agreeing witness holds is at most FreshFor old, and every pick is a leaf of the log, if one was read. The log counts as such a
+// that no fresh agreeing witness holds is at most FreshFor old, and all that is shown is in the log, if one was read. The log counts as such a
 // witness if a fresh quorum cosigned it.
 func Judge(chain Recomputed, holdings []Holding, r Reader) Judgement {
 	j := Judgement{Verdict: SelfConsistent, Against: make([]string, len(holdings))}
@@ -157,6 +161,7 @@ func Judge(chain Recomputed, holdings []Holding, r Reader) Judgement {
 	if r.Log != nil && r.Log.Read && r.Log.Newest < chain.Length {
 		j.Unlogged = r.Log.Newest + 1
 	}
+	j.Lacks = r.Log != nil && r.Log.Read && r.Log.Lacks
 	contradicted := chain.Faulty || j.LogAgainst != ""
 	for _, p := range parties {
 		j.Parties++
@@ -168,7 +173,7 @@ func Judge(chain Recomputed, holdings []Holding, r Reader) Judgement {
 	switch {
 	case contradicted:
 		j.Verdict = Contradicted
-	case j.Covered == 0 || j.missing || j.Unlogged > 0:
+	case j.Covered == 0 || j.missing || j.Unlogged > 0 || j.Lacks:
 	case j.Covered == chain.Length, chain.isRecent(j.Covered+1, r.Now) && chain.isRecent(chain.Length, r.Now):
 		j.Verdict = Witnessed
 	}

@@ -15,10 +15,11 @@ import (
 // witnesses.
 type heldLog struct {
 	policy *tlog.Policy
-	// opened is nil if no checkpoint could be read by the log's key, or if the leaves differ from the signed leaves. picks are the picks
+	// opened is nil if no checkpoint could be read by the log's key, or if the leaves differ from the signed leaves. picks and notes are what is
 	// below it.
 	opened *tlog.Opened
 	picks  tlog.LoggedPicks
+	notes  tlog.LoggedNotes
 	// misfit says how the stored leaves differ from the signed leaves; empty if they are equal.
 	misfit string
 }
@@ -79,15 +80,17 @@ func (r *Record) readHeldLog(ctx context.Context, full bool) (h heldLog, err err
 		h.opened, r.leaves = nil, readLeaves{}
 		return h, nil
 	}
+	h.notes = r.leaves.notes
 	h.picks = tlog.LoggedPicks{Hashes: slices.Clip(r.leaves.picks.Hashes), Fault: r.leaves.picks.Fault}
 	return h, nil
 }
 
-// readLeaves are the first leaves of the log: their tree, and the picks among them. A cosignature covers the root of the tree, so leaves
+// readLeaves are the first leaves of the log: their tree, and the picks, the days without a pick and the corrections among them. A cosignature covers the root of the tree, so leaves
 // that a superuser changed are found.
 type readLeaves struct {
 	tree  tlog.Edge
 	picks tlog.LoggedPicks
+	notes tlog.LoggedNotes
 }
 
 // leavesAtOnce is how many leaves are read at once.
@@ -103,6 +106,9 @@ func (l *readLeaves) upTo(ctx context.Context, store RecordStore, size int64) er
 		for _, text := range list {
 			l.tree.Add(tlog.LeafHash(text))
 			l.picks.Add(text)
+			if leaf, err := tlog.ParseLeaf(text); err == nil { // kinds of later versions
+				l.notes.Add(leaf)
+			}
 		}
 	}
 	return nil

@@ -54,6 +54,7 @@ func (st *RecordState) judge() {
 				break
 			}
 		}
+		log.Lacks = len(st.held.notes.Missing(st.gaps, st.corrections)) > 0
 	}
 	clock := st.o.Clock().UTC()
 	j := chain.Judge(chain.Recomputed{
@@ -186,6 +187,8 @@ func (st *RecordState) judgedText(j chain.Judgement) string {
 		return fmt.Sprintf("%d of %d parties hold the same, up to pick %d.", j.Agreeing, j.Parties, j.Covered) + here
 	case j.Unlogged > 0 && !j.Missing():
 		return fmt.Sprintf("%d of %d parties hold the same, and pick %d is not in the log yet.", j.Agreeing, j.Parties, j.Unlogged) + here
+	case j.Lacks && !j.Missing():
+		return fmt.Sprintf("%d of %d parties hold the same, and a day without a pick, or a correction, is not in the log yet.", j.Agreeing, j.Parties) + here
 	case j.Missing():
 		return fmt.Sprintf("%d of %d parties hold the same, and no quorum of the operator's policy cosigned the log in the last 26 hours.", j.Agreeing, j.Parties) + here
 	}

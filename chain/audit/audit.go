@@ -176,7 +176,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 			r.add(c)
 		}
 	}
-	log := rules.log(sealed)
+	log := rules.log(sealed, final)
 	if memory, missing := r.remember(o, rules, sealed); missing {
 		r.add(memory)
 		log = &chain.Log{Required: true, Named: true}

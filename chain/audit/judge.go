@@ -74,6 +74,9 @@ func (r *Report) judge(w *verification, holdings []chain.Holding, logged bool, r
 	if j.Unlogged > 0 && j.Verdict == chain.SelfConsistent && r.Unproven == "" {
 		r.Unproven = fmt.Sprintf("Pick %d is not in the signed log: nothing is witnessed until it is.", j.Unlogged)
 	}
+	if j.Lacks && j.Verdict == chain.SelfConsistent && r.Unproven == "" {
+		r.Unproven = "A day without a pick, or a correction, is not in the signed log: nothing is witnessed until it is."
+	}
 	r.Verified = r.Verified && j.Verdict != chain.Contradicted
 	if !j.Newest.IsZero() {
 		r.Newest = &j.Newest

@@ -122,7 +122,7 @@ func freshIn(policy *tlog.Policy, o *tlog.Opened, now time.Time) (names []string
 
 // log returns the facts of the log that a report's judgement rests on; nil if neither the reader nor the server names a log. A log that the
 // server names and that was not read leaves nothing witnessed.
-func (r *logRules) log(l *sealing) *chain.Log {
+func (r *logRules) log(l *sealing, final *answer) *chain.Log {
 	if r == nil {
 		return nil
 	}
@@ -133,6 +133,7 @@ func (r *logRules) log(l *sealing) *chain.Log {
 	} else {
 		log = tlog.LogOf(r.Policy, l.cosigned, l.picks, asks)
 		log.Newest = int64(len(l.all.Hashes))
+		log.Lacks = final != nil && len(l.notes.Missing(final.Gaps, final.Corrections)) > 0
 	}
 	log.Named = r.named
 	return log

@@ -136,3 +136,17 @@ func TestAPickThatIsNotInTheLogIsNamed(t *testing.T) {
 		t.Errorf("%s, %d picks covered", r.Verdict, r.Covered)
 	}
 }
+
+// A correction that the log lacks may be the carrier's.
+func TestACorrectionThatIsNotInTheLogIsNamed(t *testing.T) {
+	t.Parallel()
+	s := witnessedServer(t, time.Hour, time.Hour)
+	s.Corrections = append(s.Corrections, map[string]any{"seq": 2, "what": "a lie", "evidence": "https://example.org/2", "date": "2026-03-04"})
+	r := s.report()
+	if c := check(t, r, "notes"); c.Status != audit.Unproven || !strings.Contains(c.Detail, "a correction of pick 2 of 2026-03-04, which is not in the signed log") {
+		t.Errorf("%s: %s", c.Status, c.Detail)
+	}
+	if r.Verdict != chain.SelfConsistent || !strings.Contains(r.Unproven, "not in the signed log") {
+		t.Errorf("%s: %s", r.Verdict, r.Unproven)
+	}
+}

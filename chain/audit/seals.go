@@ -208,12 +208,14 @@ func compareSeals(w *verification, l *sealing, unread error, final *answer, now 
 
 // compareNotes looks for the log's days without a pick and its corrections in the server's answer. The log was read before the answer.
 func compareNotes(l *sealing, final *answer) Check {
-	c := Check{"notes", OK, "the server shows each day without a pick and each correction of the log"}
+	c := Check{"notes", OK, "the server shows each day without a pick and each correction of the log, and no others"}
 	if final == nil {
 		return Check{c.Name, NotChecked, "the chain is broken"}
 	}
 	if hidden := l.notes.Hidden(final.Gaps, final.Corrections); len(hidden) > 0 {
 		c.Status, c.Detail = Mismatch, some(hidden)
+	} else if lacking := l.notes.Missing(final.Gaps, final.Corrections); len(lacking) > 0 {
+		c.Status, c.Detail = Unproven, some(lacking)+" Nothing is witnessed until it is."
 	}
 	return c
 }

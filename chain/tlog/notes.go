@@ -39,3 +39,18 @@ func (n *LoggedNotes) Hidden(gaps []chain.Gap, corrections []chain.Correction) (
 	}
 	return list
 }
+
+// Missing says in a sentence each which days without a pick and which corrections a server shows that are not among them.
+func (n *LoggedNotes) Missing(gaps []chain.Gap, corrections []chain.Correction) (list []string) {
+	for _, g := range gaps {
+		if !slices.Contains(n.gaps, g) {
+			list = append(list, fmt.Sprintf("The server shows the day without a pick %s (%s), which is not in the signed log.", g.Date, g.Reason))
+		}
+	}
+	for _, c := range corrections {
+		if !slices.Contains(n.corrections, c) {
+			list = append(list, fmt.Sprintf("The server shows a correction of pick %d of %s, which is not in the signed log.", c.Seq, c.Date))
+		}
+	}
+	return list
+}

@@ -168,6 +168,12 @@ def disagrees(witness, picks, hashes, expected):
     return (witness.get("date") or picks[n - 1]["date"]) != picks[n - 1]["date"]
 
 
+def shown_notes(answer):
+    """Returns the days without a pick and the corrections of an answer."""
+    return [(n["date"], n["reason"]) for n in answer.get("gaps") or []] + [
+        (n["date"], n["seq"], n["what"], n["evidence"]) for n in answer.get("corrections") or []]
+
+
 class Log:
     """What the witnesses of a policy hold: the picks among the leaves of a checkpoint. Bytes that do not fit are not checked."""
 
@@ -199,11 +205,13 @@ class Log:
         newest = self.newest  # the newest size, where it has more leaves than the one that is cosigned
         return newest.fault or newest.hashes != hashes[:len(newest.hashes)]
 
+    def added(self, answer):
+        """Returns the days without a pick and the corrections that an answer shows, and that the log does not have."""
+        return [note for note in shown_notes(answer) if note not in self.newest.notes] if self.newest.fits else []
+
     def hidden(self, answer):
         """Returns the days without a pick and the corrections of the log that an answer does not show."""
-        shown = [(n["date"], n["reason"]) for n in answer.get("gaps") or []]
-        shown += [(n["date"], n["seq"], n["what"], n["evidence"]) for n in answer.get("corrections") or []]
-        return [note for note in self.newest.notes if note not in shown]
+        return [note for note in self.newest.notes if note not in shown_notes(answer)]
 
     def fresh(self, now):
         """Returns the witnesses that cosigned lately."""
@@ -334,7 +342,7 @@ def judge(answer, witnesses, policy, log=None):
     verdict = "self_consistent"
     if fault or not claims_hold or admitted or against or logged:
         verdict = "contradicted"
-    elif covered and not hidden and not unlogged(answer, log) and (quorum or log is None or not log.required) and (covered == len(picks) or is_recent(picks[covered]) and is_recent(picks[-1])):
+    elif covered and not hidden and not unlogged(answer, log) and not (log and log.added(answer)) and (quorum or log is None or not log.required) and (covered == len(picks) or is_recent(picks[covered]) and is_recent(picks[-1])):
         verdict = "witnessed"
     counted = set() if log is not None and log.named else cosigned
     return verdict, fault, covered, [len(fresh - against) + len(counted), len(parties)]
@@ -674,6 +682,8 @@ def main_url(url, policy):
         print(f"the log is not checked: {unread}")
     if log and log.newest.sealed:
         print("time stamps (RFC 3161) beside the proofs of seals are not read here: tidemark verify --proof FILE --timestamp FILE reads one")
+    for note in log.added(answer) if log else []:
+        print(f"the server shows what is not in the signed log, so nothing is witnessed: {note}")
     for note in log.hidden(answer) if log else []:
         print(f"the log, signed, has what the server does not show: {note}")
     for day, what in (log.newest.broken if log else {}).items():

@@ -194,6 +194,7 @@ func (c *testCase) log() (log *chain.Log, broken bool) {
 		broken = broken || d.Contradicts
 	}
 	log = tlog.LogOf(policy, o, picks, c.Log.Required)
+	log.Lacks = len(notes.Missing(c.Answer.chainGaps(), corrections)) > 0
 	log.Named = c.Log.Named
 	return log, broken
 }

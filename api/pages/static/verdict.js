@@ -184,6 +184,17 @@ export function compareDays(picks, gaps, now) {
   return left.length ? say("day missing", left.slice(0, 3).map(textOf).join(", ") + (left.length > 3 ? " …" : "")) : null;
 }
 
+// addedNotes says which days without a pick and which corrections an answer shows that are not in a log that was read, each with a text.
+export function addedNotes(answer, log) {
+  const { gaps, corrections } = (log?.all ?? log)?.notes ?? {};
+  if (!gaps) return [];
+  const lacks = (list, names, note) => !list.some((l) => names.every((k) => l[k] === note[k]));
+  return [
+    ...(answer.gaps ?? []).filter((g) => lacks(gaps, ["date", "reason"], g)).map((g) => ({ text: say("added gap", g.date, g.reason) })),
+    ...(answer.corrections ?? []).filter((c) => lacks(corrections, ["seq", "what", "evidence", "date"], c)).map((c) => ({ text: say("added correction", c.seq, c.date) })),
+  ];
+}
+
 // judge returns the verdict on a recomputed chain: contradicted, witnessed or self_consistent.
 // answer has picks, chain_length, head_hash and, where picks are sealed, seals, whose faults with contradicts count against the chain:
 // nobody accuses himself wrongly. A witness has its name, a length of at least 1, a head, and where known date, attester and at (an
@@ -192,7 +203,7 @@ export function compareDays(picks, gaps, now) {
 // and required where nothing is witnessed without them. A log without a fresh quorum covers nothing. named says that the policy is the server's
 // own word: then its witnesses are no parties, and their quorum covers nothing. Where the answer says that picks are sealed (seals.since) and no
 // log was read, the server hides it, and nothing is witnessed. A pick that is not among the leaves of a log that was read (unlogged) leaves the
-// whole not witnessed, too: a pick and its leaf are made together. What contradicts the calendar (days) contradicts the chain.
+// whole not witnessed, too, and so does a day without a pick or a correction (added): each and its leaf are made together. What contradicts the calendar (days) contradicts the chain.
 // In the result, each witness stands with its reason to disagree, null where it agrees. parties is the number of independent parties among
 // them, agreeing how many of these hold the same and are fresh. covered is the length up to which fresh witnesses agree, held up to which any.
 export function judge(answer, { hashes, fault }, witnesses, policy, log = null) {
@@ -218,12 +229,12 @@ export function judge(answer, { hashes, fault }, witnesses, policy, log = null) 
   const covered = Math.max(quorum && vouched ? length : 0, ...agreeing.filter((w) => w.fresh).map((w) => w.length));
   const held = Math.max(vouched && cosigned.length ? length : 0, ...agreeing.map((w) => w.length));
   const newest = Math.max(...agreeing.map((w) => w.time).filter(Number.isFinite), ...(vouched ? cosigned : []).map((c) => c.at).filter((at) => at <= clock + ahead));
-  const days = fault ? null : compareDays(picks, answer.gaps ?? [], now), whole = log?.all ?? log;
+  const days = fault ? null : compareDays(picks, answer.gaps ?? [], now), whole = log?.all ?? log, added = addedNotes(answer, log);
   const unlogged = whole?.size !== undefined && whole.hashes.length < n ? whole.hashes.length + 1 : 0;
   const admitted = (answer.seals?.faults ?? []).some((f) => f.contradicts), broken = [...whole?.seals?.faults ?? [], ...hiddenNotes(answer, log)];
   let verdict = "self_consistent";
   if (fault || !claim || days !== null || admitted || broken.length || against.size || logged !== null) verdict = "contradicted";
-  else if (covered > 0 && !hidden && !unlogged && (quorum || !log?.required) && (covered === n || (recent(covered) && recent(n - 1)))) verdict = "witnessed";
+  else if (covered > 0 && !hidden && !unlogged && !added.length && (quorum || !log?.required) && (covered === n || (recent(covered) && recent(n - 1)))) verdict = "witnessed";
   const parties = new Set(asked.map(party)).size + (vouched ? log.cosigners.length : 0);
-  return { verdict, fault, claim, head, asked, agreeing: good, parties, covered, held, newest, logged, broken, quorum, current, hidden, days, unlogged };
+  return { verdict, fault, claim, head, asked, agreeing: good, parties, covered, held, newest, logged, broken, quorum, current, hidden, days, unlogged, added };
 }

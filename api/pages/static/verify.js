@@ -120,6 +120,7 @@ function conclude() {
       : item(!against.length, against.length ? say("differ", parties, against.length) : say("agree", parties, j.held, minute(j.newest))),
   ];
   for (const f of j.broken) list.push(item(false, say("log signed", f.text)));
+  for (const n of j.added) list.push(item(undefined, n.text));
   for (const f of chain.seals?.faults ?? []) list.push(item(false, say("server itself", words[`seal ${f.fault}`] ? say(`seal ${f.fault}`, f.date) : f.text)));
   const seals = (log?.all ?? log)?.seals;
   if (seals?.sealed && !j.broken.length) {
@@ -137,7 +138,7 @@ function conclude() {
   const means = [{
     contradicted: say("means contradicted"),
     witnessed: j.covered === n ? say("means whole") : say("means up to", j.covered),
-    self_consistent: say(log?.required && !j.quorum ? `means ${log.named ? "named" : "quorum"}` : j.unlogged ? "means unlogged"
+    self_consistent: say(log?.required && !j.quorum ? `means ${log.named ? "named" : "quorum"}` : j.unlogged ? "means unlogged" : j.added.length ? "means added"
       : j.hidden ? "means hidden" : alone && j.quorum ? "means server's" : alone ? "means alone" : "means old", j.unlogged),
   }[j.verdict]];
   if (j.verdict === "witnessed" && log?.named) means.push(say("own policy"));
