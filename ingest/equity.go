@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"tidemark/internal/equity"
 )
@@ -26,7 +28,10 @@ func checkEquity(b Batch) error {
 	if err := each("action", b.Actions, checkAction); err != nil {
 		return err
 	}
-	return each("news item", b.News, checkNews)
+	if err := each("news item", b.News, checkNews); err != nil {
+		return err
+	}
+	return each("section of risk factors", b.Risks, checkRisks)
 }
 
 // each checks every value of a list, and that no two have one identity.
@@ -175,6 +180,24 @@ func checkNews(n equity.NewsItem) (newsID, error) {
 		return id, errors.New("expected a source, an id and a title")
 	case n.PublishedAt.IsZero():
 		return id, errors.New("no time of publication")
+	}
+	return id, nil
+}
+
+func checkRisks(r equity.RiskFactors) (filingID, error) {
+	id := filingID{r.CIK, r.Accession}
+	switch {
+	case r.CIK <= 0:
+		return id, errNoCompany
+	case r.Accession == "" || r.State == "":
+		return id, fmt.Errorf("accession number %q and state %q, expected both", r.Accession, r.State)
+	case (r.State == equity.RisksRead) != (len(r.Risks) > 0):
+		return id, fmt.Errorf("%d risks in the state %s", len(r.Risks), r.State)
+	}
+	for _, text := range r.Risks {
+		if text == "" || !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
+			return id, fmt.Errorf("%.40q is not a text", text)
+		}
 	}
 	return id, nil
 }

@@ -45,7 +45,7 @@ func (m *memory) keep(address, saw string, b Batch) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.forget(address)
-	if size > maxRemembered || len(b.Companies)+len(b.Filings)+len(b.Facts)+len(b.Bars)+len(b.Actions)+len(b.News) > 0 {
+	if size > maxRemembered || len(b.Companies)+len(b.Filings)+len(b.Facts)+len(b.Bars)+len(b.Actions)+len(b.News)+len(b.Risks) > 0 {
 		return
 	}
 	for m.size+size > maxRemembered {

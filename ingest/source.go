@@ -126,6 +126,8 @@ type Batch struct {
 	Actions []equity.Action
 	// News without two of one source and id.
 	News []equity.NewsItem
+	// Risks without two of one company and accession number.
+	Risks []equity.RiskFactors
 
 	// Next is the request for the following page, nil after the last.
 	Next *Request
@@ -133,7 +135,7 @@ type Batch struct {
 
 // Empty reports whether the response held nothing, apart from the address of another page.
 func (b Batch) Empty() bool {
-	return len(b.Readings)+len(b.Companies)+len(b.Filings)+len(b.Facts)+len(b.Bars)+len(b.Actions)+len(b.News) == 0
+	return len(b.Readings)+len(b.Companies)+len(b.Filings)+len(b.Facts)+len(b.Bars)+len(b.Actions)+len(b.News)+len(b.Risks) == 0
 }
 
 // Rounding returns the difference below which two values of one of the source's series are the same; see series.Info.

@@ -122,7 +122,7 @@ func (w *briefWriter) source(facts ...equity.Fact) int {
 	if newest.Accession == "" {
 		return -1
 	}
-	source := Source{Title: "Form " + newest.Form}
+	source := Source{Title: "Form " + newest.Form + ", " + newest.Filed.Format(time.DateOnly)}
 	for _, f := range w.filings {
 		if f.Accession == newest.Accession {
 			source.URL, source.RetrievedAt = f.URL, f.AcceptedAt

@@ -124,7 +124,7 @@ func decimal(v float64, decimals int) string {
 
 // Source is a document that facts were taken from.
 type Source struct {
-	// Title names it, for example "Form 10-K".
+	// Title names it, for example "Form 10-K, 2026-02-20".
 	Title string
 	URL   string
 	// RetrievedAt is when its content was known to us, in UTC; zero when unknown.

@@ -394,7 +394,7 @@ func TestFactsPointToTheirFilings(t *testing.T) {
 		}
 	}
 	income, _ := b.Facts.Find("net_income")
-	if income.Source < 0 || b.Sources[income.Source].URL != "https://www.sec.gov/filing" || b.Sources[income.Source].Title != "Form 10-K" {
+	if income.Source < 0 || b.Sources[income.Source].URL != "https://www.sec.gov/filing" || b.Sources[income.Source].Title != "Form 10-K, 2026-02-20" {
 		t.Errorf("net income is from %d of %v", income.Source, b.Sources)
 	}
 	if price, _ := b.Facts.Find("price"); price.Value != string(s.Price) || price.Source != -1 {

@@ -16,7 +16,7 @@ import (
 	"tidemark/internal/task"
 )
 
-// Equities is the job that follows companies: their identities, their filings, and the prices of their shares. Its subjects are three
+// Equities is the job that follows companies: their identities, their filings, and the prices of their shares. Its subjects are four
 // sources.
 //
 // The list of all companies has the new members of the universe and changed tickers; the list of the newest filings shows which companies
@@ -32,7 +32,9 @@ type Equities struct {
 	Companies, Current ingest.Source
 	// Submissions and Facts are asked about companies.
 	Submissions, Facts func([]equity.CIK) ingest.Source
-	Prices             Prices
+	// Documents is asked for reports of companies that were picked.
+	Documents func([]equity.Filing) ingest.Source
+	Prices    Prices
 	// Second is another publisher whose closes are compared with the first's; the zero value means none.
 	Second Prices
 }
@@ -47,6 +49,8 @@ func (e Equities) Run(ctx context.Context, t task.Task) error {
 		return e.current(ctx, t)
 	case e.Prices.ID:
 		return e.prices(ctx, t)
+	case e.documentsID():
+		return e.documents(ctx, t)
 	case e.Second.ID:
 		return e.second(ctx, t)
 	}

@@ -114,6 +114,7 @@ func equityLoad(a ingest.Fetched) postgres.EquityLoad {
 	b := a.Batch
 	return postgres.EquityLoad{
 		Fetch: a.Fetch, Companies: b.Companies, Filings: b.Filings, Facts: b.Facts, Bars: b.Bars, Actions: b.Actions, News: b.News,
+		Risks: b.Risks,
 	}
 }
 

@@ -68,7 +68,7 @@ var kept = map[string]string{
 	"estimates": `select signal, observed_at, known_at, edition, gone, kept, value, lo, hi, baseline, scale, n, z_score, delta_pct, input_known_at from estimates`,
 	"fetches":   `select source, url, status, header, fetched_at, sha256, bytes, not_modified, synthetic, constructed from fetches`,
 	"companies": ofFetches("companies"), "filings": ofFetches("filings"), "facts": ofFetches("facts"), "bars": ofFetches("bars"),
-	"actions": ofFetches("actions"), "news": ofFetches("news"), "second_closes": ofFetches("second_closes"),
+	"actions": ofFetches("actions"), "news": ofFetches("news"), "risk_factors": ofFetches("risk_factors"), "second_closes": ofFetches("second_closes"),
 	"listings": `select * from listings`, "equity_watermarks": `select * from equity_watermarks`,
 }
 

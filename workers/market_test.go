@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -103,7 +104,7 @@ func books(i int) (facts []equity.Fact, filings []equity.Filing) {
 		}
 		filings = append(filings, equity.Filing{
 			CIK: f.CIK, Accession: f.Accession, Form: f.Form, Filed: filed, AcceptedAt: filed.Add(21 * time.Hour), Period: end,
-			URL: "https://www.sec.gov/" + f.Accession,
+			URL: fmt.Sprintf("https://www.sec.gov/Archives/edgar/data/%d/%s/report.htm", 1000+i, strings.ReplaceAll(f.Accession, "-", "")),
 		})
 		scale := 1e9 * (1 + float64(year-2022)/10)
 		for tag, v := range map[string]float64{

@@ -93,7 +93,7 @@ func (p *Pages) research(ctx context.Context, r request) (*view.Document, error)
 	l.Image = p.o.PublicURL + r.path + cardName
 	l.Body = body
 	p.inLanguages(&l, r)
-	return p.document("research", l, research.UpdatedAt), nil
+	return p.document("research", l, research.ChangedAt()), nil
 }
 
 // announcedOnly returns the free part of a company whose newest pick has left the newest picks: the research as announced. The newest
@@ -189,3 +189,27 @@ func (p *Pages) pickPage(ctx context.Context, r request) (*view.Document, error)
 	p.inLanguages(&l, r)
 	return p.document("research", l, modified), nil
 }
+
+// RisksCompared says which reports are compared, and how.
+func (b researchBody) RisksCompared(r view.RiskFactors) string {
+	return fmt.Sprintf(b.T("risks.compared"), b.Date(r.Before.Filed), b.Date(r.Report.Filed))
+}
+
+// RiskQuarter says what a quarterly report says of risks.
+func (b researchBody) RiskQuarter(q view.RiskQuarter) string {
+	word := "risks.quarter." + q.Report.Section
+	if q.Report.Section == view.RiskSectionRead && !q.Compared {
+		word += " only"
+	}
+	return fmt.Sprintf(b.T(word), b.Date(q.Report.Filed))
+}
+
+// riskReport is a report in the list of those that were read.
+type riskReport struct {
+	localizer
+
+	R view.RiskReport
+}
+
+// Of is a report with the words of the page's language.
+func (b researchBody) Of(r view.RiskReport) riskReport { return riskReport{b.localizer, r} }

@@ -176,6 +176,9 @@ type Research struct {
 	Sources []SourceDocument `json:"sources"`
 	// Pick is the company's newest announced pick, null if it was never picked.
 	Pick *ResearchPick `json:"pick"`
+	// RiskFactors is what changed in the risk factors of the company's reports. It is null in research as it was announced with a pick, because
+	// reports are read after the announcement.
+	RiskFactors *RiskFactors `json:"risk_factors"`
 	// ContentSHA256 is the SHA-256 of the five texts in their order, each followed by a line feed.
 	ContentSHA256 string    `json:"content_sha256"`
 	UpdatedAt     time.Time `json:"updated_at"`
@@ -219,8 +222,10 @@ func (st *PublicationsState) Research(ticker string, lang picks.Lang) (*Document
 		return nil, nil
 	}
 	doc, _, err := st.answers.getOrBuild(fmt.Sprintf("research %d %s", cik, lang), func() (*Document, string, error) {
-		meta, modified := st.meta(card.RecordedAt)
-		doc, err := one(st.card(card, lang), meta, modified)
+		out := st.card(card, lang)
+		out.RiskFactors = st.riskFactors(cik)
+		meta, modified := st.meta(out.ChangedAt())
+		doc, err := one(out, meta, modified)
 		return doc, "", err
 	})
 	return doc, err
@@ -242,6 +247,14 @@ func (st *PublicationsState) card(c *postgres.Research, lang picks.Lang) Researc
 		out.Pick = st.researchPick(p)
 	}
 	return out
+}
+
+// ChangedAt is when the newest part of research was recorded.
+func (r Research) ChangedAt() time.Time {
+	if r.RiskFactors != nil && r.RiskFactors.ReadAt != nil && r.RiskFactors.ReadAt.After(r.UpdatedAt) {
+		return *r.RiskFactors.ReadAt
+	}
+	return r.UpdatedAt
 }
 
 func (st *PublicationsState) researchPick(p *pricedPick) *ResearchPick {

@@ -41,6 +41,9 @@ type PublicationsStore interface {
 	// LatestResearch returns the newest cards that are not among the known ones.
 	LatestResearch(ctx context.Context, known ...postgres.Research) ([]postgres.Research, error)
 	Stocks(ctx context.Context) ([]postgres.Stock, error)
+	// RiskCounts returns of how many reports of each company the risk factors were read, and RiskReports what they say.
+	RiskCounts(ctx context.Context) (map[equity.CIK]int, error)
+	RiskReports(ctx context.Context, ids []equity.CIK) (map[equity.CIK][]picks.RiskReport, error)
 	// PortfolioState returns postgres.ErrNotFound before the portfolio's inception.
 	PortfolioState(ctx context.Context) (postgres.PortfolioState, error)
 	PortfolioHistory(ctx context.Context) ([]postgres.PortfolioSnapshot, error)
@@ -128,7 +131,7 @@ func parts(table string) part {
 		return partWitnesses
 	case "gaps", "corrections", "ledger_entries": // this view shows none of them
 		return 0
-	case "research":
+	case "research", "risk_factors":
 		return partResearch
 	case "portfolio_snapshots", "portfolio_state": // the returns use the same closes as the portfolio
 		return partPortfolio | partPrices
@@ -220,6 +223,7 @@ type published struct {
 	summaries map[int64]map[picks.Lang]string
 	research  []postgres.Research
 	stocks    []postgres.Stock
+	risks     map[equity.CIK]riskChanges
 	portfolio *postgres.PortfolioState // nil before the inception
 	history   []postgres.PortfolioSnapshot
 	universe  []postgres.UniverseDay
@@ -312,7 +316,10 @@ func (p *Publications) readResearch(ctx context.Context, d *published) error {
 	if d.research, err = p.o.Store.LatestResearch(ctx, d.research...); err != nil {
 		return err
 	}
-	d.stocks, err = p.o.Store.Stocks(ctx)
+	if d.stocks, err = p.o.Store.Stocks(ctx); err != nil {
+		return err
+	}
+	d.risks, err = p.readRisks(ctx, d.risks)
 	return err
 }
 

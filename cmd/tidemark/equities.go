@@ -81,6 +81,7 @@ func (p *program) equitySchedule() []task.Schedule {
 	}
 	add(edgar.Companies(agent))
 	add(edgar.Current(agent))
+	add(edgar.Documents(agent, nil))
 	for _, source := range p.priceSources() {
 		add(source(nil))
 	}
@@ -93,7 +94,7 @@ func companySources() map[string]ingest.Source {
 	const nobody = "" // the user agent for requests to the SEC
 	all := map[string]ingest.Source{}
 	for _, s := range []ingest.Source{
-		edgar.Companies(nobody), edgar.Current(nobody), edgar.Submissions(nobody, nil), edgar.Facts(nobody, nil),
+		edgar.Companies(nobody), edgar.Current(nobody), edgar.Submissions(nobody, nil), edgar.Facts(nobody, nil), edgar.Documents(nobody, nil),
 		prices.Tiingo("", nil), prices.CSV(), prices.Yahoo(nil), prices.Nasdaq(nil),
 	} {
 		all[s.ID] = s
@@ -115,6 +116,7 @@ func (p *program) equities(db *postgres.DB, w *worldRuntime, e *ingest.Engine, s
 	job.Companies, job.Current = edgar.Companies(agent), edgar.Current(agent)
 	job.Submissions = func(ids []equity.CIK) ingest.Source { return edgar.Submissions(agent, ids) }
 	job.Facts = func(ids []equity.CIK) ingest.Source { return edgar.Facts(agent, ids) }
+	job.Documents = func(reports []equity.Filing) ingest.Source { return edgar.Documents(agent, reports) }
 	for i, source := range p.priceSources() {
 		if of := p.publisher(db, w, e, store, source); i == 0 {
 			job.Prices = of

@@ -21,23 +21,23 @@ func TestWhoIsAskedAboutCompanies(t *testing.T) {
 		asked    string
 		missing  string // the setting that the operator is told to set
 	}{
-		{"a sandbox needs no setting", "sandbox", config.Companies{}, "edgar-companies edgar-current prices-yahoo", ""},
+		{"a sandbox needs no setting", "sandbox", config.Companies{}, "edgar-companies edgar-current edgar-documents prices-yahoo", ""},
 		{"a live world without settings asks nobody", "live", config.Companies{}, "", "SEC_USER_AGENT TIINGO_API_KEY PRICES_FOLDER PRICES_PERSONAL_USE"},
 		{"nor does it ask for prices of nobody", "live", config.Companies{TiingoAPIKey: "key"}, "", "SEC_USER_AGENT"},
-		{"companies without prices", "live", config.Companies{SECUserAgent: agent}, "edgar-companies edgar-current", "TIINGO_API_KEY PRICES_FOLDER PRICES_PERSONAL_USE"},
+		{"companies without prices", "live", config.Companies{SECUserAgent: agent}, "edgar-companies edgar-current edgar-documents", "TIINGO_API_KEY PRICES_FOLDER PRICES_PERSONAL_USE"},
 		{
 			"a key counts before a folder, which is held against it; a third is not asked",
 			"live",
 			config.Companies{SECUserAgent: agent, TiingoAPIKey: "key", PricesFolder: "x", PricesPersonalUse: "yahoo"},
-			"edgar-companies edgar-current prices-tiingo prices-csv", "",
+			"edgar-companies edgar-current edgar-documents prices-tiingo prices-csv", "",
 		},
 		{
 			"a folder before what is only for personal use",
 			"live",
 			config.Companies{SECUserAgent: agent, PricesFolder: "x", PricesPersonalUse: "yahoo"},
-			"edgar-companies edgar-current prices-csv prices-yahoo", "",
+			"edgar-companies edgar-current edgar-documents prices-csv prices-yahoo", "",
 		},
-		{"the operator's word", "live", config.Companies{SECUserAgent: agent, PricesPersonalUse: "nasdaq"}, "edgar-companies edgar-current prices-nasdaq", ""},
+		{"the operator's word", "live", config.Companies{SECUserAgent: agent, PricesPersonalUse: "nasdaq"}, "edgar-companies edgar-current edgar-documents prices-nasdaq", ""},
 	} {
 		p := &program{}
 		p.settings.World, p.settings.Companies = c.world, c.settings

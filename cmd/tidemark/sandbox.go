@@ -57,6 +57,8 @@ func (p *program) seeFault(source string) string {
 		subject, but = edgar.Current("").ID, "; it is requested for companies that have filed something new"
 	case edgar.Facts("", nil).ID:
 		subject, but = edgar.Current("").ID, "; it is requested for companies that have filed a report"
+	case edgar.Documents("", nil).ID:
+		but = "; it is requested for companies whose pick is announced"
 	default:
 		if slices.ContainsFunc(p.priceSources(), func(of sharesSource) bool { return of(nil).ID == source }) {
 			but = "; it is requested for shares that lack the newest close"

@@ -28,9 +28,18 @@ func day(t testing.TB, s string) time.Time {
 	return d
 }
 
+// reports are a report of each company.
+func reports(universe []equity.CIK) []equity.Filing {
+	list := make([]equity.Filing, len(universe))
+	for i, c := range universe {
+		list[i] = equity.Filing{CIK: c, URL: fmt.Sprintf("https://www.sec.gov/Archives/edgar/data/%d/000032019325000079/report.htm", int64(c))}
+	}
+	return list
+}
+
 // all are the sources of an operator who calls himself that.
 func all(agent string, universe ...equity.CIK) []ingest.Source {
-	return []ingest.Source{edgar.Companies(agent), edgar.Submissions(agent, universe), edgar.Facts(agent, universe), edgar.Current(agent)}
+	return []ingest.Source{edgar.Companies(agent), edgar.Submissions(agent, universe), edgar.Facts(agent, universe), edgar.Current(agent), edgar.Documents(agent, reports(universe))}
 }
 
 func TestWhoDoesNotSayWhoAsksIsRefused(t *testing.T) {
@@ -74,6 +83,11 @@ func TestWhatIsAsked(t *testing.T) {
 			"https://data.sec.gov/submissions/CIK0000320193.json", "https://data.sec.gov/submissions/CIK0001067983.json",
 		}},
 		{edgar.Submissions(agent, []equity.CIK{apple}), since, []string{"https://data.sec.gov/submissions/CIK0000320193.json?tidemark_from=2024-05-01"}},
+		{
+			edgar.Documents(agent, append(reports([]equity.CIK{apple}), equity.Filing{URL: "https://www.sec.gov/Archives/edgar/data/320193/000032019325000080/0000320193-25-000080-index.htm"})),
+			since,
+			[]string{"https://www.sec.gov/Archives/edgar/data/320193/000032019325000079/report.htm"},
+		},
 		{edgar.Facts(agent, []equity.CIK{apple}), since, []string{"https://data.sec.gov/api/xbrl/companyfacts/CIK0000320193.json"}},
 		{edgar.Current(agent), since, []string{current + "&tidemark_from=2024-05-01T13%3A00%3A00Z&type=8-K"}},
 	} {
@@ -87,7 +101,7 @@ func TestWhatIsAsked(t *testing.T) {
 			if r.Header.Get("User-Agent") != agent {
 				t.Errorf("%s asks as %q", r.URL, r.Header.Get("User-Agent"))
 			}
-			if facts := tc.src.ID == "edgar-facts"; slices.Contains(r.Absent, http.StatusNotFound) != facts {
+			if may := tc.src.ID == "edgar-facts" || tc.src.ID == "edgar-documents"; slices.Contains(r.Absent, http.StatusNotFound) != may {
 				t.Errorf("%s: allows for %v", r.URL, r.Absent)
 			}
 		}

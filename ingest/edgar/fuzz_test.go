@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"tidemark/ingest"
+	"tidemark/ingest/edgar"
 	"tidemark/ingest/ingesttest"
 	"tidemark/internal/series"
 )
@@ -30,6 +31,23 @@ func FuzzFacts(f *testing.F) {
 
 func FuzzCurrent(f *testing.F) {
 	fuzz(f, "edgar-current", "https://www.sec.gov/cgi-bin/browse-edgar?action=getcurrent&output=atom&start=0")
+}
+
+// What is read of a document is a batch, whatever the document is.
+func FuzzDocument(f *testing.F) {
+	for _, shape := range shapes {
+		f.Add([]byte(shape.page))
+	}
+	src := edgar.Documents(agent, nil)
+	const link = "https://www.sec.gov/Archives/edgar/data/320193/000032019325000079/report.htm"
+	f.Fuzz(func(t *testing.T, body []byte) {
+		if _, err := src.Parse(ingest.Response{Request: ingest.Request{URL: link}, Body: body}); err != nil {
+			return
+		}
+		if _, err := ingest.Parse(src, series.Fetch{URL: link, Status: http.StatusOK, Header: map[string]string{"Content-Type": "text/html"}}, body); err != nil {
+			t.Errorf("the engine refuses what the parser takes: %v", err)
+		}
+	})
 }
 
 // fuzz reads bodies as answers of all the addresses. What is taken must hold what a batch promises, which ingest.Parse checks: a

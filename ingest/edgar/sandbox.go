@@ -30,6 +30,7 @@ func Sandbox(mux *http.ServeMux, w synth.World) {
 		filesHost + tickersPath:               s.tickers,
 		filesHost + exchangesPath:             s.exchanges,
 		filesHost + currentPath:               s.current,
+		filesHost + archivesPath:              s.document,
 		dataHost + submissionsPath + "{file}": s.submissions,
 		dataHost + factsPath + "{file}":       s.facts,
 	} {
@@ -43,6 +44,7 @@ const recentRows = 100
 const (
 	typeJSON = "application/json"
 	typeAtom = "application/atom+xml"
+	typeHTML = "text/html"
 )
 
 type sandbox struct {

@@ -34,8 +34,8 @@ type figure struct {
 // filings are all filings of a company, as far as they were requested.
 type filings struct {
 	company *synth.Company
-	// delay, hour, restated, news and size are drawn once for each report or day.
-	delay, hour, restated, news, size synth.Noise
+	// delay, hour, restated, news, size and risks are drawn once for each report or day.
+	delay, hour, restated, news, size, risks synth.Noise
 
 	mu      sync.Mutex
 	horizon time.Time
@@ -46,6 +46,7 @@ func newFilings(w synth.World, c *synth.Company) *filings {
 	noise := func(what string) synth.Noise { return w.Noise(fmt.Sprintf("edgar %d %s", c.CIK, what)) }
 	return &filings{
 		company: c, delay: noise("delay"), hour: noise("hour"), restated: noise("restated"), news: noise("news"), size: noise("size"),
+		risks: noise("risks"),
 	}
 }
 

@@ -85,6 +85,7 @@ func (s *fixture) collect(t testing.TB, src ingest.Source) ingest.Batch {
 			all.Companies = append(all.Companies, batch.Companies...)
 			all.Filings = append(all.Filings, batch.Filings...)
 			all.Facts = append(all.Facts, batch.Facts...)
+			all.Risks = append(all.Risks, batch.Risks...)
 			if r = batch.Next; r != nil {
 				r.Header = http.Header{"User-Agent": {agent}} // read from the archive, the answer does not know in whose name
 			}
@@ -464,5 +465,44 @@ func TestSandboxSpeaksAsTheSECDoes(t *testing.T) {
 		if diff := cmp.Diff(members(readRecorded(t, tc.recorded), tc.path...), members(tc.answer, tc.path...)); diff != "" {
 			t.Errorf("members of %s %v (-recorded +sandbox):\n%s", tc.recorded, tc.path, diff)
 		}
+	}
+}
+
+// The invented reports have risk factors in several shapes. Those of two years differ in some, and a few reports have no such section.
+func TestSandboxReportsHaveRiskFactors(t *testing.T) {
+	t.Parallel()
+	s := newFixture(1, "2026-06-12T22:30:00Z")
+	states, changed := map[string]int{}, map[picks.RiskComparison]int{}
+	for _, id := range s.universe()[:24] {
+		var wanted []equity.Filing
+		for _, f := range s.collect(t, edgar.Submissions(agent, []equity.CIK{id})).Filings {
+			if f.Form == "10-K" || f.Form == "10-Q" {
+				wanted = append(wanted, f)
+			}
+		}
+		slices.SortFunc(wanted, func(a, b equity.Filing) int { return a.Filed.Compare(b.Filed) })
+		wanted = wanted[max(len(wanted)-9, 0):]
+		if len(wanted) == 0 {
+			continue
+		}
+		var reports []picks.RiskReport
+		for i, r := range s.collect(t, edgar.Documents(agent, wanted)).Risks {
+			if r.Accession != wanted[i].Accession || r.CIK != id {
+				t.Errorf("%s of %s is read as %s", wanted[i].Accession, id, r.Accession)
+			}
+			states[wanted[i].Form+" "+string(r.State)]++
+			reports = append(reports, picks.RiskReport{RiskFactors: r, Filing: wanted[i]})
+		}
+		c := picks.CompareRisks(reports)
+		changed[c.State]++
+		if n := len(c.Added) + len(c.Removed) + len(c.Reworded); c.State == picks.RisksCompared && (n == 0 && c.Same < 10 || n > 12 || c.Now.ByParagraph) {
+			t.Errorf("%s: %d changes, %d the same", id, n, c.Same)
+		}
+	}
+	if states["10-K read"] < 30 || states["10-Q unchanged"] < 60 || states["10-Q read"] < 10 || states["10-K not_found"] == 0 || states["10-Q elsewhere"] > 0 {
+		t.Error(states)
+	}
+	if changed[picks.RisksCompared] < 15 || changed[picks.RisksNotRead] == 0 || changed[picks.RisksUnlike] > 0 {
+		t.Error(changed)
 	}
 }

@@ -78,7 +78,7 @@ var census = map[string]string{
 	"ingest/archive/":                    "ingest/archive.FuzzReadManifest",
 	"ingest/bls/":                        "ingest/bls.FuzzParse",
 	"ingest/ecb/":                        "ingest/ecb.FuzzParse",
-	"ingest/edgar/":                      "ingest/edgar.FuzzCompanies ingest/edgar.FuzzSubmissions ingest/edgar.FuzzFacts ingest/edgar.FuzzCurrent",
+	"ingest/edgar/":                      "ingest/edgar.FuzzCompanies ingest/edgar.FuzzSubmissions ingest/edgar.FuzzFacts ingest/edgar.FuzzCurrent ingest/edgar.FuzzDocument",
 	"ingest/eia/":                        "ingest/eia.FuzzPage ingest/eia.FuzzAPI",
 	"ingest/fed/":                        "ingest/fed.FuzzParse",
 	"ingest/fred/":                       "ingest/fred.FuzzParse",

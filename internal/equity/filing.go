@@ -1,6 +1,10 @@
 package equity
 
-import "time"
+import (
+	"path"
+	"strings"
+	"time"
+)
 
 // Filing is one submission to the SEC.
 type Filing struct {
@@ -19,6 +23,12 @@ type Filing struct {
 	Items []string
 	// URL is the page of the filing's main document.
 	URL string
+}
+
+// HasDocument reports whether URL is a main document in HTML, and not the list of a filing's documents, which stands for one that is not named.
+func (f Filing) HasDocument() bool {
+	name := strings.ToLower(path.Base(f.URL))
+	return (strings.HasSuffix(name, ".htm") || strings.HasSuffix(name, ".html")) && !strings.Contains(name, "-index.htm")
 }
 
 // Fact is one number of a filing, as XBRL tags it. A fact of a balance sheet has no Start.

@@ -48,7 +48,7 @@ var AppendOnly = []string{
 	"actions", "announcements", "bars", "companies", "corrections", "digests", "economic_events", "estimates", "facts", "fetches", "filings",
 	"forecast_grades", "forecasts", "gaps",
 	"ledger", "listings", "load_fetches", "loads", "log_entries", "log_timestamps", "methods", "news", "observations", "operator_actions", "operator_outcomes", "payment_claims", "payment_transfers", "picks", "plan_changes", "portfolio_events", "portfolio_snapshots", "quarantine_decisions",
-	"quarantined_fetches", "research", "schedule_changes", "second_closes", "signal_states", "top_ups", "universe_days", "x402_ledger",
+	"quarantined_fetches", "research", "risk_factors", "schedule_changes", "second_closes", "signal_states", "top_ups", "universe_days", "x402_ledger",
 }
 
 // Checkup checks the server: its clock against now, the grants and guards of the migrations, its size and its connections.

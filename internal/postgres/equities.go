@@ -19,9 +19,9 @@ import (
 
 // EquityStore keeps companies: listings, filings, facts, prices and actions.
 //
-// It reads actions, bars, companies, equity_watermarks, facts, fetches, filings, listings, load_fetches, loads, rebuilding, runs,
-// second_closes. It writes actions, bars, companies, equity_watermarks, facts, filings, listings, load_fetches, loads, news, rebuilding, runs,
-// second_closes.
+// It reads actions, bars, companies, equity_watermarks, facts, fetches, filings, listings, load_fetches, loads, rebuilding, risk_factors, runs,
+// second_closes. It writes actions, bars, companies, equity_watermarks, facts, filings, listings, load_fetches, loads, news, rebuilding,
+// risk_factors, runs, second_closes.
 type EquityStore struct{ *connections }
 
 // EquityLoad is the content of one response about companies. Its lists satisfy what package ingest guarantees for a batch: values in a list
@@ -47,6 +47,7 @@ type EquityLoad struct {
 	Bars    []equity.Bar
 	Actions []equity.Action
 	News    []equity.NewsItem
+	Risks   []equity.RiskFactors
 
 	// Choice holds decisions that do not follow from the bytes of the response. Beside holds further responses of the same load.
 	Choice EquityChoice
@@ -190,6 +191,9 @@ func (l EquityLoad) about() []equity.CIK {
 	for _, a := range l.Actions {
 		ids = append(ids, a.CIK)
 	}
+	for _, r := range l.Risks {
+		ids = append(ids, r.CIK)
+	}
 	slices.Sort(ids)
 	return slices.Compact(ids)
 }
@@ -228,6 +232,10 @@ func mergeEquities(ctx context.Context, tx pgx.Tx, loads []EquityLoad, groups []
 		for _, l := range loads[s.from:s.to] {
 			n, err := addNews(ctx, tx, l)
 			if err != nil {
+				return 0, err
+			}
+			added += n
+			if n, err = addRisks(ctx, tx, l); err != nil {
 				return 0, err
 			}
 			added += n

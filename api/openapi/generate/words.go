@@ -62,12 +62,12 @@ var renamed = map[string]string{
 // What a type does not show about a member: its format, or its few possible values. The keys are member names, or Schema.member if a member
 // with the same name in another schema is different.
 var (
-	dates = []string{"date", "entry_date", "exit_date", "inception_date", "head_date", "first_picked_on", "Portfolio.as_of", "DigestPeriod.from", "DigestPeriod.to", "UsageMeta.from", "UsageMeta.to", "RecordSeals.since"}
+	dates = []string{"date", "entry_date", "exit_date", "inception_date", "head_date", "first_picked_on", "Portfolio.as_of", "DigestPeriod.from", "DigestPeriod.to", "UsageMeta.from", "UsageMeta.to", "RecordSeals.since", "RiskReport.filed", "RiskReport.period"}
 	links = []string{
 		"page_url", "proof_url", "reveal_proof_url", "timestamp_url", "ics_url", "brief_url", "machine_url", "source_url", "history_url", "docs_url", "top_up_url", "x402_url", "explorer_url", "how_to_verify",
 		"Problem.type", "output_schema_ref", "facilitator", "PickLinks.research", "PickLinks.verify", "PickLinks.page", "StockLinks.research",
 		"contentUrl", "InfoLinks.openapi", "InfoLinks.mcp", "InfoLinks.x402", "InfoLinks.signals", "InfoLinks.llms", "InfoLinks.status",
-		"InfoLinks.terms", "InfoLinks.verify", "claim_url", "ProvenanceInput.url", "Provenance.url", "EvidenceBody.url", "InputBody.url", "raw_url", "SourceDocument.url", "PickGit.url", "Dataset.url", "Dataset.@id", "Dataset.license",
+		"InfoLinks.terms", "InfoLinks.verify", "claim_url", "ProvenanceInput.url", "Provenance.url", "EvidenceBody.url", "InputBody.url", "raw_url", "SourceDocument.url", "RiskReport.url", "PickGit.url", "Dataset.url", "Dataset.@id", "Dataset.license",
 	}
 	hashes    = []string{"hash", "previous_hash", "inputs_hash", "merkle_root", "head_hash", "genesis_hash", "recomputed_hash", "commitment", "sha256", "content_sha256"}
 	addresses = []string{"attester", "contract", "pay_to", "token_address", "PaymentClaim.from", "PaymentClaim.to", "X402Asset.address", "PaymentRequirement.asset", "PaymentRequirement.payTo"}
@@ -117,6 +117,8 @@ var (
 		"AlertRule.on":          list(pushes.Kinds),
 		"AlertRule.kind":        {"issued", "graded"},
 		"AlertRule.to":          {signals.StatusLive, signals.StatusDecayed, signals.StatusDeprecated},
+		"RiskFactors.state":     {string(picks.RisksCompared), string(picks.RisksUnlike), string(picks.RisksNotRead)},
+		"RiskReport.section":    list(view.RiskSections()),
 		"Alert.status":          {"active", "failing", "disabled"},
 		"Alert.disabled_reason": {"gone", "unreachable"},
 		"AlertDelivery.state":   {"pending", "delivered", "failed", "given_up"},

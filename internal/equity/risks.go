@@ -1,0 +1,30 @@
+package equity
+
+// RiskState says what was read of the section "Risk Factors" in a report.
+type RiskState string
+
+const (
+	// RisksRead means that the section was found and has risks in it.
+	RisksRead RiskState = "read"
+	// RisksUnchanged means that the section of a quarterly report says that nothing material changed since the annual report.
+	RisksUnchanged RiskState = "unchanged"
+	// RisksOmitted means that the section says that smaller companies need not give risks.
+	RisksOmitted RiskState = "omitted"
+	// RisksElsewhere means that the section names another section or document instead of risks.
+	RisksElsewhere RiskState = "elsewhere"
+	// RisksNotFound means that no such section was found, or that it could not be divided into risks. It says nothing about the report.
+	RisksNotFound RiskState = "not_found"
+)
+
+// RiskFactors is what a report's section "Risk Factors" (item 1A) says, as the report's document has it.
+type RiskFactors struct {
+	CIK       CIK
+	Accession string
+	State     RiskState
+	// ByParagraph reports whether the section has no headings, so that its paragraphs are listed instead.
+	ByParagraph bool
+	// Risks are the headings of the risks, or the paragraphs, in the order of the document and without repetitions. Only RisksRead has some.
+	Risks []string
+	// Words is the number of words of the section.
+	Words int
+}
