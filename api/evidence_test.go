@@ -177,6 +177,26 @@ func TestProvenanceIsOfEveryBody(t *testing.T) {
 	}
 }
 
+// A publisher may take a change back, and send the same bytes again: the list has them once, with each time at which they brought something.
+func TestABodyThatCameTwiceIsListedWithBothTimes(t *testing.T) {
+	t.Parallel()
+	f, _, second := startEvidence(t, full())
+	f.fetched("open", "https://upstream.example/b", "day,value\n2026-03-02,23.5\n", before.Add(time.Minute), about(0, 23.5))
+	f.fetched("open", "https://upstream.example/b", "day,value\n2026-03-02,22.5\n", before.Add(2*time.Minute), about(0, 22.5))
+	for _, d := range f.get("/api/signals/crack-spread-321/inputs")["data"].([]any) {
+		want := []any{}
+		if body := d.(map[string]any); body["sha256"] == second {
+			want = append(want, before.Add(2*time.Minute).Format(time.RFC3339))
+			if body["retrieved_at"] != before.Format(time.RFC3339) || body["observations"] != 1.0 {
+				t.Errorf("%v, want its first time and one observation", body)
+			}
+		}
+		if diff := cmp.Diff(any(want), d.(map[string]any)["retrieved_again"]); diff != "" {
+			t.Errorf("%v (-want +got):\n%s", d, diff)
+		}
+	}
+}
+
 // The served snapshot names the bodies of what came with it, and keeps those of the one before where nothing came.
 func TestEachNewSnapshotNamesTheBodiesThatCameWithIt(t *testing.T) {
 	t.Parallel()

@@ -38,11 +38,14 @@ type InputBody struct {
 	PublishedAtAssumed bool `json:"published_at_assumed"`
 	// AssumedSeries are the series of the signal that this body brought for the first time, so that the publication of its values was not
 	// observed. It also came with values whose publication was observed, if other series are among its observations.
-	AssumedSeries []string  `json:"assumed_series"`
-	RetrievedAt   time.Time `json:"retrieved_at"`
-	ContentType   string    `json:"content_type"`
-	SHA256        string    `json:"sha256"`
-	Bytes         int64     `json:"bytes"`
+	AssumedSeries []string `json:"assumed_series"`
+	// RetrievedAgain are the later times at which the same bytes came and brought or withdrew a value: what their publisher had changed in
+	// between was again as before.
+	RetrievedAgain []time.Time `json:"retrieved_again"`
+	RetrievedAt    time.Time   `json:"retrieved_at"`
+	ContentType    string      `json:"content_type"`
+	SHA256         string      `json:"sha256"`
+	Bytes          int64       `json:"bytes"`
 	// Observations is how many observations in force came with it.
 	Observations int `json:"observations"`
 	// Uses say what rests on it: value, baseline, interval, components, withdrawal (it took an observation back) and history. The record of the
@@ -81,7 +84,7 @@ func (v *View) Inputs(ctx context.Context, s *Signal, at time.Time) (*Document, 
 		for _, b := range list {
 			out.Data = append(out.Data, InputBody{
 				Source: b.Source, URL: b.URL, PublishedAt: b.PublishedAt, PublishedAtAssumed: b.PublishedAssumed, RetrievedAt: b.FetchedAt, SHA256: b.SHA256, Bytes: b.Bytes,
-				AssumedSeries: b.AssumedSeries, ContentType: b.ContentType,
+				AssumedSeries: b.AssumedSeries, RetrievedAgain: append([]time.Time{}, b.Again...), ContentType: b.ContentType,
 				Observations: b.Observations, Uses: usesOf(b, uses), LogIndex: b.LogIndex, RawURL: v.rawURL(b.SHA256),
 			})
 		}

@@ -30,6 +30,59 @@ func (o *outside) beside(all view.Inputs, snapshot view.SignalSnapshot) {
 	}
 	o.times(all, snapshot)
 	o.real(all, snapshot)
+	o.terms(all, snapshot)
+	o.freshness(snapshot)
+	o.servedAt(snapshot)
+}
+
+// terms compares licence, source and description with the method's own.
+func (o *outside) terms(all view.Inputs, snapshot view.SignalSnapshot) {
+	for _, t := range []struct {
+		name, want string
+		said       []string
+	}{
+		{"license", o.def.License, []string{snapshot.License, o.stated.License, all.License}},
+		{"source_url", o.def.SourceURL, []string{snapshot.SourceURL, o.stated.SourceURL, all.SourceURL}},
+		{"name", o.def.Name, []string{snapshot.Name, o.stated.Name}},
+		{"unit", o.def.Unit, []string{snapshot.Unit, o.stated.Unit}},
+		{"formula", o.def.Technique, []string{o.stated.Formula}},
+		{"baseline_method", o.def.BaselineMethod, []string{snapshot.BaselineMethod}},
+		{"domain", o.def.Domain, []string{snapshot.Domain}},
+		{"frequency", o.def.Frequency, []string{snapshot.Frequency}},
+	} {
+		for _, said := range t.said {
+			if said != t.want {
+				o.say("list", differ, t.name, "the server says %q, and the method has %q", said, t.want)
+			}
+		}
+	}
+}
+
+// freshness computes the state of the snapshot as of its own instant.
+func (o *outside) freshness(snapshot view.SignalSnapshot) {
+	want := view.Freshness{State: view.Unknown, MaxAgeSeconds: int64(o.def.Staleness / time.Second)}
+	if snapshot.ObservedAt != nil {
+		want.State = view.Stale
+		if o.def.Status(*snapshot.ObservedAt, o.stated.AsOf) == signals.StatusLive {
+			want.State = view.Fresh
+		}
+	}
+	if snapshot.Freshness != want {
+		o.say("list", differ, "freshness", "the server says %s, at most %d s old; we find %s, at most %d s", snapshot.Freshness.State, snapshot.Freshness.MaxAgeSeconds,
+			want.State, want.MaxAgeSeconds)
+	}
+}
+
+// servedAt holds the time from which on the numbers could be served against the snapshot's instant. Numbers may be stored again later, and
+// not before that.
+func (o *outside) servedAt(snapshot view.SignalSnapshot) {
+	stated, said := o.stated.ServedAt, snapshot.ServedAt
+	switch {
+	case (stated == nil) != (said == nil) || said != nil && !said.Equal(*stated):
+		o.say("list", differ, "served_at", "the evidence says %s, the snapshot %s", instant(stated), instant(said))
+	case said != nil && said.Before(o.stated.AsOf):
+		o.say("list", differ, "served_at", "the server says %s, before the instant %s that the numbers are of", instant(said), instant(&o.stated.AsOf))
+	}
 }
 
 // times holds the stated times against those of the bodies: bytes that came later cannot have brought a value before.

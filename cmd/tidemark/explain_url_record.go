@@ -16,7 +16,7 @@ import (
 )
 
 // notRecomputed says which numbers of a snapshot this comparison leaves out, and why.
-const notRecomputed = "Not compared: the number of tests that the backtest allows for (/api/methods lists the versions), and the status, which also follows " +
+const notRecomputed = "Not compared: the places of bodies in the log (tidemark verify --proof), the number of tests that the backtest allows for (/api/methods lists the versions), and the status, which also follows " +
 	"from the graded forecasts (tidemark scorecard --url) and from what operators set."
 
 // record downloads every body that the signal rests on, makes the history of all values from the bytes, counts again how often the
@@ -55,7 +55,12 @@ func (o *outside) record(ctx context.Context, all view.Inputs, snapshot view.Sig
 		return n
 	}
 	at := snapshot.Backtest.ComputedAt
-	history := o.history(all)
+	history, from := o.history(all)
+	if unread(o.def.BacktestInputs()) > 0 {
+		o.members(all, nil, nil)
+	} else {
+		o.members(all, history, from)
+	}
 	for id, list := range history {
 		history[id] = slices.DeleteFunc(list, func(v series.Observation) bool { return v.VintageAt.After(at) })
 	}
@@ -95,10 +100,19 @@ func feeds(source string, ids []series.ID) bool {
 }
 
 // history makes all values of the inputs, each with the time at which it became known, from the bodies in the order in which they came. They
-// are by time of observation and vintage.
-func (o *outside) history(all view.Inputs) map[series.ID][]series.Observation {
+// are by time of observation and vintage. from names, for each observation, the body behind each of its values.
+func (o *outside) history(all view.Inputs) (out map[series.ID][]series.Observation, from map[observation][]string) {
 	list := map[observation][]series.Observation{}
-	bodies := slices.SortedStableFunc(slices.Values(all.Data), func(a, b view.InputBody) int { return a.RetrievedAt.Compare(b.RetrievedAt) })
+	from = map[observation][]string{}
+	var bodies []view.InputBody // each as often as it came
+	for _, b := range all.Data {
+		bodies = append(bodies, b)
+		for _, at := range b.RetrievedAgain {
+			b.RetrievedAt = at
+			bodies = append(bodies, b)
+		}
+	}
+	slices.SortStableFunc(bodies, func(a, b view.InputBody) int { return a.RetrievedAt.Compare(b.RetrievedAt) })
 	for _, b := range bodies {
 		src, _ := sourceByID(b.Source)
 		first := func(id series.ID) bool {
@@ -119,8 +133,17 @@ func (o *outside) history(all view.Inputs) map[series.ID][]series.Observation {
 		if slices.Contains(b.Uses, "withdrawal") {
 			o.takeBack(list, stated, b)
 		}
+		brought := false
+		for k, values := range list {
+			for n := len(from[k]); n < len(values); n++ {
+				from[k], brought = append(from[k], b.SHA256), true
+			}
+		}
+		if _, read := o.parsed[b.SHA256]; read && !brought && slices.ContainsFunc(b.RetrievedAgain, b.RetrievedAt.Equal) {
+			o.say("list", differ, "inputs."+b.SHA256, "the list says that it came again at %s with something, and it brought nothing then", instant(&b.RetrievedAt))
+		}
 	}
-	out := map[series.ID][]series.Observation{}
+	out = map[series.ID][]series.Observation{}
 	for k, values := range list {
 		out[k.id] = append(out[k.id], values...)
 	}
@@ -129,7 +152,7 @@ func (o *outside) history(all view.Inputs) map[series.ID][]series.Observation {
 			return cmp.Or(a.ObservedAt.Compare(b.ObservedAt), a.VintageAt.Compare(b.VintageAt))
 		})
 	}
-	return out
+	return out, from
 }
 
 // known adds a reading to the values of its observation, if it is another one. A value that was there at the first load became known when its

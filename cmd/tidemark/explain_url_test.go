@@ -166,6 +166,12 @@ func (s *evidenceServer) compute() {
 	}
 	s.count(def)
 	s.snapshot.ID, s.snapshot.ObservedAt, s.snapshot.AsOf = def.ID, new(e.ObservedAt), new(s.now)
+	s.snapshot.ServedAt, s.evidence.ServedAt = new(s.now.Add(time.Second)), new(s.now.Add(time.Second))
+	s.snapshot.Freshness = view.Freshness{State: view.Fresh, MaxAgeSeconds: int64(def.Staleness / time.Second)}
+	s.snapshot.License, s.evidence.License, s.inputs.License = def.License, def.License, def.License
+	s.snapshot.SourceURL, s.evidence.SourceURL, s.inputs.SourceURL = def.SourceURL, def.SourceURL, def.SourceURL
+	s.snapshot.Name, s.snapshot.Unit, s.snapshot.BaselineMethod, s.snapshot.Domain = def.Name, def.Unit, def.BaselineMethod, def.Domain
+	s.evidence.Name, s.evidence.Unit, s.evidence.Formula, s.snapshot.Frequency = def.Name, def.Unit, def.Technique, def.Frequency
 	s.snapshot.PublishedAt, s.snapshot.IngestedAt = new(s.now), new(s.now)
 	s.snapshot.Synthetic, s.evidence.Synthetic, s.inputs.Synthetic = true, true, true
 	s.snapshot.Value, s.snapshot.BaselineValue, s.snapshot.ZScore, s.snapshot.DeltaVsBaselinePct = &e.Value, &e.Baseline, &z, &delta
@@ -177,7 +183,15 @@ func (s *evidenceServer) list() {
 	var sums []string
 	for _, b := range s.evidence.Bodies {
 		in := view.InputBody{
-			Source: b.Source, URL: b.URL, RetrievedAt: b.RetrievedAt, ContentType: b.ContentType, SHA256: b.SHA256, Bytes: b.Bytes, Uses: []string{"value"},
+			Source: b.Source, URL: b.URL, RetrievedAt: b.RetrievedAt, ContentType: b.ContentType, SHA256: b.SHA256, Bytes: b.Bytes, RawURL: s.url + "/raw/" + b.SHA256,
+		}
+		for _, use := range []struct {
+			name  string
+			cells []view.EvidenceCell
+		}{{"value", s.evidence.ValueCells}, {"baseline", s.evidence.BaselineCells}, {"interval", s.evidence.IntervalCells}, {"components", s.evidence.ComponentCells}} {
+			if slices.ContainsFunc(use.cells, func(c view.EvidenceCell) bool { return c.SHA256 == b.SHA256 }) {
+				in.Uses = append(in.Uses, use.name)
+			}
 		}
 		for id, digest := range s.from {
 			if digest == b.SHA256 {
@@ -187,10 +201,35 @@ func (s *evidenceServer) list() {
 		if slices.ContainsFunc(s.evidence.Withdrawn, func(w view.EvidenceWithdrawal) bool { return w.SHA256 == b.SHA256 }) {
 			in.Uses = append(in.Uses, "withdrawal")
 		}
+		in.Uses = append(in.Uses, "history")
+		s.bring(&in)
 		s.inputs.Data, sums = append(s.inputs.Data, in), append(sums, b.SHA256)
 	}
 	s.inputs.Count, s.inputs.MerkleRoot = len(sums), view.MerkleRoot(sums)
 	s.snapshot.Provenance.Count, s.snapshot.Provenance.MerkleRoot = s.inputs.Count, s.inputs.MerkleRoot
+}
+
+// bring states how many observations in force came with a body, and when the newest was published: at the first request, that was calculated.
+func (s *evidenceServer) bring(in *view.InputBody) {
+	src, _ := sourceByID(in.Source)
+	for id, digest := range s.from {
+		if digest != in.SHA256 {
+			continue
+		}
+		for _, p := range s.set[id] {
+			at := in.RetrievedAt
+			if published := src.Published(id, p.ObservedAt); published.Before(at) {
+				at = published
+			}
+			in.Observations++
+			if at.After(in.PublishedAt) {
+				in.PublishedAt, in.PublishedAtAssumed = at, true
+			}
+		}
+	}
+	if in.PublishedAt.IsZero() { // it took back what another body had brought
+		in.PublishedAt = in.RetrievedAt
+	}
 }
 
 // count makes the record of the intervals from what was there at the first request.
@@ -251,6 +290,7 @@ func (s *evidenceServer) target() {
 	s.count(def)
 	s.inputs.Data = append(s.inputs.Data, view.InputBody{
 		Source: src.ID, URL: requests[i].URL, RetrievedAt: s.now, ContentType: w.Header().Get("Content-Type"), SHA256: digest, Bytes: int64(len(body)), Uses: []string{"history"},
+		PublishedAt: s.first["eia.RWTC"][len(s.first["eia.RWTC"])-1].VintageAt, PublishedAtAssumed: true,
 	})
 	var sums []string
 	for _, b := range s.inputs.Data {
@@ -258,6 +298,28 @@ func (s *evidenceServer) target() {
 	}
 	s.inputs.Count, s.inputs.MerkleRoot = len(sums), view.MerkleRoot(sums)
 	s.snapshot.Provenance.Count, s.snapshot.Provenance.MerkleRoot = s.inputs.Count, s.inputs.MerkleRoot
+}
+
+// A publisher may take a change back: the same bytes come again, and their values are in force again, also for who reads from outside.
+func TestBytesThatComeAgainCountEachTimeTheyBringSomething(t *testing.T) {
+	t.Parallel()
+	def, _ := signals.ByID("eia-weekly-petroleum")
+	day, came := time.Date(2026, 5, 8, 0, 0, 0, 0, time.UTC), time.Date(2026, 5, 13, 15, 0, 0, 0, time.UTC)
+	state := func(v float64) []ingest.Reading {
+		return []ingest.Reading{{Series: "eia.WCESTUS1", ObservedAt: day, Value: v}}
+	}
+	o := outside{def: def, parsed: map[string][]ingest.Reading{"a": state(1), "b": state(2)}}
+	body := func(sha256 string, at time.Time, again ...time.Time) view.InputBody {
+		return view.InputBody{Source: "eia-petroleum-weekly", SHA256: sha256, RetrievedAt: at, RetrievedAgain: again, Uses: []string{"value", "history"}}
+	}
+	history, from := o.history(view.Inputs{Data: []view.InputBody{body("a", came, came.Add(2*time.Hour)), body("b", came.Add(time.Hour))}})
+	var values []float64
+	for _, v := range history["eia.WCESTUS1"] {
+		values = append(values, v.Value)
+	}
+	if bodies := from[observation{"eia.WCESTUS1", day.Unix()}]; !slices.Equal(values, []float64{1, 2, 1}) || !slices.Equal(bodies, []string{"a", "b", "a"}) {
+		t.Errorf("the values are %v from %v, want 1, 2 and 1 again from a, b and a", values, bodies)
+	}
 }
 
 // The backtest is run again on the history that all bodies make, its target's, too.
@@ -386,6 +448,39 @@ func TestExplainFromOutsideFindsEveryLie(t *testing.T) {
 			s.evidence.Newest = true
 		}, 1, []string{"DIFFER  observed_at"}},
 		{"that the newest was an older point", func(s *evidenceServer) { s.evidence.Newest = false }, 1, []string{"DIFFER  observed_at"}},
+		{"when it could be served", func(s *evidenceServer) { s.snapshot.ServedAt = new(s.snapshot.ServedAt.AddDate(0, 0, 1)) }, 1, []string{"DIFFER  served_at"}},
+		{"that it was served before it was made", func(s *evidenceServer) {
+			s.snapshot.ServedAt, s.evidence.ServedAt = new(s.now.AddDate(0, 0, -1)), new(s.now.AddDate(0, 0, -1))
+		}, 1, []string{"DIFFER  served_at", "before the instant"}},
+		{"a licence of the snapshot", func(s *evidenceServer) { s.snapshot.License = "do what you like" }, 1, []string{"DIFFER  license"}},
+		{"a licence of the list", func(s *evidenceServer) { s.inputs.License = "do what you like" }, 1, []string{"DIFFER  license"}},
+		{"a source's address", func(s *evidenceServer) { s.evidence.SourceURL = "https://elsewhere.example" }, 1, []string{"DIFFER  source_url"}},
+		{"a unit", func(s *evidenceServer) { s.snapshot.Unit = "barrels" }, 1, []string{"DIFFER  unit"}},
+		{"how it is made", func(s *evidenceServer) { s.evidence.Formula = "guessed" }, 1, []string{"DIFFER  formula"}},
+		{"that it is stale", func(s *evidenceServer) { s.snapshot.Freshness.State = view.Stale }, 1, []string{"DIFFER  freshness"}},
+		{"how old it may be", func(s *evidenceServer) { s.snapshot.Freshness.MaxAgeSeconds *= 2 }, 1, []string{"DIFFER  freshness"}},
+		{"the size of a listed body", func(s *evidenceServer) { s.inputs.Data[0].Bytes++ }, 1, []string{"DIFFER  inputs."}},
+		{"the address of a listed body", func(s *evidenceServer) { s.inputs.Data[0].URL += "&x=1" }, 1, []string{"DIFFER  inputs."}},
+		{"the type of a listed body", func(s *evidenceServer) { s.inputs.Data[0].ContentType = "text/html" }, 1, []string{"DIFFER  inputs."}},
+		{"when a listed body came", func(s *evidenceServer) { s.inputs.Data[0].RetrievedAt = s.now.AddDate(0, 0, 1) }, 1, []string{"DIFFER  inputs."}},
+		{"that a listed body came again", func(s *evidenceServer) {
+			s.inputs.Data[0].RetrievedAgain = []time.Time{s.now.Add(time.Minute)}
+		}, 1, []string{"DIFFER  inputs.", "it brought nothing then"}},
+		{"what rests on a body", func(s *evidenceServer) { s.inputs.Data[0].Uses = []string{"baseline", "history"} }, 1, []string{"DIFFER  inputs.", "its uses name the value: false"}},
+		{"where the bytes are", func(s *evidenceServer) { s.inputs.Data[0].RawURL = s.url + "/raw/" + strings.Repeat("0", 64) }, 1, []string{"DIFFER  inputs.", "leads to other bytes"}},
+		{"how many observations came with a body", func(s *evidenceServer) {
+			s.target()
+			s.inputs.Data[0].Observations++
+		}, 1, []string{"DIFFER  inputs.", "observations in force came with it, we count"}},
+		{"when a body's newest was published", func(s *evidenceServer) {
+			s.target()
+			s.inputs.Data[0].PublishedAt = s.inputs.Data[0].PublishedAt.AddDate(0, 0, -1)
+		}, 1, []string{"DIFFER  inputs.", "its newest became known at"}},
+		{"that a publication was seen", func(s *evidenceServer) {
+			s.target()
+			s.inputs.Data[0].PublishedAtAssumed = false
+		}, 1, []string{"DIFFER  inputs.", "(assumed: false)"}},
+		{"nothing about a list with its target", func(s *evidenceServer) { s.target() }, 0, []string{"each body's source, size, times, uses and number of observations"}},
 		{"a value of a cell", func(s *evidenceServer) { s.evidence.ValueCells[0].Value += 1000 }, 1, []string{"DIFFER  eia.WCESTUS1 of 2026-05-08", "and the bytes"}},
 		{"a value of the baseline", func(s *evidenceServer) { s.evidence.BaselineCells[2].Value++ }, 1, []string{"DIFFER  eia.WCESTUS1 of 20"}},
 		{"the number", func(s *evidenceServer) {

@@ -80,8 +80,10 @@ type Body struct {
 	Source, URL string
 	ContentType string
 	FetchedAt   time.Time
-	SHA256      string
-	Bytes       int64
+	// Again are the later times at which the same bytes came and brought or withdrew a value, ascending.
+	Again  []time.Time `db:"-"`
+	SHA256 string
+	Bytes  int64
 	// PublishedAt is when the newest of its observations in force became known, or of all if none is. Observations counts those in force.
 	PublishedAt  time.Time
 	Observations int
@@ -134,7 +136,7 @@ func (db ObservationStore) CountBehind(ctx context.Context, d signals.Definition
 
 // BodiesAsOf returns the archived bodies that a signal's numbers, intervals, backtest and record rest on, as known at an instant. Each
 // brought a value of its inputs or of its backtest's target, in force or replaced since, or withdrew one. A body that came
-// twice is one, its first fetch. They are ordered by the time of the fetch, then by SHA-256.
+// twice is one, its first fetch, with the times of the others in Again. They are ordered by the time of the fetch, then by SHA-256.
 func (db ObservationStore) BodiesAsOf(ctx context.Context, d signals.Definition, asOf time.Time) ([]Body, error) {
 	ids := d.BacktestInputs()
 	inputs := make([]bool, len(ids))
@@ -150,6 +152,7 @@ func (db ObservationStore) BodiesAsOf(ctx context.Context, d signals.Definition,
 	out := list[:0]
 	for _, b := range list {
 		if i, twice := first[b.SHA256]; twice {
+			out[i].Again = append(out[i].Again, b.FetchedAt.UTC())
 			out[i].Observations, out[i].Withdraws = out[i].Observations+b.Observations, out[i].Withdraws || b.Withdraws
 			if b.PublishedAt.After(out[i].PublishedAt) {
 				out[i].PublishedAt, out[i].PublishedAssumed = b.PublishedAt, b.PublishedAssumed
