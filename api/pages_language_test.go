@@ -81,7 +81,7 @@ func TestPagesSayWhatWentWrongInTheVisitorsLanguage(t *testing.T) {
 		{"/picks/2001-01-01", "es", 404, "es", "No se anunció ninguna selección para el 1 de enero de 2001"},
 		{"/signals/crack-spread-321?range=7q", "pt", 400, "pt", "range pode ser"},
 		{"/signals/crack-spread-321?as_of=2999-01-01", "hi", 400, "hi", "भविष्य में है"},
-		{"/compare?first=lng-arbitrage&second=lng-arbitrage&lang=hi", "", 400, "hi", "एक ही संकेत"},
+		{"/compare?first=lng-arbitrage&second=lng-arbitrage&lang=hi", "", 400, "hi", "दोनों संकेत एक ही हैं"},
 		{"/evidence/crack-spread-321/1990-01-01", "es", 404, "es", "1 de enero de 1990"},
 		{"/picks?lang=xx", "pt", 400, "pt", "Español (es), English (en), Português (pt), हिन्दी (hi)"},
 	} {
