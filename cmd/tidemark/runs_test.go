@@ -112,7 +112,7 @@ func TestEveryListIsAlsoJSON(t *testing.T) {
 const acting = `up scheduler worker api monitor queue backup.make backup.verify restore health schedule.run schedule.pause schedule.resume signals.deprecate signals.restore
 	backfill.plan backfill.apply backfill.run backfill.pause backfill.resume backfill.cancel backfill.retry-failed quarantine.accept quarantine.reject reparse
 	archive.import archive.export archive.begin publish picks.publish picks.withdraw picks.correct portfolio.rebuild ledger.verify chain.setup chain.retry verify keys.revoke keys.credit
-	keys.grant keys.move log.key log.settle witness.init witness.add witness.serve payments.reconcile payments.resolve sandbox.fault sandbox.clear simulate completion help version complete-words`
+	keys.grant keys.move log.key log.export log.settle witness.init witness.add witness.serve payments.reconcile payments.resolve sandbox.fault sandbox.clear simulate completion help version complete-words`
 
 func TestEveryCommandThatListsOrShowsHasJSON(t *testing.T) {
 	t.Parallel()
