@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -218,8 +220,60 @@ func latestHistory(ctx context.Context, m *meter) error {
 		if err := s.against(ctx, m, "JSON, from memory", "/history", now, 4); err != nil {
 			return err
 		}
-		return s.against(ctx, m, "CSV, from memory", "/history?format=csv", now, 4)
+		if err := s.against(ctx, m, "CSV, from memory", "/history?format=csv", now, 4); err != nil {
+			return err
+		}
+		return s.againstLibrary(ctx, m)
 	})
+}
+
+// listed is a row of a history with the members that the API serves.
+type listed struct {
+	ObservedAt   time.Time `json:"observed_at"`
+	IngestedAt   time.Time `json:"ingested_at"`
+	Value        *float64  `json:"value"`
+	Lo           *float64  `json:"uncertainty_lo"`
+	Hi           *float64  `json:"uncertainty_hi"`
+	Baseline     *float64  `json:"baseline_value"`
+	DeltaPct     *float64  `json:"delta_vs_baseline_pct"`
+	Z            *float64  `json:"z_score"`
+	Vintage      int       `json:"vintage"`
+	Revised      bool      `json:"revised"`
+	PublishedAt  time.Time `json:"published_at"`
+	Assumed      bool      `json:"published_at_assumed"`
+	Bounds       string    `json:"bounds"`
+	IntervalFrom string    `json:"basis"`
+}
+
+// againstLibrary compares a response over HTTP, which is written row by row from columns in memory, with encoding/json alone, which writes the
+// same rows from structs in memory to nowhere.
+func (s *fixture) againstLibrary(ctx context.Context, m *meter) error {
+	var body bytes.Buffer
+	if _, err := s.copyTo(ctx, "/history", &body); err != nil {
+		return err
+	}
+	var list struct {
+		Data []listed `json:"data"`
+	}
+	if err := json.Unmarshal(body.Bytes(), &list); err != nil {
+		return err
+	}
+	if len(list.Data) != fortyYears {
+		return fmt.Errorf("the history has %d rows, want %d", len(list.Data), fortyYears)
+	}
+	ours, theirs, err := m.turns(
+		func() (time.Duration, error) {
+			return m.once(func() error { _, err := s.get(ctx, "/history", nil); return err })
+		},
+		func() (time.Duration, error) {
+			return m.once(func() error { return json.NewEncoder(io.Discard).Encode(list) })
+		},
+	)
+	if err != nil {
+		return err
+	}
+	m.ratio("JSON, against encoding/json alone", fortyYears, ours, theirs, 1.3)
+	return nil
 }
 
 func pastHistory(ctx context.Context, m *meter) error {

@@ -76,6 +76,7 @@ type latestBench struct {
 type latestSide struct {
 	name, url string
 	pid       int
+	header    []string
 	rates     []float64
 	costs     []time.Duration
 }
@@ -98,15 +99,17 @@ func (b *latestBench) run(ctx context.Context, s *fixture, nginx string, ours *a
 	}
 	defer stop()
 	us := &latestSide{name: "ours", url: ours.url, pid: ours.cmd.Process.Pid}
+	// The fast path does not know this field, and leaves the request to net/http and its handler.
+	plain := &latestSide{name: "net/http", url: ours.url, pid: us.pid, header: []string{"-H", "X-Fast-Path: no"}}
 	them := &latestSide{name: "nginx", url: address + "/latest", pid: pid}
 	for round := range latestRounds + 1 {
-		for _, side := range []*latestSide{us, them} {
+		for _, side := range []*latestSide{us, plain, them} {
 			if err := b.round(ctx, side, round > 0); err != nil {
 				return err
 			}
 		}
 	}
-	for _, side := range []*latestSide{us, them} {
+	for _, side := range []*latestSide{us, plain, them} {
 		memory, err := resident(side.pid)
 		if err != nil {
 			return err
@@ -116,6 +119,8 @@ func (b *latestBench) run(ctx context.Context, s *fixture, nginx string, ours *a
 	}
 	rate, cost := middle(us.rates)/middle(them.rates), middle(us.costs).Seconds()/middle(them.costs).Seconds()
 	b.say("  %-38s ratio %6.2f  target >= 0.80  %s", fmt.Sprintf("requests/s, answers of %d bytes", len(body)), rate, verdict(rate >= 0.8))
+	b.say("  %-38s ratio %6.2f, of CPU a request %6.2f", "the fast path against net/http", middle(us.rates)/middle(plain.rates),
+		middle(us.costs).Seconds()/middle(plain.costs).Seconds())
 	b.say("  %-38s ratio %6.2f  target <= 1.35  %s", "CPU a request", cost, verdict(cost <= 1.35))
 	return nil
 }
@@ -132,7 +137,8 @@ func (b *latestBench) round(ctx context.Context, side *latestSide, counts bool) 
 	}
 	var out []byte
 	took, err := b.once(func() (err error) {
-		args := []string{"-t1", "-c" + strconv.Itoa(latestClients), "-d" + strconv.Itoa(int(latestTime.Seconds())) + "s", side.url}
+		args := []string{"-t1", "-c" + strconv.Itoa(latestClients), "-d" + strconv.Itoa(int(latestTime.Seconds())) + "s"}
+		args = append(append(args, side.header...), side.url)
 		out, err = exec.CommandContext(ctx, b.wrk, args...).CombinedOutput() //nolint:gosec // our own
 		return err
 	})
