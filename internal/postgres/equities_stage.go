@@ -3,12 +3,10 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"iter"
 	"strings"
-	"time"
 
 	"github.com/jackc/pgx/v5"
-
-	"tidemark/internal/equity"
 )
 
 const stageEquitiesSQL = `
@@ -46,138 +44,62 @@ func stageEquities(ctx context.Context, c *pgx.Conn, loads []EquityLoad, groups 
 	if _, err := c.Exec(ctx, stageEquitiesSQL+emptyStage("stage_answers", "stage_filings", "stage_facts", "stage_bars", "stage_actions")); err != nil {
 		return fmt.Errorf("stage: %w", err)
 	}
-	var answers, filings, facts, bars, actions binaryCopy
-	for _, r := range []*binaryCopy{&answers, &filings, &facts, &bars, &actions} {
-		r.reset()
-	}
-	for g, s := range groups {
-		for i := s.from; i < s.to; i++ {
-			l := loads[i]
-			answers.row(5)
-			answers.int4(int32(i))
-			answers.int4(int32(g))
-			answers.text(l.Fetch.Source)
-			answers.int8(l.Fetch.ID)
-			answers.time(l.Fetch.FetchedAt)
-			for _, f := range l.Filings {
-				filings.filing(i, f)
-			}
-			for _, f := range l.read() {
-				facts.fact(i, f)
-			}
-			for _, b := range l.Bars {
-				bars.bar(i, b)
-			}
-			for _, a := range l.Actions {
-				actions.action(i, a)
+	// each returns the rows that all loads have in a table.
+	each := func(of func(group, load int, l EquityLoad, add func(...any) bool) bool) iter.Seq[[]any] {
+		return func(yield func([]any) bool) {
+			for g, s := range groups {
+				for i := s.from; i < s.to; i++ {
+					if !of(g, i, loads[i], func(row ...any) bool { return yield(row) }) {
+						return
+					}
+				}
 			}
 		}
 	}
 	for _, t := range []struct {
-		rows           *binaryCopy
 		table, columns string
+		rows           iter.Seq[[]any]
 	}{
-		{&answers, "stage_answers", "load, grp, source, fetch_id, fetched_at"},
-		{&filings, "stage_filings", "load, cik, accession, form, filed, accepted_at, period, items, url"},
-		{&facts, "stage_facts", "load, cik, taxonomy, tag, unit, period_end, days, accession, form, filed, value, fy, fp"},
-		{&bars, "stage_bars", "load, cik, source, date, open, high, low, close, volume"},
-		{&actions, "stage_actions", "load, cik, source, date, kind, new_shares, old_shares, cash, successor"},
+		{"stage_answers", "load, grp, source, fetch_id, fetched_at", each(func(g, i int, l EquityLoad, add func(...any) bool) bool {
+			return add(i, g, l.Fetch.Source, l.Fetch.ID, l.Fetch.FetchedAt)
+		})},
+		{"stage_filings", "load, cik, accession, form, filed, accepted_at, period, items, url", each(func(_, i int, l EquityLoad, add func(...any) bool) bool {
+			for _, f := range l.Filings {
+				if !add(i, int64(f.CIK), f.Accession, f.Form, f.Filed, timeOrNull(f.AcceptedAt), timeOrNull(f.Period), strings.Join(f.Items, ","), f.URL) {
+					return false
+				}
+			}
+			return true
+		})},
+		{"stage_facts", "load, cik, taxonomy, tag, unit, period_end, days, accession, form, filed, value, fy, fp", each(func(_, i int, l EquityLoad, add func(...any) bool) bool {
+			for _, f := range l.read() {
+				if !add(i, int64(f.CIK), f.Taxonomy, f.Tag, f.Unit, f.End, f.Days(), f.Accession, f.Form, f.Filed, f.Value, orNull(f.FY), orNull(f.FP)) {
+					return false
+				}
+			}
+			return true
+		})},
+		{"stage_bars", "load, cik, source, date, open, high, low, close, volume", each(func(_, i int, l EquityLoad, add func(...any) bool) bool {
+			for _, b := range l.Bars {
+				if !add(i, int64(b.CIK), b.Source, b.Date, orNull(string(b.Open)), orNull(string(b.High)), orNull(string(b.Low)), string(b.Close), b.Volume) {
+					return false
+				}
+			}
+			return true
+		})},
+		{"stage_actions", "load, cik, source, date, kind, new_shares, old_shares, cash, successor", each(func(_, i int, l EquityLoad, add func(...any) bool) bool {
+			for _, a := range l.Actions {
+				gained, held := orNull(a.New), orNull(a.Old)
+				if !add(i, int64(a.CIK), a.Source, a.Date, string(a.Kind), gained, held, orNull(string(a.Cash)), orNull(int64(a.Successor))) {
+					return false
+				}
+			}
+			return true
+		})},
 	} {
-		if _, err := t.rows.send(ctx, c, t.table, t.columns); err != nil {
+		if _, err := copyRows(ctx, c, t.table, t.columns, t.rows); err != nil {
 			return fmt.Errorf("stage: %w", err)
 		}
 	}
 	return nil
-}
-
-func (c *binaryCopy) filing(load int, f equity.Filing) {
-	c.row(9)
-	c.int4(int32(load))
-	c.int8(int64(f.CIK))
-	c.text(f.Accession)
-	c.text(f.Form)
-	c.date(f.Filed)
-	if f.AcceptedAt.IsZero() {
-		c.null()
-	} else {
-		c.time(f.AcceptedAt)
-	}
-	c.dateOrNull(f.Period)
-	c.text(strings.Join(f.Items, ","))
-	c.text(f.URL)
-}
-
-func (c *binaryCopy) fact(load int, f equity.Fact) {
-	c.row(13)
-	c.int4(int32(load))
-	c.int8(int64(f.CIK))
-	c.text(f.Taxonomy)
-	c.text(f.Tag)
-	c.text(f.Unit)
-	c.date(f.End)
-	c.int4(int32(f.Days()))
-	c.text(f.Accession)
-	c.text(f.Form)
-	c.date(f.Filed)
-	c.float8(f.Value)
-	if f.FY == 0 {
-		c.null()
-	} else {
-		c.int4(int32(f.FY))
-	}
-	c.textOrNull(f.FP)
-}
-
-func (c *binaryCopy) bar(load int, b equity.Bar) {
-	c.row(9)
-	c.int4(int32(load))
-	c.int8(int64(b.CIK))
-	c.text(b.Source)
-	c.date(b.Date)
-	c.textOrNull(string(b.Open))
-	c.textOrNull(string(b.High))
-	c.textOrNull(string(b.Low))
-	c.text(string(b.Close))
-	c.int8(b.Volume)
-}
-
-func (c *binaryCopy) action(load int, a equity.Action) {
-	c.row(9)
-	c.int4(int32(load))
-	c.int8(int64(a.CIK))
-	c.text(a.Source)
-	c.date(a.Date)
-	c.text(string(a.Kind))
-	if a.New == 0 {
-		c.null()
-		c.null()
-	} else {
-		c.float8(a.New)
-		c.float8(a.Old)
-	}
-	c.textOrNull(string(a.Cash))
-	if a.Successor == 0 {
-		c.null()
-	} else {
-		c.int8(int64(a.Successor))
-	}
-}
-
-func (c *binaryCopy) textOrNull(s string) {
-	if s == "" {
-		c.null()
-		return
-	}
-	c.text(s)
-}
-
-// date writes a date, which must be midnight in UTC.
-func (c *binaryCopy) date(t time.Time) { c.int4(int32(t.Unix()/86400 - epoch2000/86_400_000_000)) }
-
-func (c *binaryCopy) dateOrNull(t time.Time) {
-	if t.IsZero() {
-		c.null()
-		return
-	}
-	c.date(t)
 }

@@ -26,21 +26,18 @@ func stageTrack(ctx context.Context, c *pgxpool.Conn, track signals.Track) error
 	if _, err := c.Exec(ctx, stageTrackSQL); err != nil {
 		return fmt.Errorf("stage the track: %w", err)
 	}
-	var rows binaryCopy
-	rows.reset()
-	for i := range track {
-		e := &track[i]
-		rows.row(10)
-		rows.time(e.ObservedAt)
-		for _, v := range [...]float64{e.Value, e.Lo, e.Hi, e.Baseline, e.Scale} {
-			rows.number(v)
+	rows := func(yield func([]any) bool) {
+		for i := range track {
+			e := &track[i]
+			if !yield([]any{
+				e.ObservedAt, numberOrNull(e.Value), numberOrNull(e.Lo), numberOrNull(e.Hi), numberOrNull(e.Baseline), numberOrNull(e.Scale),
+				e.N, numberOrNull(e.Z()), numberOrNull(e.DeltaPct()), e.KnownAt,
+			}) {
+				return
+			}
 		}
-		rows.int4(int32(e.N))
-		rows.number(e.Z())
-		rows.number(e.DeltaPct())
-		rows.time(e.KnownAt)
 	}
-	_, err := rows.send(ctx, c.Conn(), "stage_track", "observed_at, value, lo, hi, baseline, scale, n, z_score, delta_pct, input_known_at")
+	_, err := copyRows(ctx, c.Conn(), "stage_track", "observed_at, value, lo, hi, baseline, scale, n, z_score, delta_pct, input_known_at", rows)
 	if err != nil {
 		return fmt.Errorf("stage the track: %w", err)
 	}

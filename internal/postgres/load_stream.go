@@ -114,7 +114,6 @@ type earlyCopy struct {
 	group  loadGroup
 	before pgx.Tx
 	unsaid loadGroup
-	rows   binaryCopy
 	added  int64
 	chain  int64
 }
@@ -202,23 +201,20 @@ func (a *earlyCopy) send(ctx context.Context, l Load) error {
 			return err
 		}
 	}
-	a.rows.reset()
-	fetched := l.FetchedAt.UnixMicro()
-	for _, r := range l.Readings {
-		vintage := l.Published(r.Series, r.ObservedAt)
-		assumed := vintage.UnixMicro() < fetched
-		if !assumed {
-			vintage = l.FetchedAt
+	rows := func(yield func([]any) bool) {
+		for _, r := range l.Readings {
+			vintage := l.Published(r.Series, r.ObservedAt)
+			assumed := vintage.UnixMicro() < l.FetchedAt.UnixMicro()
+			if !assumed {
+				vintage = l.FetchedAt
+			}
+			value, marker := valueAndMarker(r.Value, r.Marker)
+			if !yield([]any{string(r.Series), r.ObservedAt, vintage, value, marker, assumed, l.FetchID}) {
+				return
+			}
 		}
-		a.rows.row(7)
-		a.rows.text(string(r.Series))
-		a.rows.time(r.ObservedAt)
-		a.rows.time(vintage)
-		a.rows.value(r.Value, r.Marker)
-		a.rows.bool(assumed)
-		a.rows.int8(l.FetchID)
 	}
-	n, err := a.rows.send(ctx, a.conn, "observations", "series, observed_at, vintage_at, value, marker, assumed, fetch_id")
+	n, err := copyRows(ctx, a.conn, "observations", "series, observed_at, vintage_at, value, marker, assumed, fetch_id", rows)
 	a.added += n
 	return err
 }

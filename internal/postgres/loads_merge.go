@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -31,65 +31,57 @@ func stage(ctx context.Context, c *pgx.Conn, loads []Load, groups []loadGroup) e
 	if _, err := c.Exec(ctx, stageSQL+emptyStage("stage_readings", "stage_covers", "stage_loads", "stage_vintages")); err != nil {
 		return fmt.Errorf("stage: %w", err)
 	}
-	var readings, vintages binaryCopy
-	var covers, heads [][]any
-	readings.reset()
-	vintages.reset()
-	for g, span := range groups {
-		for i := span.from; i < span.to; i++ {
-			l := loads[i]
-			heads = append(heads, []any{i, l.FetchID, l.FetchedAt, l.accepted, !l.again(), l.ParsedAgain})
-			for _, r := range l.Readings {
-				readings.row(8)
-				readings.int4(int32(g))
-				readings.int4(int32(i))
-				readings.text(string(r.Series))
-				readings.time(r.ObservedAt)
-				readings.value(r.Value, r.Marker)
-				readings.time(l.Published(r.Series, r.ObservedAt))
-				readings.float8(l.rounding(r.Series))
+	// each returns the rows that all loads have in a table.
+	each := func(of func(group, load int, l Load, add func(...any) bool) bool) iter.Seq[[]any] {
+		return func(yield func([]any) bool) {
+			for g, span := range groups {
+				for i := span.from; i < span.to; i++ {
+					if !of(g, i, loads[i], func(row ...any) bool { return yield(row) }) {
+						return
+					}
+				}
 			}
-			for _, v := range l.Vintages {
-				vintages.row(6)
-				vintages.int4(int32(i))
-				vintages.text(string(v.Series))
-				vintages.time(v.ObservedAt)
-				vintages.time(v.VintageAt)
-				vintages.value(v.Value, v.Marker)
-			}
-			for _, cov := range l.Covers {
-				covers = append(covers, []any{g, i, string(cov.Series), orNull(cov.Window.From), orNull(cov.Window.To)})
-			}
-		}
-	}
-	if _, err := readings.send(ctx, c, "stage_readings", "grp, load, series, observed_at, value, marker, published_at, rounding"); err != nil {
-		return fmt.Errorf("stage: %w", err)
-	}
-	if vintages.n > 0 {
-		if _, err := vintages.send(ctx, c, "stage_vintages", "load, series, observed_at, vintage_at, value, marker"); err != nil {
-			return fmt.Errorf("stage: %w", err)
 		}
 	}
 	for _, t := range []struct {
-		name    string
-		columns []string
-		rows    [][]any
+		name, columns string
+		rows          iter.Seq[[]any]
 	}{
-		{"stage_covers", []string{"grp", "load", "series", "from_at", "to_at"}, covers},
-		{"stage_loads", []string{"load", "fetch_id", "fetched_at", "accepted", "confirms", "parsed_again"}, heads},
+		{"stage_readings", "grp, load, series, observed_at, value, marker, published_at, rounding", each(func(g, i int, l Load, add func(...any) bool) bool {
+			for _, r := range l.Readings {
+				value, marker := valueAndMarker(r.Value, r.Marker)
+				if !add(g, i, string(r.Series), r.ObservedAt, value, marker, l.Published(r.Series, r.ObservedAt), l.rounding(r.Series)) {
+					return false
+				}
+			}
+			return true
+		})},
+		{"stage_vintages", "load, series, observed_at, vintage_at, value, marker", each(func(_, i int, l Load, add func(...any) bool) bool {
+			for _, v := range l.Vintages {
+				value, marker := valueAndMarker(v.Value, v.Marker)
+				if !add(i, string(v.Series), v.ObservedAt, v.VintageAt, value, marker) {
+					return false
+				}
+			}
+			return true
+		})},
+		{"stage_covers", "grp, load, series, from_at, to_at", each(func(g, i int, l Load, add func(...any) bool) bool {
+			for _, cov := range l.Covers {
+				if !add(g, i, string(cov.Series), timeOrNull(cov.Window.From), timeOrNull(cov.Window.To)) {
+					return false
+				}
+			}
+			return true
+		})},
+		{"stage_loads", "load, fetch_id, fetched_at, accepted, confirms, parsed_again", each(func(_, i int, l Load, add func(...any) bool) bool {
+			return add(i, l.FetchID, l.FetchedAt, l.accepted, !l.again(), l.ParsedAgain)
+		})},
 	} {
-		if _, err := c.CopyFrom(ctx, pgx.Identifier{t.name}, t.columns, pgx.CopyFromRows(t.rows)); err != nil {
+		if _, err := copyRows(ctx, c, t.name, t.columns, t.rows); err != nil {
 			return fmt.Errorf("stage: %w", err)
 		}
 	}
 	return nil
-}
-
-func orNull(t time.Time) any {
-	if t.IsZero() {
-		return nil
-	}
-	return t
 }
 
 // Selects the series that were never loaded before. It runs once, before any load is confirmed, because all pages of a first response count
