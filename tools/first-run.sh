@@ -73,7 +73,7 @@ live() {
 		fi
 	done
 	took=$((SECONDS - from)) picks=-
-	address=$(grep -om 1 'http://127\.0\.0\.1:[0-9]*' "$dir/out" || true)
+	address=$(grep -om 1 'http://127\.0\.0\.1:[0-9]*' "$dir/out" | head -n 1 || true)
 	if [[ -n $address ]]; then
 		picks=$(curl -fsS "$address/api/v1/info" 2>/dev/null | grep -o '"length": *[0-9]*' | grep -om 1 '[0-9]*$' || echo -)
 	fi

@@ -39,7 +39,7 @@ until grep -q 'the sandbox has reached the present' "$work/out"; do
 		echo "not within $within s, or ended: $(tail -n 1 "$work/out" | cut -c 1-200)" >&2
 		exit 1
 	fi
-	address=${address:-$(grep -om 1 'http://127\.0\.0\.1:[0-9]*' "$work/out" || true)}
+	address=${address:-$(grep -om 1 'http://127\.0\.0\.1:[0-9]*' "$work/out" | head -n 1 || true)}
 	if [[ -z $values && -n $address ]] && (($({ curl -fsS "$address/api/signals" 2>/dev/null || true; } | grep -Eo '"value": *-?[0-9]' | wc -l) >= 6)); then
 		values=yes
 		say 'six signals have a value'

@@ -44,7 +44,7 @@ until grep -q 'the sandbox has reached the present' "$work/out"; do
 	fi
 	sleep 1
 done
-address=$(grep -om 1 'http://127\.0\.0\.1:[0-9]*' "$work/out")
+address=$(grep -om 1 'http://127\.0\.0\.1:[0-9]*' "$work/out" | head -n 1)
 "$work/tidemark" scorecard --url "$address"
 echo
 TIDEMARK_URL=$address python3 examples/python/scorecard.py
