@@ -77,6 +77,23 @@ func vintages(t *testing.T, db *postgres.DB, id series.ID) []string {
 	return out
 }
 
+// An answer as of an instant stays what it was, so a later rule for the delay of a publisher does not move what was assumed by an earlier one.
+func TestALaterRuleMovesNoAssumedTime(t *testing.T) {
+	t.Parallel()
+	db, _ := open(t, postgres.RoleWorker)
+	known := reading("a", "2026-01-05T00:00:00Z", 1)
+	store(t, db, load(t, db, "2026-01-20T00:00:00Z", known))
+	later := load(t, db, "2026-01-21T00:00:00Z", known, reading("a", "2026-01-06T00:00:00Z", 2))
+	later.Published = func(_ series.ID, observed time.Time) time.Time { return observed.Add(96 * time.Hour) }
+	if n := store(t, db, later); n != 1 {
+		t.Errorf("%d rows were added, want the new value alone", n)
+	}
+	want := []string{"01-05 01-07T00 1 assumed", "01-06 01-21T00 2"}
+	if d := cmp.Diff(want, vintages(t, db, "a")); d != "" {
+		t.Errorf("under another rule (-want +got):\n%s", d)
+	}
+}
+
 func TestVintages(t *testing.T) {
 	t.Parallel()
 	db, _ := open(t, postgres.RoleWorker)
