@@ -39,7 +39,7 @@ func (s *fixture) backfill(args ...string) string {
 func (s *fixture) said() []string {
 	s.t.Helper()
 	return append(
-		s.query(`select (to_jsonb(p) - '{run_id,computed_at,served_at,inputs,backtest,first_ingested_at}'::text[])::text, (backtest - 'code_version')::text from snapshots p where at < '2025-01-01' order by signal, at`),
+		s.query(`select (to_jsonb(p) - '{run_id,computed_at,served_at,inputs,backtest,first_ingested_at}'::text[])::text, (backtest - 'code_version' #- '{assumed_vintages,recorded_from}')::text from snapshots p where at < '2025-01-01' order by signal, at`),
 		s.query(`select (to_jsonb(e) - 'id')::text from estimates e where known_at < '2025-01-01' order by signal, observed_at, known_at, edition`)...)
 }
 
