@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"tidemark/chain/tlog"
@@ -17,7 +19,8 @@ import (
 // Memory has the last checkpoint of each log that a reader has seen, and which log a server had. A log that shrinks or forks later contradicts
 // it, and a server cannot hide a log that it once had.
 type Memory struct {
-	// Logs are signed checkpoints by the name of their log: its origin.
+	// Logs are signed checkpoints by the name of their log and the id of its key, as "origin+0123abcd". Files of older versions have the
+	// origin alone.
 	Logs map[string]string `json:"logs"`
 	// Servers are names of logs by the server's address.
 	Servers map[string]string `json:"servers"`
@@ -115,25 +118,24 @@ func sizeOf(note string) int64 {
 	return c.Size
 }
 
-// last is the kept checkpoint of a log; nil without one. A sandbox of another key is another log.
-func (m *Memory) last(rules *logRules, newest *tlog.Opened) *SeenLog {
-	note, ok := m.Logs[newest.Origin]
-	if !ok {
-		return nil
+// last returns the kept checkpoints of a log, the smallest first. Only a key that the rules name speaks for the log: anybody can sign under its
+// name with another one.
+func (m *Memory) last(rules *logRules, newest *tlog.Opened) (list []*SeenLog) {
+	for _, name := range slices.Sorted(maps.Keys(m.Logs)) {
+		if origin, _, _ := strings.Cut(name, "+"); origin != newest.Origin {
+			continue
+		}
+		if o, err := rules.Open([]byte(m.Logs[name])); err == nil && o.Origin == newest.Origin {
+			list = append(list, newSeenLog(o.Checkpoint, o.Note))
+		}
 	}
-	c, err := tlog.ParseBody(tlog.SignedBody([]byte(note)))
-	if err != nil || c.Origin != newest.Origin {
-		return nil
-	}
-	if _, err := rules.Open([]byte(note)); err != nil && strings.HasPrefix(c.Origin, sandboxOrigin) {
-		return nil
-	}
-	return newSeenLog(c, []byte(note))
+	slices.SortStableFunc(list, func(a, b *SeenLog) int { return cmp.Compare(a.Size, b.Size) })
+	return list
 }
 
 // note keeps the newest checkpoint of a server's log.
 func (m *Memory) note(server string, newest *tlog.Opened) {
-	m.Logs[newest.Origin] = string(newest.Note)
+	m.Logs[fmt.Sprintf("%s+%08x", newest.Origin, newest.KeyHash)] = string(newest.Note)
 	if !strings.HasPrefix(newest.Origin, sandboxOrigin) {
 		m.Servers[server] = newest.Origin
 	}
@@ -202,9 +204,7 @@ func (r *Report) remember(o Options, rules *logRules, l *sealing) (c Check, miss
 // kept are the checkpoints that the reader has of a log.
 func (o Options) kept(rules *logRules, newest *tlog.Opened) (list []*SeenLog, err error) {
 	if o.Memory != nil {
-		if k := o.Memory.last(rules, newest); k != nil {
-			list = append(list, k)
-		}
+		list = o.Memory.last(rules, newest)
 	}
 	if len(o.Note) == 0 {
 		return list, nil

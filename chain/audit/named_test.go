@@ -1,7 +1,9 @@
 package audit_test
 
 import (
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -64,6 +66,38 @@ func TestALogThatTheServerNamesVouchesForNothingAndCannotBeHidden(t *testing.T) 
 	}
 }
 
+// A server can name a log that it does not have, with a key of its own. What it showed is no evidence against the log of that name.
+func TestACheckpointOfAnotherKeyIsNoEvidenceAgainstALog(t *testing.T) {
+	t.Parallel()
+	liar, honest := witnessedServer(t, time.Hour, time.Hour), witnessedServer(t, time.Hour, time.Hour)
+	file := filepath.Join(t.TempDir(), "verified.json")
+	look := func(s *sealedServer) *audit.Report {
+		var err error
+		if s.options.Memory, err = audit.ReadMemory(file); err != nil {
+			t.Fatal(err)
+		}
+		r := s.report()
+		if err := s.options.Memory.Save(file); err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	liar.leaves = append(liar.leaves, []byte("tidemark/later/v9\nx y\n"))
+	if r := look(liar); r.Log.Served == nil || r.Log.Served.Origin != "record.example/log" {
+		t.Fatalf("the other log: %+v", r.Log)
+	}
+	for range 2 {
+		r := look(honest)
+		if c := check(t, r, "log_memory"); r.Verdict != chain.Witnessed || c.Status != audit.OK {
+			t.Errorf("%s, %s: %s", r.Verdict, c.Status, c.Detail)
+		}
+	}
+	honest.leaves = honest.leaves[:14]
+	if r := look(honest); r.Verdict != chain.Contradicted {
+		t.Errorf("the honest one shrank, and it is %s", r.Verdict)
+	}
+}
+
 func TestALogThatShrinksOrForksContradictsWhatTheReaderSaw(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -119,7 +153,7 @@ func TestALogThatShrinksOrForksContradictsWhatTheReaderSaw(t *testing.T) {
 					if err := s.options.Memory.Save(file); err != nil {
 						t.Fatal(err)
 					}
-					if kept := memory().Logs["record.example/log"]; kept != first.Log.Served.Note {
+					if kept := slices.Collect(maps.Values(memory().Logs)); !slices.Equal(kept, []string{first.Log.Served.Note}) {
 						t.Errorf("kept after the contradiction: %q", kept)
 					}
 				}

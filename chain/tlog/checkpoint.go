@@ -61,6 +61,8 @@ type Cosigned struct {
 type Opened struct {
 	Checkpoint
 
+	// KeyHash is the id of the log's key that signed it.
+	KeyHash uint32
 	// Cosigned are the good lines of witnesses that the reader knows.
 	Cosigned []Cosigned
 	// Note is the whole note.
@@ -88,7 +90,7 @@ func Open(signed []byte, log note.Verifier, witnesses ...*Cosigner) (*Opened, er
 	if err != nil {
 		return nil, fmt.Errorf("signed checkpoint: %w", err)
 	}
-	o := &Opened{Note: signed}
+	o := &Opened{Note: signed, KeyHash: log.KeyHash()}
 	if o.Checkpoint, err = ParseBody(n.Text); err != nil {
 		return nil, err
 	}

@@ -29,6 +29,9 @@ const (
 	lineURL = "url "
 )
 
+// neverCosigned ends the file of a log of which nothing was cosigned yet. Without it, a file that was cut after its header would begin again.
+const neverCosigned = "never cosigned\n"
+
 // text writes the header. An older program reads one of a single key.
 func (h header) text() []byte {
 	var b bytes.Buffer
@@ -60,11 +63,11 @@ func (h header) verifiers(all bool) (list []note.Verifier, err error) {
 	return list, nil
 }
 
-// readHeader reads the file of a log: the header, and the rest, which is the last cosigned checkpoint or empty. The origin has no plus, and
+// readHeader reads the file of a log: the header, and the rest, which is the last cosigned checkpoint or neverCosigned. The origin has no plus, and
 // begins the checkpoint.
 func readHeader(text []byte, origin string) (h header, rest []byte, err error) {
 	damaged := fmt.Errorf("%w: the file of %s is damaged", ErrState, origin)
-	for len(text) > 0 && !bytes.HasPrefix(text, []byte(origin+"\n")) {
+	for string(text) != neverCosigned && !bytes.HasPrefix(text, []byte(origin+"\n")) {
 		raw, after, ok := bytes.Cut(text, []byte("\n"))
 		if !ok {
 			return h, nil, damaged
@@ -131,7 +134,7 @@ func Add(dir, vkey string, terms Terms) error {
 		if err := addKey(dir, path, origin, have, v, vkey, terms); err != nil {
 			return err
 		}
-	} else if err := WriteFile(path, h.text()); err != nil { // the file first: a crash between the two leaves a log that can be added again
+	} else if err := WriteFile(path, append(h.text(), neverCosigned...)); err != nil { // the file first: a crash between the two leaves a log that can be added again
 		return fmt.Errorf("add a log: %w", err)
 	}
 	if known {
@@ -215,7 +218,7 @@ func readLog(dir, origin string, key *tlog.Cosigner) (*state, error) {
 	if s.all, err = h.verifiers(true); err != nil {
 		return nil, err
 	}
-	if len(last) == 0 {
+	if string(last) == neverCosigned {
 		return s, nil
 	}
 	o, err := tlog.OpenAny(last, s.all, key)

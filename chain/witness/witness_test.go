@@ -1,6 +1,7 @@
 package witness
 
 import (
+	"bytes"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -290,7 +291,11 @@ func TestAWitnessWithoutItsStateRefuses(t *testing.T) {
 		"lost":    func() error { return os.Remove(path) },
 		"emptied": func() error { return os.WriteFile(path, nil, 0o600) },
 		"cut":     func() error { return os.WriteFile(path, newest[:len(newest)-9], 0o600) },
-		"a bit":   func() error { return os.WriteFile(path, append(slices.Clone(newest[:200]), 'x'), 0o600) },
+		"cut to its first line": func() error {
+			header, _, _ := bytes.Cut(newest, []byte("\nlog.example/l\n"))
+			return os.WriteFile(path, append(slices.Clone(header), '\n'), 0o600)
+		},
+		"a bit": func() error { return os.WriteFile(path, append(slices.Clone(newest[:200]), 'x'), 0o600) },
 		"two lines": func() error {
 			return os.WriteFile(path, append(slices.Clone(newest), newest[len(newest)-9:]...), 0o600)
 		},

@@ -266,8 +266,8 @@ async function ask() {
 async function propose() {
   const response = await fetch($("verify").dataset.info, { headers: { Accept: "application/json" } });
   const named = response.ok ? (await response.json()).data?.log : null;
-  if (named) proposed = serverPolicy(named);
-  $("policy").value = proposed;
+  $("policy").value = named ? serverPolicy(named) : "";
+  proposed = $("policy").value.trim(); // as the field has it, which changes line ends: else the server's policy could pass for the reader's
 }
 
 // askLog reads the whole log by the reader's policy, and who cosigned it.

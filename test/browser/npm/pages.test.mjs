@@ -497,6 +497,20 @@ test("the witnesses of the log count by the visitor's policy, and catch what the
     await concluded(page, "self_consistent"); // the server's own witnesses count for nothing
     assert.match(await text(page, "#meaning"), /paste your policy/);
 
+    // A line end that the field changes does not make the server's policy the visitor's.
+    await page.route("**/api/v1/info", async (route) => {
+      const response = await route.fetch();
+      const body = await response.json();
+      body.data.log.vkey += "\r";
+      await route.fulfill({ response, json: body });
+    });
+    await page.reload();
+    await page.getByText("have the root that the log signed").waitFor();
+    await concluded(page, "self_consistent");
+    await page.unroute("**/api/v1/info");
+    await page.reload();
+    await page.getByText("have the root that the log signed").waitFor();
+
     const policy = await page.locator("#policy").inputValue();
     const check = async (rules, verdict) => {
       await page.locator("#policy").fill(rules);
