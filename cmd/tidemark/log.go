@@ -164,7 +164,10 @@ func (p *program) startWitnesses(ctx context.Context) (serve func(context.Contex
 	var policy strings.Builder
 	policy.WriteString("# The witnesses of this sandbox show the mechanism. They are not independent: one process runs them all.\n")
 	for _, k := range keys {
-		fmt.Fprintf(&policy, "log %s %s\n", k.VKey(), p.settings.BaseURL()+"/"+logPath(k.Log))
+		// A key that is being replaced signed the older sizes alone.
+		for _, vkey := range append([]string{k.VKey()}, k.OldVKeys()...) {
+			fmt.Fprintf(&policy, "log %s %s\n", vkey, p.settings.BaseURL()+"/"+logPath(k.Log))
+		}
 	}
 	var run []func(context.Context) error
 	for _, label := range sandboxWitnesses {
