@@ -205,7 +205,7 @@ func TestVerifyProofTakesItsKeysFromTheReaderAlone(t *testing.T) {
 		says   string
 	}{
 		"no policy":                   {"", []string{"--proof", file}, 2, "--proof needs --policy"},
-		"no proof":                    {log.policy(), []string{"--policy", policy, "--url", "http://127.0.0.1:1"}, 1, "nothing listens"},
+		"no proof":                    {log.policy(), []string{"--policy", policy, "--url", "http://127.0.0.1:1"}, 2, "nothing listens"},
 		"a policy of no witness":      {"log " + log.key.Public + "\nquorum none\n", []string{"--proof", file, "--policy", policy}, 0, "Self-consistent"},
 		"a policy with other keys":    {newProofLog(t, "log.example/log", 1).policy(), []string{"--proof", file, "--policy", policy}, 2, "not checked"},
 		"a file that is not a policy": {"hello\n", []string{"--proof", file, "--policy", policy}, 2, "--policy"},

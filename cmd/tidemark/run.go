@@ -115,7 +115,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	say(plain.Error(err))
 	switch ue := (usageError{}); {
-	case errors.As(err, &ue):
+	case errors.As(err, &ue), errors.Is(err, errNoVerdict):
 		return 2
 	case errors.Is(err, errNotWitnessed):
 		return 3

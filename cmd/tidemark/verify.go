@@ -46,6 +46,9 @@ type verifyCommand struct {
 // errNotVerified ends a verification that found a fault, after the report has described it.
 var errNotVerified = errors.New("the record is contradicted")
 
+// errNoVerdict ends a verification that could not read the server.
+var errNoVerdict = errors.New("there is no verdict")
+
 // errNotWitnessed ends a verification that had to reach more than self-consistency.
 var errNotWitnessed = errors.New("the record is not witnessed: --require=witnessed")
 
@@ -88,7 +91,7 @@ func (c verifyCommand) verifyServer(ctx context.Context, p *program) error {
 	}
 	r, err := audit.Run(ctx, o)
 	if err != nil {
-		return fmt.Errorf("verify %s: %w", o.URL, err)
+		return fmt.Errorf("%w: verify %s: %w", errNoVerdict, o.URL, err)
 	}
 	if err := c.print(p.stdout, r); err != nil {
 		return err

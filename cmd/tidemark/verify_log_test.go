@@ -121,7 +121,7 @@ func TestVerifyPrintsJSONInEveryForm(t *testing.T) {
 		"a proof that must be witnessed": {[]string{"--proof", file, "--policy", policy, "--require", "witnessed"}, 3, `"root": "` + root + `"`},
 		"bytes that are no proof":        {[]string{"--proof", broken, "--policy", policy}, 2, `"error": "not checked: `},
 		"a proof without a policy":       {[]string{"--proof", file}, 2, `"verdict": "not_checked"`},
-		"a server that is not there":     {[]string{"--url", "http://127.0.0.1:1"}, 1, `"verdict": "not_checked"`},
+		"a server that is not there":     {[]string{"--url", "http://127.0.0.1:1"}, 2, `"verdict": "not_checked"`},
 		"a wrong checkpoint":             {[]string{"--url", "http://127.0.0.1:1", "--checkpoint", "1:xy"}, 2, `is not LENGTH:HASH`},
 	} {
 		t.Run(name, func(t *testing.T) {
