@@ -57,7 +57,7 @@ func TestVerifyPrintsALineACheckAndExitsByIt(t *testing.T) {
 		{"a wrong price", []string{"--url", bad + "/"}, 1, []string{"MISMATCH     hashes", "pick 1", "Contradicted: "}},
 		{"a checkpoint that does not hold", []string{"--url", good, "--checkpoint", "1:" + strings.Repeat("ab", 32)}, 1, []string{"MISMATCH     checkpoint", "Contradicted: 1 picks", "your checkpoint: after 1 picks it holds abab"}},
 		{"no checkpoint", []string{"--url", good, "--checkpoint", "x"}, 2, []string{"LENGTH:HASH"}},
-		{"no server", []string{"--url", "http://127.0.0.1:1"}, 1, []string{"nothing listens at 127.0.0.1:1"}},
+		{"no server", []string{"--url", "http://127.0.0.1:1"}, 2, []string{"nothing listens at 127.0.0.1:1"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
