@@ -107,6 +107,8 @@ type Report struct {
 	Unproven string `json:"unproven"`
 	// Log is the transparency log as it was read.
 	Log *LogReport `json:"log"`
+	// Forked are two checkpoints that the log signed and that are not of one history: the witnessed one and the newest. Empty for none.
+	Forked []*SeenLog `json:"forked,omitempty"`
 }
 
 // maxTime bounds an audit: a server and a node that answer slowly, and without an end, are given up.
@@ -170,14 +172,19 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		unasked = new(compareAttestations(w, attested, ledger, said))
 	}
 	r.add(*unread, *unasked, compareLog(sealed, unreadSeals, rules, o.Now), compareSeals(w, sealed, unreadSeals, final, now))
-	if sealed != nil {
+	isForked := sealed != nil && sealed.forked != ""
+	if sealed != nil && !isForked {
 		r.add(compareLogged(w, sealed), compareNotes(sealed, final), compareSealOrder(ctx, s, rules, sealed, now, said.Environment != "demo"), compareDataset(ctx, s, sealed, now))
 		if c, any := stamps(sealed, now); any {
 			r.add(c)
 		}
 	}
 	log := rules.log(sealed, final)
-	if memory, missing := r.remember(o, rules, sealed); missing {
+	if isForked { // neither history vouches for anything, and neither is kept
+		log = rules.log(nil, final)
+		r.Log = &LogReport{Named: rules.named, Served: newSeenLog(sealed.newest.Checkpoint, sealed.newest.Note)}
+		r.Forked = []*SeenLog{newSeenLog(sealed.cosigned.Checkpoint, sealed.cosigned.Note), r.Log.Served}
+	} else if memory, missing := r.remember(o, rules, sealed); missing {
 		r.add(memory)
 		log = &chain.Log{Required: true, Named: true}
 	} else if sealed != nil {

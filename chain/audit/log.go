@@ -88,14 +88,18 @@ func (s *server) readLog(ctx context.Context, o Options) (l *sealing, rules *log
 	if err != nil {
 		return nil, rules, err
 	}
-	if witnessed == nil || rules.Enough(freshIn(rules.Policy, newest, o.Now)) {
+	if witnessed == nil {
 		witnessed = newest
 	}
 	l, err = s.followLog(ctx, newest, witnessed)
-	if l != nil {
-		l.vouched = !rules.named
+	if l == nil {
+		return nil, rules, err
 	}
-	return l, rules, err
+	l.vouched = !rules.named
+	if l.forked == "" && rules.Enough(freshIn(rules.Policy, newest, o.Now)) {
+		l.cosigned, l.picks = newest, l.all
+	}
+	return l, rules, nil
 }
 
 // A checkpoint that is older than the reader's is read again, as often and after such a pause.
@@ -148,6 +152,9 @@ func compareLog(l *sealing, unread error, rules *logRules, now time.Time) Check 
 			c.Detail = "the server names a log that could not be read, so nothing is witnessed: " + c.Detail
 		}
 		return c
+	}
+	if l.forked != "" {
+		return Check{c.Name, Mismatch, l.forked}
 	}
 	fresh := freshIn(rules.Policy, l.cosigned, now)
 	whose := "of your policy"

@@ -1,8 +1,10 @@
 package audit_test
 
 import (
+	"bytes"
 	"crypto/rand"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -148,5 +150,65 @@ func TestACorrectionThatIsNotInTheLogIsNamed(t *testing.T) {
 	}
 	if r.Verdict != chain.SelfConsistent || !strings.Contains(r.Unproven, "not in the signed log") {
 		t.Errorf("%s: %s", r.Verdict, r.Unproven)
+	}
+}
+
+// The log shows a second checkpoint beside its newest one. Where it signed both, the leaves decide whom that accuses.
+func TestALogThatSignedTwoHistoriesIsContradicted(t *testing.T) {
+	t.Parallel()
+	other := func(s *sealedServer, leaves [][]byte) []byte {
+		tree := tlog.Edge{}
+		for _, l := range leaves {
+			tree.Add(tlog.LeafHash(l))
+		}
+		signed, err := s.signer.Sign(tree.Size, tree.Root())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return append(signed, s.cosign(tlog.SignedBody(signed))...)
+	}
+	rewrite := func(leaves [][]byte) [][]byte {
+		leaves = slices.Clone(leaves)
+		leaves[3] = append([]byte("x"), leaves[3]...)
+		return leaves
+	}
+	for name, tt := range map[string]struct {
+		second func(s *sealedServer) []byte
+		status audit.Status
+		says   string
+	}{
+		"a smaller size of the same history":     {func(s *sealedServer) []byte { return other(s, s.leaves[:len(s.leaves)-3]) }, audit.OK, "2 of 3 witnesses of your policy cosigned the 6 picks"},
+		"a smaller size of another history":      {func(s *sealedServer) []byte { return other(s, rewrite(s.leaves)[:len(s.leaves)-3]) }, audit.Mismatch, "signed two checkpoints that are not of one history: of 14 leaves"},
+		"the same size of another history":       {func(s *sealedServer) []byte { return other(s, rewrite(s.leaves)) }, audit.Mismatch, "and of 17 leaves with the root"},
+		"a larger size whose leaves do not come": {func(s *sealedServer) []byte { return other(s, append(rewrite(s.leaves), []byte("more"))) }, audit.NotChecked, "the leaves of the log from 0 on"},
+		"no signature of the log": {func(s *sealedServer) []byte {
+			return bytes.Replace(other(s, rewrite(s.leaves)[:14]), []byte("\n14\n"), []byte("\n13\n"), 1)
+		}, audit.NotChecked, "cannot be read"},
+		"leaves of neither": {func(s *sealedServer) []byte {
+			second := other(s, rewrite(s.leaves)[:14])
+			s.lie = func(path string, body []byte) []byte {
+				if strings.Contains(path, "entries") {
+					return bytes.Replace(body, []byte("picks/1"), []byte("picks/2"), 1)
+				}
+				return body
+			}
+			return second
+		}, audit.NotChecked, "this accuses who carried them"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := witnessedServer(t, time.Hour, time.Hour)
+			second := tt.second(s)
+			s.files = map[string][]byte{"/log/checkpoint.witnessed": second}
+			r := s.report()
+			c := check(t, r, "log")
+			forked := tt.status == audit.Mismatch
+			if c.Status != tt.status || !strings.Contains(c.Detail, tt.says) || (r.Verdict == chain.Contradicted) != forked {
+				t.Errorf("%s, %s: %s; want %s: %s", r.Verdict, c.Status, c.Detail, tt.status, tt.says)
+			}
+			if (len(r.Forked) == 2) != forked || forked && (r.Forked[0].Note != string(second) || r.Forked[1].Size != 17) {
+				t.Errorf("it shows %+v", r.Forked)
+			}
+		})
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,6 +30,9 @@ type sealing struct {
 	// cosigned is the checkpoint whose cosignatures count, and picks are the picks below it; all are the picks below the newest checkpoint.
 	cosigned   *tlog.Opened
 	picks, all tlog.LoggedPicks
+	// forked says how the log's checkpoints contradict each other, and misshapen names the leaves that are not in their form; empty if none.
+	forked    string
+	misshapen []string
 	// newest is the newest checkpoint, and hashes are the hashes of its leaves.
 	newest *tlog.Opened
 	hashes []tlog.Hash
@@ -102,45 +106,60 @@ func (s *server) file(ctx context.Context, path string, limit int) ([]byte, erro
 	return body, nil
 }
 
-// followLog reads the leaves up to the newest checkpoint. The witnessed one must be a part of them.
+// followLog reads the leaves up to the newest checkpoint. The witnessed one must be a part of them. Where it is not, although the log signed
+// both and the leaves are those of the larger one, the log has forked: that accuses the log, and not who carried the files.
 func (s *server) followLog(ctx context.Context, newest, witnessed *tlog.Opened) (*sealing, error) {
+	l, size := &sealing{size: newest.Size, cosigned: witnessed, newest: newest}, max(newest.Size, witnessed.Size)
+	if l.forked = tlog.Forked(newest, witnessed, nil); newest.Size == witnessed.Size && l.forked != "" {
+		return l, nil
+	}
+	if err := s.readLeaves(ctx, l, size); err != nil {
+		return nil, err
+	}
+	roots := l.rootsAt(newest.Size, witnessed.Size)
+	if l.forked = tlog.Forked(newest, witnessed, roots); l.forked != "" {
+		return l, nil
+	}
+	for _, c := range []*tlog.Opened{witnessed, newest} {
+		if roots[c.Size] != c.Root {
+			return nil, fmt.Errorf("the %d leaves of the log have another root than its checkpoint: ask a mirror, this accuses who carried them", c.Size)
+		}
+	}
 	if witnessed.Size > newest.Size {
 		return nil, fmt.Errorf("the newest checkpoint of the log has %d leaves, and the witnessed one %d", newest.Size, witnessed.Size)
-	}
-	l, edge := &sealing{size: newest.Size, cosigned: witnessed, newest: newest}, tlog.Edge{}
-	misfit := func(c *tlog.Opened) error {
-		return fmt.Errorf("the %d leaves of the log have another root than its checkpoint: ask a mirror, this accuses who carried them", c.Size)
-	}
-	for n := int64(0); n*tlog.TileWidth < newest.Size; n++ {
-		t := tlog.Tile{N: n, Width: int(min(tlog.TileWidth, newest.Size-n*tlog.TileWidth)), Entries: true}
-		body, err := s.file(ctx, "/log/"+t.Path(), maxBundle)
-		if err != nil {
-			return nil, fmt.Errorf("the leaves of the log from %d on: %w", n*tlog.TileWidth, err)
-		}
-		leaves, err := tlog.SplitBundle(body)
-		if err != nil || len(leaves) != t.Width {
-			return nil, fmt.Errorf("the leaves of the log from %d on are not whole", n*tlog.TileWidth)
-		}
-		for _, text := range leaves {
-			l.add(edge.Size, text)
-			l.hashes = append(l.hashes, tlog.LeafHash(text))
-			edge.Add(l.hashes[edge.Size])
-			if edge.Size <= witnessed.Size {
-				l.picks.Add(text)
-			}
-			l.all.Add(text)
-			if edge.Size == witnessed.Size && edge.Root() != witnessed.Root {
-				return nil, misfit(witnessed)
-			}
-		}
-	}
-	if edge.Root() != newest.Root {
-		return nil, misfit(newest)
 	}
 	return l, nil
 }
 
+// readLeaves reads so many leaves.
+func (s *server) readLeaves(ctx context.Context, l *sealing, size int64) error {
+	for n := int64(0); n*tlog.TileWidth < size; n++ {
+		t := tlog.Tile{N: n, Width: int(min(tlog.TileWidth, size-n*tlog.TileWidth)), Entries: true}
+		body, err := s.file(ctx, "/log/"+t.Path(), maxBundle)
+		if err != nil {
+			return fmt.Errorf("the leaves of the log from %d on: %w", n*tlog.TileWidth, err)
+		}
+		leaves, err := tlog.SplitBundle(body)
+		if err != nil || len(leaves) != t.Width {
+			return fmt.Errorf("the leaves of the log from %d on are not whole", n*tlog.TileWidth)
+		}
+		for _, text := range leaves {
+			index := int64(len(l.hashes))
+			l.add(index, text)
+			l.hashes = append(l.hashes, tlog.LeafHash(text))
+			if index < l.cosigned.Size {
+				l.picks.Add(text)
+			}
+			l.all.Add(text)
+		}
+	}
+	return nil
+}
+
 func (l *sealing) add(index int64, text []byte) {
+	if fault := tlog.Misshapen(index, text); fault != "" {
+		l.misshapen = append(l.misshapen, fault)
+	}
 	leaf, err := tlog.ParseLeaf(text)
 	if err != nil {
 		return // kinds of later versions
@@ -164,11 +183,15 @@ func compareSeals(w *verification, l *sealing, unread error, final *answer, now 
 	if unread != nil {
 		return Check{c.Name, NotChecked, unread.Error()}
 	}
+	if l.forked != "" {
+		return Check{c.Name, NotChecked, "the log has more than one history"}
+	}
 	if fault := w.strayed(&l.all); fault != "" {
 		c.Detail = fault
 		return c
 	}
-	var against, late, waiting []string
+	against := slices.Clone(l.misshapen)
+	var late, waiting []string
 	sealed, open := 0, 0
 	leaves := fmt.Sprintf("the %d leaves of the log that the server names", l.size)
 	if l.vouched {

@@ -3,7 +3,9 @@ package audit_test
 import (
 	"bytes"
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -194,7 +196,28 @@ func TestASealedPickThatIsNotRevealedIsNamedByItsDay(t *testing.T) {
 			s.seal(p)
 			s.reveal(p, 0)
 			s.picked(p)
-		}, audit.Mismatch, "pick 6 of the log has the hash aaaa"},
+		}, audit.Mismatch, "the hash of pick 6 of the log is not the hash of the preimage beside it"},
+		"the log and the reveal show another pick than its hash": {func(s *sealedServer, p pick) {
+			p.Preimage = "EVIL" + p.Preimage
+			whole(s, p)
+		}, audit.Mismatch, "the hash of pick 6 of the log is not the hash of the preimage beside it"},
+		"another pick in the log than in the chain, with its hash": {func(s *sealedServer, p pick) {
+			p.Preimage = "EVIL" + p.Preimage
+			sum := sha256.Sum256([]byte(p.Preimage))
+			p.Hash = hex.EncodeToString(sum[:])
+			whole(s, p)
+		}, audit.Mismatch, "pick 6 of the log has the hash"},
+		"a seal that need not be revealed": {func(s *sealedServer, p pick) {
+			s.add(tlog.KindSeal, "pick "+p.Date, strings.Repeat("ab", 32), "picks/1", "2999-01-01T00:00:00.000000Z", s.clock(p.Date, -30))
+		}, audit.Mismatch, "The seal of 2026-03-04 may be revealed until 2999-01-01 00:00:00 UTC, more than 48 hours after its day began"},
+		"a seal that need not be revealed, and a gap": {func(s *sealedServer, p pick) {
+			s.add(tlog.KindSeal, "pick "+p.Date, strings.Repeat("ab", 32), "picks/1", "2999-01-01T00:00:00.000000Z", s.clock(p.Date, -30))
+			goesOn(s, p)
+		}, audit.Mismatch, "The seal of 2026-03-04 may be revealed until"},
+		"a leaf that is not in its form": {func(s *sealedServer, p pick) {
+			whole(s, p)
+			s.leaves = append(s.leaves, []byte("tidemark/correction/v1\nseq 3\nwhat a\tb\nevidence x\ndate 2026-03-04\nat "+s.clock(p.Date, 5)+"\n"))
+		}, audit.Mismatch, "Leaf 17 of the log is not in its form: leaf of kind correction: what has a control character"},
 		"the server hides the newest pick": {func(s *sealedServer, p pick) {
 			whole(s, p)
 			s.Picks = s.Picks[:5]

@@ -240,6 +240,7 @@ func (r *round) look() error {
 	// The witnesses come first: the log signed their checkpoints before the monitor reads its own.
 	held := r.askWitnesses()
 	prefix := trimmed(r.o.Log.URL)
+	second := r.askWitnessed(prefix)
 	note, err := r.get(r.ctx, prefix+"/checkpoint", maxNote)
 	if err != nil {
 		r.find(KindUnavailable, "log", true, "The log %s cannot be read: %v.", r.state.Origin, err)
@@ -262,6 +263,9 @@ func (r *round) look() error {
 	}
 	if whole {
 		if err := r.compare(f, opened, held); err != nil {
+			return err
+		}
+		if err := r.compareWitnessed(f, opened, second); err != nil {
 			return err
 		}
 		r.state.Rules.Seen = r.now
@@ -448,6 +452,45 @@ func (r *round) compare(f *files, o *tlog.Opened, held []copied) error {
 		}
 	}
 	return nil
+}
+
+// askWitnessed reads the newest checkpoint that has a quorum, beside the newest one; nil where the log has none. Logs need not have such a file.
+func (r *round) askWitnessed(prefix string) *tlog.Opened {
+	note, err := r.get(r.ctx, prefix+"/checkpoint.witnessed", maxNote)
+	if err != nil {
+		return nil
+	}
+	o, err := r.open(note)
+	if err != nil {
+		if r.state.Rules.Environment != "" { // another's log may answer anything here
+			r.find(KindTampered, "checkpoint.witnessed", false, "What the log %s serves as its witnessed checkpoint is not one: %v.", r.state.Origin, err)
+		}
+		return nil
+	}
+	return o
+}
+
+// compareWitnessed holds the witnessed checkpoint to the tree: the log signed both.
+func (r *round) compareWitnessed(f *files, o, second *tlog.Opened) error {
+	if second == nil {
+		return nil
+	}
+	if second.Size > o.Size {
+		r.find(KindSplit, "checkpoint.witnessed", false, "The log %s has a witnessed checkpoint of size %d, and its newest one has size %d.", r.state.Origin, second.Size, o.Size)
+		return nil
+	}
+	proof, err := tlog.ProveConsistency(o.Size, o.Root, f, second.Size)
+	if err != nil {
+		if f.unavailable == nil {
+			r.find(KindTampered, "tree", false, "The files of %s are not those of the tree that it signed: %v.", r.state.Origin, err)
+		}
+		return nil
+	}
+	if tlog.CheckConsistency(proof, o.Size, o.Root, second.Size, second.Root) == nil {
+		return nil
+	}
+	return r.prove(KindInconsistent, "", fmt.Sprintf("The log %s signed a witnessed checkpoint of size %d, which its size %d does not continue",
+		r.state.Origin, second.Size, o.Size), second.Note, o.Note)
 }
 
 // reread reads old files again, some each round, and holds them to the tree.

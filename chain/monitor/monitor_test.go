@@ -274,3 +274,42 @@ func TestWhatTheServerShowsMustBeInTheLog(t *testing.T) {
 		t.Errorf("the server hides the pick: %v", kinds)
 	}
 }
+
+// The log may show another history in the checkpoint that readers take for its cosignatures, where no witness's copy can be asked.
+func TestTheWitnessedCheckpointIsHeldToTheNewestOne(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		second func(l *testLog, before *testTree) []byte
+		want   []string
+	}{
+		"of the same history": {func(l *testLog, before *testTree) []byte { return l.cosigned(before, l.now, l.witnesses...) }, nil},
+		"of another history": {func(l *testLog, before *testTree) []byte {
+			return l.cosigned(before.grow(l.t, gaps(l.t, "fork", 1)...), l.now, l.witnesses...)
+		}, []string{KindInconsistent}},
+		"larger than the newest one": {func(l *testLog, _ *testTree) []byte {
+			return l.cosigned(l.tree.grow(l.t, gaps(l.t, "more", 1)...), l.now, l.witnesses...)
+		}, []string{KindSplit}},
+		"not signed by the log": {func(*testLog, *testTree) []byte { return []byte("nothing\n") }, []string{KindTampered}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := newTestLog(t)
+			before := l.tree
+			l.grow(gaps(t, "later", 5)...)
+			second := tt.second(l, before)
+			l.lie = func(path string, _ []byte) (int, []byte) {
+				if path == "/log/checkpoint.witnessed" {
+					return http.StatusOK, second
+				}
+				return 0, nil
+			}
+			m := l.monitor(t.TempDir(), "two")
+			if _, err := m.Round(t.Context()); err != nil { // the environment of the log is known then
+				t.Fatal(err)
+			}
+			if kinds, all := found(t, m); !slices.Equal(kinds, tt.want) {
+				t.Errorf("it finds %+v, want %v", all, tt.want)
+			}
+		})
+	}
+}

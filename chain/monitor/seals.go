@@ -69,6 +69,9 @@ func (r *rules) openPick(index int64, leaf tlog.Leaf, seen time.Time) string {
 	}
 	open[day] = openSeal{Index: index, Commitment: leaf.Get("commitment"), RevealBy: revealBy, SeenAt: seen}
 	r.Open = open
+	if !tlog.IsBounded(day, revealBy) {
+		return fmt.Sprintf("the seal of %s may be revealed until %s, more than 48 hours after its day began", day, leaf.Get("reveal_by"))
+	}
 	return ""
 }
 

@@ -162,13 +162,16 @@ func TestASealIsHeldToItsRevealAndItsPick(t *testing.T) {
 			d.link = link
 			return [][]byte{seal, d.pick(), reveal}
 		},
+		"a seal that need not be revealed for 48 hours": func(_ *testLog, d *sealedDay) [][]byte {
+			return [][]byte{leafOf(d.t, tlog.KindSeal, "pick "+d.link.Date, strings.Repeat("ab", 32), "m", "2026-03-06T00:00:00.000000Z", "2026-03-04T12:00:00.000000Z")}
+		},
 		"a seal about no day": func(l *testLog, _ *sealedDay) [][]byte {
 			return [][]byte{leafOf(l.t, tlog.KindSeal, "pick today", strings.Repeat("ab", 32), "m", "2026-03-04T13:00:00.000000Z", "2026-03-04T12:00:00.000000Z")}
 		},
 		"more open seals than days": func(l *testLog, _ *sealedDay) (list [][]byte) {
 			for i := range maxOpen + 1 {
 				day := noon.AddDate(0, 0, i).Format(time.DateOnly)
-				list = append(list, leafOf(l.t, tlog.KindSeal, "pick "+day, strings.Repeat("ab", 32), "m", "2029-03-04T13:00:00.000000Z", "2026-03-04T12:00:00.000000Z"))
+				list = append(list, leafOf(l.t, tlog.KindSeal, "pick "+day, strings.Repeat("ab", 32), "m", day+"T13:00:00.000000Z", "2026-03-04T12:00:00.000000Z"))
 			}
 			return list
 		},

@@ -7,7 +7,7 @@ nothing of any of them.  Run: python3 chain/testdata/verdicts.py > chain/testdat
 import base64
 import hashlib
 import json
-from datetime import datetime
+from datetime import date, datetime, timedelta
 
 GENESIS = "0" * 64
 ATTESTER = "0x1111111111111111111111111111111111111111"
@@ -138,6 +138,10 @@ def leaves_of(picks):
     return [b"tidemark/later/v9\nsomething of later versions\n"] + [leaf_of(p) for p in picks]
 
 
+def later(day, days):
+    return (date.fromisoformat(day) + timedelta(days)).isoformat()
+
+
 def sealed_leaves(picks, begin=0, **lies):
     """The leaves of a log in which the picks from begin on are sealed. A lie replaces or leaves out the seal or the reveal of pick 6 or 10."""
     genesis = (f'tidemark/genesis/v1\norigin log.example/log\nenvironment live\nchain_length 0\nchain_head {GENESIS}\nledger_commit none\n'
@@ -147,20 +151,27 @@ def sealed_leaves(picks, begin=0, **lies):
         text = f'{p["ticker"]}|{p["price"]}|{p["date"]}|{p["previous_hash"]}'.encode()
         salt, day, lie = hashlib.sha256(p["date"].encode()).digest(), p["date"], lies.get(f'pick{p["seq"]}', "")
         commitment = hashlib.sha256(b"tidemark/seal/v1\n" + salt + text).hexdigest()
-        seal = (f"tidemark/seal/v1\nabout pick {day}\ncommitment {commitment}\nmethod picks/1\nreveal_by {day}T23:00:00.000000Z\n"
+        until = {"until 2999": "2999-01-01T00:00", "48 hours": f"{later(day, 2)}T00:00", "until no month": "9999-99-01T00:00",
+                 "almost 48 hours": f"{later(day, 1)}T23:59"}.get(lie, f"{day}T23:00")
+        seal = (f"tidemark/seal/v1\nabout pick {day}\ncommitment {commitment}\nmethod picks/1\nreveal_by {until}:00.000000Z\n"
                 f"at {day}T22:00:00.000000Z\n").encode()
         index = len(out)
         if p["seq"] > (begin or 0) and lie != "unsealed":
             out += [seal] * (2 if lie == "two seals" else 1)
-            shown = text.replace(b"|", b"X|", 1) if lie in ("another pick", "another pick, sealed so") else text
-            if lie == "another pick, sealed so":
+            shown = text.replace(b"|", b"X|", 1) if lie in ("another pick", "another pick, sealed so", "another pick, sealed and logged so") else text
+            shown = b"\xef\xbb\xbf" + shown if lie == "a byte-order mark, sealed so" else shown
+            if lie.endswith("so"):
                 out[-1] = seal.replace(commitment.encode(), hashlib.sha256(b"tidemark/seal/v1\n" + salt + shown).hexdigest().encode())
             salt = bytes(32) if lie == "another salt" else salt
             at = "23:30" if lie == "late" else "22:30"
             reveal = (f'tidemark/reveal/v1\nseal {index + (1 if lie == "another seal" else 0)}\nabout pick {day}\nsalt {salt.hex()}\n'
                       f'content {base64.b64encode(shown).decode()}\nat {day}T{at}:00.000000Z\n').encode()
-            out += [reveal] * (0 if lie == "missing" else 2 if lie == "two reveals" else 1)
-        out.append(leaf_of(p))
+            reveal = reveal.replace(b"content ", b"content -") if lie == "bad base64" else reveal
+            reveal = reveal.replace(base64.b64encode(shown), b"QR==") if lie == "base64 that is not canonical" else reveal
+            reveal = reveal.replace(b"T22:30", b"T24:00") if lie == "hour 24" else reveal
+            unrevealed = lie == "missing" or "until" in lie or "48 hours" in lie
+            out += [reveal] * (0 if unrevealed else 2 if lie == "two reveals" else 1)
+        out.append(leaf_of(p).replace(text, shown) if lie == "another pick, sealed and logged so" else leaf_of(p))
     return out
 
 
@@ -173,6 +184,24 @@ def noted(picks):
     gap = f'tidemark/gap/v1\ndate {GAP["date"]}\nreason {GAP["reason"]}\nat 2025-01-14T22:30:00.000000Z\n'
     correction = "tidemark/correction/v1\n" + "".join(f"{key} {value}\n" for key, value in CORRECTION.items()) + "at 2025-01-15T15:00:00.000000Z\n"
     return leaves_of(picks) + [gap.encode(), correction.encode()]
+
+
+def gap_after_seal(until, *more):
+    """The leaves of a log in which the last day was sealed, and is a gap instead of the pick. It goes on some days later."""
+    leaves = sealed_leaves(good, pick10=until)[:-1]
+    leaves.append(b"tidemark/gap/v1\ndate 2025-01-16\nreason no candidate\nat 2025-01-16T23:30:00.000000Z\n")
+    return leaves + [b"tidemark/sources/v1\nsize 1\nroot " + base64.b64encode(bytes(32)) + f"\nat {at}:00.000000Z\n".encode() for at in more]
+
+
+def signed_by(leaves, log=None):
+    """A checkpoint of leaves without a witness."""
+    log = log or LOG
+    body = f"{log.name}\n{len(leaves)}\n{base64.b64encode(root(leaves)).decode()}\n"
+    return body + "\n" + log.line(log.sign(body.encode()))
+
+
+def replaced(leaves, n, old, new):
+    return leaves[:n] + [leaves[n].replace(old, new)] + leaves[n + 1:]
 
 
 def logged(leaves, *times, log=LOG, policy=POLICY, signed=None, **members):
@@ -196,6 +225,7 @@ cut = good[:6]
 gapped = chain([v for v in VALUES if v[2] != GAP["date"]])
 EVENING, AFTERNOON, HALF_DAY = "2025-01-16T21:00:00Z", "2025-01-16T20:54:59Z", "2025-11-28T17:54:59Z"
 T = "2025-01-17T00:30:00Z"
+SEALED_GAP = [{"date": "2025-01-16", "reason": "no candidate"}]
 OLD = "2025-01-15T00:30:00Z"
 whole = leaves_of(good)
 forged = Key("log.example/log", 1, "another key")
@@ -303,6 +333,52 @@ cosigned = [
      logged(noted(gapped), T, T), "contradicted", None, 9, (2, 3)),
     ("a sealed pick was not revealed, in a log that only the server names", answer(good), all_good, {},
      logged(sealed_leaves(good, pick6="missing"), T, T, named=True, required=True), "contradicted", None, 10, (1, 1)),
+    # Leaves that the log signed and that break its own rules.
+    ("the log and the reveal show another pick than the hash beside it", answer(good), [], {},
+     logged(sealed_leaves(good, pick10="another pick, sealed and logged so"), T, T), "contradicted", None, 0, (0, 3)),
+    ("the preimage of a pick in the log is another one", answer(good), [], {}, logged(replaced(whole, 10, b"XOM|", b"XON|"), T, T), "contradicted", None, 0, (0, 3)),
+    ("a seal that need not be revealed before 2999", answer(good), [], {}, logged(sealed_leaves(good, pick6="until 2999"), T, T), "contradicted", None, 10, (2, 3)),
+    ("the newest seal need not be revealed before 2999", answer(good), [], {}, logged(sealed_leaves(good, pick10="until 2999"), T, T), "contradicted", None, 10, (2, 3)),
+    ("the newest seal has 48 hours", answer(good), [], {}, logged(sealed_leaves(good, pick10="48 hours"), T, T), "contradicted", None, 10, (2, 3)),
+    ("the newest seal has almost 48 hours", answer(good), [], {}, logged(sealed_leaves(good, pick10="almost 48 hours"), T, T), "witnessed", None, 10, (2, 3)),
+    ("a seal whose reveal_by is no instant", answer(good), [], {}, logged(sealed_leaves(good, pick10="until no month"), T, T), "contradicted", None, 10, (2, 3)),
+    ("a gap on a sealed day, which is not revealed", answer(good[:9], gaps=SEALED_GAP), [], {}, logged(gap_after_seal("missing"), T, T),
+     "contradicted", None, 9, (2, 3)),
+    ("a gap on a sealed day, which need not be revealed before 2999", answer(good[:9], gaps=SEALED_GAP), [], {}, logged(gap_after_seal("until 2999"), T, T),
+     "contradicted", None, 9, (2, 3)),
+    ("a gap on a sealed day, whose almost 48 hours last", answer(good[:9], gaps=SEALED_GAP), [], {}, logged(gap_after_seal("almost 48 hours", "2025-01-17T23:59"), T, T),
+     "witnessed", None, 9, (2, 3)),
+    ("a gap on a sealed day, whose almost 48 hours are over", answer(good[:9], gaps=SEALED_GAP), [], {}, logged(gap_after_seal("almost 48 hours", "2025-01-18T00:00"), T, T),
+     "contradicted", None, 9, (2, 3)),
+    ("a byte-order mark before the pick of a reveal", answer(good), [], {}, logged(sealed_leaves(good, pick6="a byte-order mark, sealed so"), T, T),
+     "contradicted", None, 10, (2, 3)),
+    ("a reveal whose content is not in base64", answer(good), [], {}, logged(sealed_leaves(good, pick10="bad base64"), T, T), "contradicted", None, 10, (2, 3)),
+    ("a reveal whose content is not in the one form of base64", answer(good), [], {},
+     logged(sealed_leaves(good, pick10="base64 that is not canonical"), T, T), "contradicted", None, 10, (2, 3)),
+    ("a reveal at hour 24", answer(good), [], {}, logged(sealed_leaves(good, pick10="hour 24"), T, T), "contradicted", None, 10, (2, 3)),
+    ("a pick of the log is of month 99", answer(good), [], {}, logged(replaced(whole, 10, b"at 2025-01", b"at 2025-99"), T, T), "contradicted", None, 0, (0, 3)),
+    ("a tab in a correction of the log, which the server shows", answer(gapped, gaps=[GAP], corrections=[CORRECTION | {"what": "the\tclose was 62.10"}]), [], {},
+     logged(replaced(noted(gapped), 11, b"the close", b"the\tclose"), T, T), "contradicted", None, 9, (2, 3)),
+    ("a line separator in the reason of a gap", answer(gapped, gaps=[GAP | {"reason": "no\u2028price"}], corrections=[CORRECTION]), [], {},
+     logged(replaced(noted(gapped), 10, GAP["reason"].encode(), "no\u2028price".encode()), T, T), "contradicted", None, 9, (2, 3)),
+    ("a gap of the log on a day that there is not", answer(good), [], {},
+     logged(whole + [b"tidemark/gap/v1\ndate 2025-02-30\nreason x\nat 2025-01-16T23:30:00.000000Z\n"], T, T), "contradicted", None, 10, (2, 3)),
+    ("a correction of pick 07", answer(good), [], {},
+     logged(whole + [b"tidemark/correction/v1\nseq 07\nwhat x\nevidence x\ndate 2025-01-15\nat 2025-01-16T23:30:00.000000Z\n"], T, T), "contradicted", None, 10, (2, 3)),
+    ("a correction that is not UTF-8", answer(good), [], {},
+     logged(whole + [b"tidemark/correction/v1\nseq 7\nwhat \xff\nevidence x\ndate 2025-01-15\nat 2025-01-16T23:30:00.000000Z\n"], T, T), "contradicted", None, 10, (2, 3)),
+    ("a byte-order mark before a leaf, which is of no kind then", answer(good), [], {}, logged(whole + [b"\xef\xbb\xbf" + leaf_of(good[9])], T, T),
+     "witnessed", None, 10, (2, 3)),
+    # Two checkpoints that the log signed. A log of two histories vouches for nothing.
+    ("the second checkpoint is of fewer leaves of the same history", answer(good), [], {}, logged(whole, T, T, other=signed_by(whole[:7])), "witnessed", None, 10, (2, 3)),
+    ("the second checkpoint is of another history", answer(good), [], {}, logged(whole, T, T, other=signed_by(leaves_of(rewritten)[:7])), "contradicted", None, 0, (0, 3)),
+    ("the second checkpoint is of another history, in a log that only the server names", answer(good), all_good, {},
+     logged(whole, T, T, named=True, required=True, other=signed_by(leaves_of(rewritten)[:7])), "contradicted", None, 10, (1, 1)),
+    ("the second checkpoint has the same size and another root", answer(good), [], {}, logged(whole, T, T, other=signed_by(leaves_of(rewritten))), "contradicted", None, 0, (0, 3)),
+    ("the second checkpoint of another history is signed by another key", answer(good), [], {},
+     logged(whole, T, T, other=signed_by(leaves_of(rewritten)[:7], forged)), "self_consistent", None, 0, (0, 3)),
+    ("the leaves fit neither checkpoint", answer(good), [], {}, logged(whole, T, T, signed=leaves_of(rewritten), other=signed_by(leaves_of(other)[:7])),
+     "self_consistent", None, 0, (0, 3)),
     ("sealed, and the log that the server names was read", answer(good, seals=sealed("2025-01-08")), all_good, {},
      logged(whole, T, T, named=True, required=True), "witnessed", None, 10, (1, 1)),
 ]

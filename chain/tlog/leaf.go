@@ -165,6 +165,22 @@ func ParseLeaf(text []byte) (Leaf, error) {
 	return l, nil
 }
 
+// verified are the kinds that every verifier reads, each by the same form.
+var verified = []string{KindGenesis, KindSeal, KindReveal, KindPick, KindGap, KindCorrection}
+
+// Misshapen says in a sentence what is wrong with a leaf that states one of these kinds and does not have its form; empty for nothing. A log
+// that signed one contradicts its own rules. Kinds of later versions are not among them.
+func Misshapen(index int64, text []byte) string {
+	for _, kind := range verified {
+		if bytes.HasPrefix(text, []byte(leafPrefix+kind+"/v1\n")) {
+			if _, err := ParseLeaf(text); err != nil {
+				return fmt.Sprintf("Leaf %d of the log is not in its form: %v.", index, err)
+			}
+		}
+	}
+	return ""
+}
+
 // FormatLeaf writes a leaf. The values are the kind's values, in their order.
 func FormatLeaf(kind string, values ...string) ([]byte, error) {
 	fields, ok := kinds[kind]
@@ -273,14 +289,14 @@ func base64Bytes(s string) string {
 }
 
 func instant(s string) string {
-	if t, err := time.Parse(TimeLayout, s); err != nil || FormatTime(t) != s {
+	if t, err := time.Parse(TimeLayout, s); err != nil || FormatTime(t) != s || t.Year() == 0 {
 		return "is not an instant such as 2025-01-06T22:30:00.000000Z"
 	}
 	return ""
 }
 
 func day(s string) string {
-	if t, err := time.Parse(time.DateOnly, s); err != nil || t.Format(time.DateOnly) != s {
+	if t, err := time.Parse(time.DateOnly, s); err != nil || t.Format(time.DateOnly) != s || t.Year() == 0 {
 		return "is not a day such as 2025-01-06"
 	}
 	return ""

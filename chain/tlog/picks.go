@@ -2,6 +2,8 @@ package tlog
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"strconv"
 )
@@ -10,7 +12,7 @@ import (
 type LoggedPicks struct {
 	// Hashes are the hashes of the chain of picks.
 	Hashes []string
-	// Fault is the first pick that does not follow the one before it, empty for none. What comes after it is not read.
+	// Fault is the first pick that does not follow the one before it, or whose hash is not that of its preimage; empty for none. What comes after it is not read.
 	Fault string
 }
 
@@ -22,6 +24,10 @@ func (l *LoggedPicks) Add(text []byte) {
 	leaf, err := ParseLeaf(text)
 	if err != nil || leaf.Get("seq") != strconv.Itoa(len(l.Hashes)+1) {
 		l.Fault = fmt.Sprintf("after pick %d the log has a pick that does not follow", len(l.Hashes))
+		return
+	}
+	if digest := sha256.Sum256([]byte(leaf.Get("preimage"))); hex.EncodeToString(digest[:]) != leaf.Get("hash") {
+		l.Fault = fmt.Sprintf("the hash of pick %d of the log is not the hash of the preimage beside it", len(l.Hashes)+1)
 		return
 	}
 	l.Hashes = append(l.Hashes, leaf.Get("hash"))

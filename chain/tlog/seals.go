@@ -24,7 +24,7 @@ const (
 	SealAbsent SealFault = "unsealed"
 	// SealDoubled: the day has two seals, or two reveals.
 	SealDoubled SealFault = "doubled"
-	// SealWrong: the reveal opens no seal, or shows another pick than the announced pick.
+	// SealWrong: the reveal opens no seal, or shows another pick than the announced pick; or the seal gives itself too much time.
 	SealWrong SealFault = "wrong"
 )
 
@@ -45,6 +45,17 @@ type SealedDay struct {
 	Contradicts bool
 
 	shown, picked []byte
+	unbounded     bool
+}
+
+// MaxReveal bounds the time that a seal may give itself: its reveal_by is less than 48 hours after the beginning of its day, in UTC. Pick days
+// end, and picks are announced, by the clocks of New York, at most five hours later.
+const MaxReveal = 48 * time.Hour
+
+// IsBounded reports whether a seal about the pick of a day ends in time.
+func IsBounded(day string, revealBy time.Time) bool {
+	begin, err := time.Parse(time.DateOnly, day)
+	return err == nil && revealBy.Sub(begin) < MaxReveal
 }
 
 // Text says in a sentence what is wrong, empty for nothing.
@@ -60,6 +71,9 @@ func (d SealedDay) Text() string {
 	case SealDoubled:
 		return d.Date + " has more than one seal or reveal."
 	case SealWrong:
+		if d.unbounded {
+			return fmt.Sprintf("The seal of %s may be revealed until %s, more than 48 hours after its day began.", d.Date, minute(d.RevealBy))
+		}
 		return fmt.Sprintf("The reveal of %s opens no seal of that day, or shows another pick than the announced pick.", d.Date)
 	}
 	return ""
@@ -126,6 +140,9 @@ func (s *SealedDays) seal(index int64, l Leaf) {
 	}
 	d.SealIndex, d.Commitment, d.Method, d.SealedAt = index, l.Get("commitment"), l.Get("method"), l.At()
 	d.RevealBy, _ = time.Parse(TimeLayout, l.Get("reveal_by"))
+	if d.unbounded = !IsBounded(date, d.RevealBy); d.unbounded {
+		d.blame(SealWrong)
+	}
 }
 
 func (s *SealedDays) reveal(index int64, l Leaf) {

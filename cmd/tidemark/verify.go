@@ -178,8 +178,12 @@ func (c verifyCommand) print(out io.Writer, r *audit.Report) error {
 	return err
 }
 
-// printConflict prints the reader's checkpoint and the server's checkpoint if they are not of one history.
+// printConflict prints two checkpoints of the log that are not of one history: both the server's, or the reader's and the server's.
 func printConflict(out io.Writer, r *audit.Report) error {
+	if len(r.Forked) == 2 {
+		_, err := fmt.Fprintf(out, "\nThe log signed both checkpoints. Keep them, they are evidence:\n\n%s\n%s", printableLines(r.Forked[0].Note), printableLines(r.Forked[1].Note))
+		return err
+	}
 	if r.Log.Kept == nil || r.Log.Served == nil || !slices.ContainsFunc(r.Checks, func(c audit.Check) bool {
 		return c.Name == "log_memory" && c.Status == audit.Mismatch
 	}) {

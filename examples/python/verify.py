@@ -177,25 +177,32 @@ def shown_notes(answer):
 class Log:
     """What the witnesses of a policy hold: the picks among the leaves of a checkpoint. Bytes that do not fit are not checked."""
 
-    def __init__(self, policy, note, leaves, required, named=False):
-        """named: the policy is the server's own word. Its witnesses are then no parties, and their quorum covers nothing."""
-        self.newest = self
+    def __init__(self, policy, note, leaves, required, named=False, other=None):
+        """named: the policy is the server's own word. Its witnesses are then no parties, and their quorum covers nothing.
+
+        other: a second checkpoint of the log. Where the two are not of one history, forked says so.
+        """
+        self.forked = None
+        self.newest, self.leaves = self, leaves
         self.policy, self.required, self.named = Policy(policy), required, named
         self.hashes, self.fault, self.times, self.broken, self.notes, self.fits, self.sealed = [], False, {}, {}, [], False, False
         try:
-            _, size, root, cosigned = open_note(note, self.policy)
+            origin, size, root, cosigned = open_note(note, self.policy)
+            if other:
+                self.forked = fork_of((origin, size, root), open_note(other, self.policy)[:3], leaves)
+                if self.forked:
+                    return
             if size != len(leaves) or root_of(leaves) != root:
                 raise NotChecked("the leaves are not those of the checkpoint")
         except NotChecked:
             return
         self.times, self.fits = cosigned, True
         for leaf in leaves:
-            text = leaf.decode("utf-8", "replace")
-            if not text.startswith("tidemark/pick/v1\n") or self.fault:
+            kind, found = parsed(leaf)
+            if kind != "pick" or self.fault:
                 continue
-            found = PICK_LEAF.fullmatch(text)
-            if found and found[1] == str(len(self.hashes) + 1):
-                self.hashes.append(found[2])
+            if found and found[1] == str(len(self.hashes) + 1) and hashlib.sha256(found[2].encode()).hexdigest() == found[3]:
+                self.hashes.append(found[3])
             else:
                 self.fault = True
         self.broken, self.notes = broken_seals(leaves), notes_of(leaves)
@@ -218,6 +225,25 @@ class Log:
         return {w for w, at in self.times.items() if self.hashes and now - QUORUM_FRESH <= at <= now + AHEAD}
 
 
+def fork_of(one, other, leaves):
+    """Says how two signed checkpoints of one log contradict each other, None where they do not.
+
+    Leaves with the root of the larger one fix the root of each smaller size. Where they have it not, they accuse who carried them.
+    """
+    (origin, small, small_root), (of, large, large_root) = sorted((one, other), key=lambda c: c[1])
+    if origin != of:
+        return None
+    if small == large:
+        forked = small_root != large_root
+    else:
+        forked = large <= len(leaves) and root_of(leaves[:large]) == large_root and root_of(leaves[:small]) != small_root
+    if not forked:
+        return None
+    roots = [base64.b64encode(root).decode() for root in (small_root, large_root)]
+    return (f"{origin} signed two checkpoints that are not of one history: of {small} leaves with the root {roots[0]}, "
+            f"and of {large} leaves with the root {roots[1]}")
+
+
 def is_day(text):
     try:
         return bool(DATE.fullmatch(text)) and bool(datetime.strptime(text, "%Y-%m-%d"))
@@ -230,6 +256,7 @@ class SealedDay:
 
     def __init__(self):
         self.seal = self.reveal = self.commitment = self.reveal_by = self.shown = self.picked = self.fault = None
+        self.unbounded = False
 
     def blame(self, fault):
         worse = [None, "missing", "unsealed", "doubled", "wrong"]
@@ -243,24 +270,33 @@ class SealedDay:
 def broken_seals(leaves):
     """Returns the days whose leaves prove that the promise of a seal was broken, each with its fault.
 
-    A late reveal is not among them. Neither is a missing one while the log has no leaf of a time after its reveal_by.
+    A late reveal is not among them. Neither is a missing one while the log has no leaf of a time after its reveal_by. That one is less than
+    48 hours after its day begins. A leaf of a kind that is read here and is not in its form is a fault, too, under its number.
     """
-    days, begin, newest = {}, "", ""
+    days, begin, newest, misshapen = {}, "", "", {}
     for index, leaf in enumerate(leaves):
-        text = leaf.decode("utf-8", "replace")
-        timed = TIMED_LEAF.fullmatch(text)
-        newest = max(newest, timed[1]) if timed else newest
-        if (found := GENESIS_LEAF.fullmatch(text)) and is_day(found[1]):
+        kind, found = parsed(leaf)
+        if not found:
+            if kind:
+                misshapen[f"leaf {index}"] = "not in its form"
+            continue
+        newest = max(newest, found[found.re.groups])
+        of = {"seal": 1, "reveal": 2}.get(kind)
+        about = found[of][5:] if of and found[of].startswith("pick ") and is_day(found[of][5:]) else None
+        if kind == "genesis" and is_day(found[1]):
             begin = found[1]
-        elif (found := SEAL_LEAF.fullmatch(text)) and is_day(found[1]):
-            begin = begin or found[1]
-            day = days.setdefault(found[1], SealedDay())
+        elif kind == "seal" and about:
+            begin = begin or about
+            day = days.setdefault(about, SealedDay())
             if day.seal is None:
                 day.seal, day.commitment, day.reveal_by = index, found[2], found[3]
+                if second_of(found[3]) - datetime.fromisoformat(about) >= MOST_REVEAL:
+                    day.unbounded = True
+                    day.blame("wrong")
             else:
                 day.blame("doubled")
-        elif (found := REVEAL_LEAF.fullmatch(text)) and is_day(found[2]):
-            day = days.setdefault(found[2], SealedDay())
+        elif kind == "reveal" and about:
+            day = days.setdefault(about, SealedDay())
             if day.reveal is not None:
                 day.blame("doubled")
                 continue
@@ -269,29 +305,30 @@ def broken_seals(leaves):
             if day.seal is None or found[1] != str(day.seal) or opened != day.commitment:
                 day.blame("wrong")
             day.compare()
-        elif found := PICK_OF_LEAF.fullmatch(text):
-            parts = found[1].split("|")
+        elif kind == "pick":
+            parts = found[2].split("|")
             if len(parts) != 4 or not is_day(parts[2]) or not begin or parts[2] < begin:
                 continue
             day = days.setdefault(parts[2], SealedDay())
-            day.picked = found[1].encode()
+            day.picked = found[2].encode()
             if day.seal is None:
                 day.blame("unsealed")
             day.compare()
     for day in days.values():
         if day.seal is not None and day.reveal is None and newest > day.reveal_by:
             day.blame("missing")
-    return {date: day.fault for date, day in sorted(days.items()) if day.fault}
+    return misshapen | {date: f"{day.fault}: it may be revealed until {day.reveal_by}" if day.unbounded else day.fault
+                        for date, day in sorted(days.items()) if day.fault}
 
 
 def notes_of(leaves):
     """Returns the days without a pick and the corrections among leaves."""
     out = []
     for leaf in leaves:
-        text = leaf.decode("utf-8", "replace")
-        if (found := GAP_LEAF.fullmatch(text)) and is_day(found[1]):
+        kind, found = parsed(leaf)
+        if kind == "gap" and found:
             out.append((found[1], found[2]))
-        elif (found := CORRECTION_LEAF.fullmatch(text)) and is_day(found[4]):
+        elif kind == "correction" and found:
             out.append((found[4], int(found[1]), found[2], found[3]))
     return out
 
@@ -332,7 +369,7 @@ def judge(answer, witnesses, policy, log=None):
     if log is not None:
         parties.update(("cosigner", label) for label in log.policy.witnesses if not log.named)
         logged = log.contradicts(hashes)
-        admitted = admitted or bool(log.newest.broken) or bool(log.hidden(answer))
+        admitted = admitted or bool(log.newest.forked) or bool(log.newest.broken) or bool(log.hidden(answer))
         if not logged:
             cosigned = log.fresh(instant(policy.get("clock") or policy["now"]).timestamp())
             quorum = bool(cosigned) and log.policy.quorum != "none" and log.policy.is_met(cosigned)
@@ -352,17 +389,69 @@ def judge(answer, witnesses, policy, log=None):
 
 QUORUM_FRESH = 26 * 3600
 AHEAD = 5 * 60
-PICK_LEAF = re.compile(r"tidemark/pick/v1\nseq ([0-9]+)\npreimage [^\n]+\nhash ([0-9a-f]{64})\nat [^\n]+\n", re.ASCII)
+MOST_REVEAL = timedelta(hours=48)
 INSTANT = r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z"
-GENESIS_LEAF = re.compile(r"tidemark/genesis/v1\norigin [^\n]+\nenvironment (?:live|demo)\nchain_length [0-9]+\nchain_head [0-9a-f]{64}\n"
-                          rf"ledger_commit [^\n]+\nsealing_from ([^\n]+)\nat {INSTANT}\n", re.ASCII)
-SEAL_LEAF = re.compile(rf"tidemark/seal/v1\nabout pick ([^\n]+)\ncommitment ([0-9a-f]{{64}})\nmethod [^\n]+\nreveal_by ({INSTANT})\nat {INSTANT}\n", re.ASCII)
-REVEAL_LEAF = re.compile(rf"tidemark/reveal/v1\nseal ([0-9]+)\nabout pick ([^\n]+)\nsalt ([0-9a-f]{{64}})\ncontent ([A-Za-z0-9+/]+=*)\nat {INSTANT}\n", re.ASCII)
-PICK_OF_LEAF = re.compile(rf"tidemark/pick/v1\nseq [0-9]+\npreimage ([^\n]+)\nhash [0-9a-f]{{64}}\nat {INSTANT}\n", re.ASCII)
-GAP_LEAF = re.compile(rf"tidemark/gap/v1\ndate ([^\n]+)\nreason ([^\n]+)\nat {INSTANT}\n", re.ASCII)
-CORRECTION_LEAF = re.compile(rf"tidemark/correction/v1\nseq ([0-9]+)\nwhat ([^\n]+)\nevidence ([^\n]+)\ndate ([^\n]+)\nat {INSTANT}\n", re.ASCII)
-TIMED_LEAF = re.compile(r"tidemark/(?:genesis|seal|reveal|pick|gap|forecast|grade|correction|method|sources|key|dataset)/v1\n"
-                        rf"(?:[^\n]+\n)+at ({INSTANT})\n", re.ASCII)
+HASH, VALUE = "[0-9a-f]{64}", "[^\n]+"
+
+
+def leaf_form(kind, *lines):
+    return re.compile(f"tidemark/{kind}/v1\n" + "".join(f"{line}\n" for line in lines) + f"at ({INSTANT})\n", re.ASCII)
+
+
+# The kinds that every verifier reads.
+LEAVES = {
+    "genesis": leaf_form("genesis", f"origin {VALUE}", "environment (?:live|demo)", "chain_length [0-9]+", f"chain_head {HASH}", f"ledger_commit {VALUE}",
+                         f"sealing_from ({VALUE})"),
+    "seal": leaf_form("seal", f"about ({VALUE})", f"commitment ({HASH})", f"method {VALUE}", f"reveal_by ({INSTANT})"),
+    "reveal": leaf_form("reveal", "seal ([0-9]+)", f"about ({VALUE})", f"salt ({HASH})", f"content ({VALUE})"),
+    "pick": leaf_form("pick", "seq ([0-9]+)", f"preimage ({VALUE})", f"hash ({HASH})"),
+    "gap": leaf_form("gap", f"date ({VALUE})", f"reason ({VALUE})"),
+    "correction": leaf_form("correction", "seq ([0-9]+)", f"what ({VALUE})", f"evidence ({VALUE})", f"date ({VALUE})"),
+}
+TIMED_LEAF = leaf_form("(?:forecast|grade|method|sources|key|dataset)", f"(?:{VALUE}\n)*{VALUE}")
+
+
+def second_of(text):
+    """Returns the second of an instant of a leaf, or raises ValueError."""
+    return datetime.strptime(text[:19], "%Y-%m-%dT%H:%M:%S")
+
+
+def is_instant(text):
+    try:
+        return bool(second_of(text))
+    except ValueError:
+        return False
+
+
+def is_count(text):
+    return bool(re.fullmatch("0|[1-9][0-9]{0,18}", text, re.ASCII)) and int(text) < 1 << 63
+
+
+def is_base64(text):
+    try:
+        return bool(base64_of(text))
+    except NotChecked:
+        return False
+
+
+VALUES = {"chain_length": is_count, "seq": is_count, "seal": is_count, "at": is_instant, "reveal_by": is_instant, "date": is_day, "content": is_base64}
+
+
+def parsed(leaf):
+    """Returns the kind of a leaf, None for one that is not read here, and its values, None where it is not in its form."""
+    kind = next((k for k in LEAVES if leaf.startswith(f"tidemark/{k}/v1\n".encode())), None)
+    try:
+        text = leaf.decode("utf-8")
+    except UnicodeDecodeError:
+        return kind, None
+    found = (LEAVES[kind] if kind else TIMED_LEAF).fullmatch(text)
+    if not found or len(leaf) > 8192 or re.search("[\0-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029]", text):
+        return kind, None
+    checks = VALUES if kind else {"at": is_instant}
+    values = [line.partition(" ")[::2] for line in text.split("\n")[1:-1]]
+    return kind, found if all(checks.get(key, bool)(value) for key, value in values) else None
+
+
 LOG_KEY, WITNESS_KEY = 1, 4
 
 P = 2**255 - 19
@@ -643,11 +732,10 @@ def read_log(url, rules):
     newest = get(url + "/log/checkpoint").decode("utf-8")
     (_, whole, _, cosigned) = open_note(newest, policy)
     size = open_note(witnessed, policy)[1] if witnessed else 0
-    leaves = read_leaves(url, whole)
-    out = Log(rules, newest, leaves, policy.quorum != "none")
+    out = Log(rules, newest, read_leaves(url, max(whole, size)), policy.quorum != "none", other=witnessed)
     if not out.fits or not witnessed or policy.is_met({w for w, at in cosigned.items() if time.time() - QUORUM_FRESH <= at <= time.time() + AHEAD}):
         return out
-    older = Log(rules, witnessed, leaves[:size], policy.quorum != "none")
+    older = Log(rules, witnessed, out.leaves[:size], policy.quorum != "none")
     older.newest = out
     return older
 
@@ -682,12 +770,14 @@ def main_url(url, policy):
         print(f"the log is not checked: {unread}")
     if log and log.newest.sealed:
         print("time stamps (RFC 3161) beside the proofs of seals are not read here: tidemark verify --proof FILE --timestamp FILE reads one")
+    if log and log.newest.forked:
+        print(log.newest.forked)
     for note in log.added(answer) if log else []:
         print(f"the server shows what is not in the signed log, so nothing is witnessed: {note}")
     for note in log.hidden(answer) if log else []:
         print(f"the log, signed, has what the server does not show: {note}")
     for day, what in (log.newest.broken if log else {}).items():
-        print(f"the log, signed: the sealed pick of {day} is {what}")
+        print(f"the log, signed: {day if ' ' in day else f'the sealed pick of {day}'} is {what}")
     return {"contradicted": 1, "witnessed": 0}.get(verdict, 3 if policy else 0)
 
 
@@ -703,7 +793,7 @@ def main(arguments):
         log = case.get("log")
         if log:
             log = Log(log["policy"], log["note"], [base64.b64decode(leaf) for leaf in log["leaves"]], log.get("required", False),
-                      log.get("named", False))
+                      log.get("named", False), log.get("other"))
         outcomes.append(dict(zip(names, judge(case["answer"], case["witnesses"], case["policy"], log))))
     print(json.dumps(outcomes))
     return 0

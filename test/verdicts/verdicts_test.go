@@ -96,6 +96,8 @@ type readLog struct {
 	Note     string   `json:"note"`
 	Leaves   [][]byte `json:"leaves"`
 	Required bool     `json:"required"`
+	// Other is a second checkpoint that the server shows; empty for none.
+	Other string `json:"other,omitempty"`
 	// Named says that the policy is the server's word.
 	Named bool `json:"named"`
 }
@@ -159,8 +161,8 @@ func (c *testCase) judge() outcome {
 	return outcome{string(j.Verdict), fault, &j.Covered, []int{j.Agreeing, j.Parties}}.comparable()
 }
 
-// log is what the log of the case holds. broken reports whether its leaves prove that the promise of a seal was broken, or hold a note that the
-// answer hides.
+// log is what the log of the case holds. broken reports whether its leaves prove that the promise of a seal was broken, are not in their form, or
+// hold a note that the answer hides, and whether its checkpoints are of two histories.
 func (c *testCase) log() (log *chain.Log, broken bool) {
 	if c.Log == nil {
 		return nil, false
@@ -173,23 +175,33 @@ func (c *testCase) log() (log *chain.Log, broken bool) {
 	var picks tlog.LoggedPicks
 	var days tlog.SealedDays
 	var notes tlog.LoggedNotes
+	roots, misshapen := map[int64]tlog.Hash{0: edge.Root()}, false
 	for i, leaf := range c.Log.Leaves {
+		misshapen = misshapen || tlog.Misshapen(int64(i), leaf) != ""
 		if l, err := tlog.ParseLeaf(leaf); err == nil {
 			days.Add(int64(i), l)
 			notes.Add(l)
 		}
 		edge.Add(tlog.LeafHash(leaf))
+		roots[edge.Size] = edge.Root()
 		picks.Add(leaf)
 	}
 	o, err := policy.Open([]byte(c.Log.Note))
-	if err != nil || o.Size != edge.Size || o.Root != edge.Root() {
+	forked := false
+	if other, bad := policy.Open([]byte(c.Log.Other)); err == nil && c.Log.Other != "" {
+		if err = bad; bad == nil {
+			forked = tlog.Forked(o, other, roots) != ""
+		}
+	}
+	if forked || err != nil || o.Size != edge.Size || o.Root != edge.Root() {
 		o, picks, days, notes = nil, tlog.LoggedPicks{}, tlog.SealedDays{}, tlog.LoggedNotes{}
+		misshapen = false
 	}
 	var corrections []chain.Correction
 	for _, k := range c.Answer.Corrections {
 		corrections = append(corrections, chain.Correction(k))
 	}
-	broken = len(notes.Hidden(c.Answer.chainGaps(), corrections)) > 0
+	broken = forked || misshapen || len(notes.Hidden(c.Answer.chainGaps(), corrections)) > 0
 	for _, d := range days.Days(c.Policy.Now) {
 		broken = broken || d.Contradicts
 	}
@@ -216,7 +228,7 @@ const { parsePolicy, readLog } = await import(script.replace("verdict.mjs", "log
 const bytes = (text) => new Uint8Array(Buffer.from(text, "base64"));
 const out = [];
 for (const c of JSON.parse(readFileSync(vectors))) {
-  const log = c.log ? { ...await readLog(await parsePolicy(c.log.policy), c.log.note, c.log.leaves.map(bytes)), required: c.log.required, named: c.log.named } : null;
+  const log = c.log ? { ...await readLog(await parsePolicy(c.log.policy), c.log.note, c.log.leaves.map(bytes), c.log.other), required: c.log.required, named: c.log.named } : null;
   const j = judge(c.answer, await recompute(c.answer.picks), c.witnesses, c.policy, log);
   out.push({ verdict: j.verdict, fault: j.fault ? j.fault.seq : null, covered: j.covered, parties: [j.agreeing, j.parties] });
 }
@@ -291,7 +303,7 @@ func readCases(t *testing.T, file string) []testCase {
 func TestThreeVerifiersReachTheVerdictsOfTheVectors(t *testing.T) {
 	t.Parallel()
 	cases := readCases(t, vectors)
-	if len(cases) < 152 {
+	if len(cases) < 175 {
 		t.Fatalf("%d cases", len(cases))
 	}
 	check := func(t *testing.T, got []outcome) {

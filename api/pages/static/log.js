@@ -1,7 +1,7 @@
 // Reads a transparency log with a reader's policy: keys, signed checkpoints and their cosignatures, the root of the leaves, and the picks among
 // them. The formats are C2SP's (tlog-policy, tlog-checkpoint, cosignature/v1) and RFC 6962's. Pure functions: verify.js fetches and shows,
 // and a test runs the vectors of verdicts through this file, the Go verifier and an independent one.
-const encoder = new TextEncoder(), decoder = new TextDecoder();
+const encoder = new TextEncoder(), decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 // The page gives the texts, in the reader's language. What is wrong with a policy, or with the bytes of a log, is said in English.
 let say = (...parts) => parts.join(" ");
@@ -11,7 +11,7 @@ const logKey = 1, witnessKey = 4;
 
 function bytesOf(text) {
   const raw = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
-  if (btoa(String.fromCharCode(...raw)) !== text) throw new Error("base64 that is not in its one form");
+  if (base64(raw) !== text) throw new Error("base64 that is not in its one form");
   return raw;
 }
 
@@ -19,6 +19,7 @@ async function sha256(...parts) {
   return new Uint8Array(await crypto.subtle.digest("SHA-256", await new Blob(parts).arrayBuffer()));
 }
 
+const base64 = (raw) => btoa(String.fromCharCode(...raw));
 const same = (a, b) => a.length === b.length && a.every((x, i) => x === b[i]);
 const number = (text) => {
   if (!/^(0|[1-9][0-9]{0,14})$/.test(text)) throw new Error(`“${text}” is not a number`);
@@ -126,84 +127,129 @@ export async function openNote(note, policy) {
     }
   }
   if (!signed || root.length !== 32) throw new Error("the policy's log did not sign it");
-  return { size, root, times };
+  return { origin: lines[0], size, root, times };
 }
 
-// rootOf returns the root of a tree of leaves.
-export async function rootOf(leaves) {
-  const hashes = [];
-  for (const [i, leaf] of leaves.entries()) {
-    let hash = await sha256(Uint8Array.of(0), leaf);
+// rootsOf returns the roots of the first leaves, by some sizes.
+export async function rootsOf(leaves, ...sizes) {
+  const hashes = [], roots = new Map();
+  for (let i = 0; i <= leaves.length; i++) {
+    if (sizes.includes(i)) {
+      let root = hashes.at(-1) ?? await sha256();
+      for (let n = hashes.length - 2; n >= 0; n--) root = await sha256(Uint8Array.of(1), hashes[n], root);
+      roots.set(i, root);
+    }
+    if (i === leaves.length) return roots;
+    let hash = await sha256(Uint8Array.of(0), leaves[i]);
     for (let n = i; n % 2 === 1; n = (n - 1) / 2) hash = await sha256(Uint8Array.of(1), hashes.pop(), hash);
     hashes.push(hash);
   }
-  let root = hashes.pop() ?? await sha256();
-  while (hashes.length) root = await sha256(Uint8Array.of(1), hashes.pop(), root);
-  return { root, same: (other) => same(root, other) };
 }
 
-// picksOf returns the hashes of the picks among leaves. They must stand in their order, each once.
-export function picksOf(leaves) {
+// picksOf returns the hashes of the picks among leaves. They must stand in their order, each once, and each hash is that of the preimage beside it.
+async function picksOf(leaves) {
   const hashes = [];
   for (const leaf of leaves) {
-    const text = decoder.decode(leaf);
-    if (!text.startsWith("tidemark/pick/v1\n")) continue;
-    const [, seq, hash] = /^tidemark\/pick\/v1\nseq (\d+)\npreimage [^\n]+\nhash ([0-9a-f]{64})\nat [^\n]+\n$/.exec(text) ?? [];
-    if (seq !== String(hashes.length + 1)) return { hashes, fault: say("log order", hashes.length) };
-    hashes.push(hash);
+    const { kind, found } = read(leaf);
+    if (kind !== "pick") continue;
+    if (!found || found[1] !== String(hashes.length + 1)) return { hashes, fault: say("log order", hashes.length) };
+    if (hex(await sha256(encoder.encode(found[2]))) !== found[3]) return { hashes, fault: say("log preimage", hashes.length + 1) };
+    hashes.push(found[3]);
   }
   return { hashes, fault: null };
 }
 
 const instant = String.raw`\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{6}Z`, hash = "[0-9a-f]{64}";
+const hex = (bytes) => [...bytes].map((b) => b.toString(16).padStart(2, "0")).join("");
 const form = (kind, ...lines) => new RegExp(`^tidemark/${kind}/v1\n${lines.map((l) => `${l}\n`).join("")}at (${instant})\n$`);
+// leafForms are the kinds that every verifier reads.
 const leafForms = {
   genesis: form("genesis", "origin [^\n]+", "environment (?:live|demo)", "chain_length \\d+", `chain_head ${hash}`, "ledger_commit [^\n]+", "sealing_from ([^\n]+)"),
-  seal: form("seal", "about pick ([^\n]+)", `commitment (${hash})`, "method [^\n]+", `reveal_by (${instant})`),
-  reveal: form("reveal", "seal (\\d+)", "about pick ([^\n]+)", `salt (${hash})`, "content ([A-Za-z0-9+/]+=*)"),
-  pick: form("pick", "seq \\d+", "preimage ([^\n]+)", `hash ${hash}`),
+  seal: form("seal", "about ([^\n]+)", `commitment (${hash})`, "method [^\n]+", `reveal_by (${instant})`),
+  reveal: form("reveal", "seal (\\d+)", "about ([^\n]+)", `salt (${hash})`, "content ([^\n]+)"),
+  pick: form("pick", "seq (\\d+)", "preimage ([^\n]+)", `hash (${hash})`),
+  gap: form("gap", "date ([^\n]+)", "reason ([^\n]+)"),
+  correction: form("correction", "seq (\\d+)", "what ([^\n]+)", "evidence ([^\n]+)", "date ([^\n]+)"),
 };
-const timed = form("(?:genesis|seal|reveal|pick|gap|forecast|grade|correction|method|sources|key|dataset)", "(?:[^\n]+\n)*[^\n]+");
-const isDay = (text) => /^\d{4}-\d{2}-\d{2}$/.test(text) && new Date(Date.parse(`${text}T00:00:00Z`) || 0).toISOString().startsWith(text);
+const firstLines = Object.keys(leafForms).map((kind) => [kind, encoder.encode(`tidemark/${kind}/v1\n`)]);
+const timed = form("(?:forecast|grade|method|sources|key|dataset)", "(?:[^\n]+\n)*[^\n]+");
+const isDay = (text) => /^(?!0000)\d{4}-\d{2}-\d{2}$/.test(text) && new Date(Date.parse(`${text}T00:00:00Z`) || 0).toISOString().startsWith(text);
+const secondOf = (text) => Date.parse(`${text.slice(0, 19)}Z`) || 0;
+const isInstant = (text) => isDay(text.slice(0, 10)) && new Date(secondOf(text)).toISOString().startsWith(text.slice(0, 19));
+const isCount = (text) => /^(0|[1-9]\d{0,18})$/.test(text) && BigInt(text) < 1n << 63n;
+const isBase64 = (text) => {
+  try {
+    return bytesOf(text).length > 0;
+  } catch {
+    return false;
+  }
+};
+const values = { chain_length: isCount, seq: isCount, seal: isCount, at: isInstant, reveal_by: isInstant, date: isDay, content: isBase64 };
+
+// read returns the kind of a leaf, null for one that verifiers do not read, with its values: found is null where the leaf is not in its form.
+function read(leaf) {
+  const [kind] = firstLines.find(([, line]) => same(leaf.subarray(0, line.length), line)) ?? [null];
+  let text = "";
+  try {
+    text = decoder.decode(leaf);
+  } catch {
+    return { kind, found: null };
+  }
+  const found = (kind ? leafForms[kind] : timed).exec(text), lines = text.split("\n").slice(1, -1).map((l) => [l.slice(0, l.indexOf(" ")), l.slice(l.indexOf(" ") + 1)]);
+  const good = found && leaf.length <= 8192 && !/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u2028\u2029]/.test(text)
+    && lines.every(([key, value]) => kind ? values[key]?.(value) ?? true : key !== "at" || isInstant(value));
+  return { kind, found: good ? found : null };
+}
+
 // broken are the promises, the worse ones later.
 const broken = ["missing", "unsealed", "doubled", "wrong"];
+const mostReveal = 48 * 3600 * 1000;
 
 // sealsOf opens the sealed picks among all leaves of a log. sealed is how many there are, opened how many have their reveal. faults are the days
 // whose signed leaves prove that a promise was broken, by their dates: a reveal that is late is not among them, and neither is one that is not
-// there yet while the log has no leaf of a time after its reveal_by.
+// there yet while the log has no leaf of a time after its reveal_by. That one is less than 48 hours after its day begins. A leaf of these kinds that is
+// not in its form is a fault, too.
 export async function sealsOf(leaves) {
-  const days = new Map(), worse = broken;
+  const days = new Map(), worse = broken, misshapen = [];
   let from = "", newest = "";
   const dayOf = (date) => days.get(date) ?? days.set(date, { date, fault: null }).get(date);
   const blame = (d, fault) => { if (worse.indexOf(fault) > worse.indexOf(d.fault)) d.fault = fault; };
   const compare = (d) => { if (d.shown !== undefined && d.picked !== undefined && d.shown !== d.picked) blame(d, "wrong"); };
   for (const [index, leaf] of leaves.entries()) {
-    const text = decoder.decode(leaf), at = timed.exec(text)?.[1] ?? "";
-    if (at > newest) newest = at;
-    const [kind, found] = Object.entries(leafForms).map(([k, f]) => [k, f.exec(text)]).find(([, m]) => m) ?? [];
-    if (kind === "genesis" && isDay(found[1])) [, from] = found;
-    if (kind === "seal" && isDay(found[1])) {
-      from ||= found[1];
-      const d = dayOf(found[1]);
-      if (d.seal !== undefined) blame(d, "doubled");
-      else Object.assign(d, { seal: index, commitment: found[2], by: found[3] });
+    const { kind, found } = read(leaf);
+    if (!found) {
+      if (kind) misshapen.push({ text: say("log misshapen", index) });
+      continue;
     }
-    if (kind === "reveal" && isDay(found[2])) {
-      const d = dayOf(found[2]), content = bytesOf(found[4]);
+    if (found.at(-1) > newest) newest = found.at(-1);
+    if (kind === "genesis" && isDay(found[1])) [, from] = found;
+    const about = { seal: found[1], reveal: found[2] }[kind] ?? "", day = about.startsWith("pick ") && isDay(about.slice(5)) ? about.slice(5) : "";
+    if (kind === "seal" && day) {
+      from ||= day;
+      const d = dayOf(day);
+      if (d.seal !== undefined) blame(d, "doubled");
+      else {
+        Object.assign(d, { seal: index, commitment: found[2], by: found[3] });
+        d.unbounded = secondOf(d.by) - secondOf(`${day}T00:00:00`) >= mostReveal;
+        if (d.unbounded) blame(d, "wrong");
+      }
+    }
+    if (kind === "reveal" && day) {
+      const d = dayOf(day), content = bytesOf(found[4]);
       if (d.reveal !== undefined) {
         blame(d, "doubled");
         continue;
       }
       const salt = Uint8Array.from(found[3].match(/../g), (b) => Number.parseInt(b, 16));
-      const sum = [...await sha256(encoder.encode("tidemark/seal/v1\n"), salt, content)].map((b) => b.toString(16).padStart(2, "0")).join("");
-      Object.assign(d, { reveal: index, shown: decoder.decode(content) });
+      const sum = hex(await sha256(encoder.encode("tidemark/seal/v1\n"), salt, content));
+      Object.assign(d, { reveal: index, shown: hex(content) });
       if (d.seal === undefined || found[1] !== String(d.seal) || sum !== d.commitment) blame(d, "wrong");
       compare(d);
     }
-    const date = kind === "pick" ? found[1].split("|")[2] : "";
-    if (date && from && date >= from && isDay(date) && found[1].split("|").length === 4) {
+    const date = kind === "pick" ? found[2].split("|")[2] : "";
+    if (date && from && date >= from && isDay(date) && found[2].split("|").length === 4) {
       const d = dayOf(date);
-      [, d.picked] = found;
+      d.picked = hex(encoder.encode(found[2]));
       if (d.seal === undefined) blame(d, "unsealed");
       compare(d);
     }
@@ -212,33 +258,40 @@ export async function sealsOf(leaves) {
   for (const d of all) if (d.seal !== undefined && d.reveal === undefined && newest > d.by) blame(d, "missing");
   return {
     sealed: all.filter((d) => d.seal !== undefined).length, opened: all.filter((d) => d.reveal !== undefined).length,
-    faults: all.filter((d) => d.fault).map((d) => ({ date: d.date, fault: d.fault, text: say(`seal ${d.fault}`, d.date) })),
+    faults: [...misshapen, ...all.filter((d) => d.fault).map(({ date, fault, unbounded }) => (
+      { date, fault, text: say(`seal ${fault === "wrong" && unbounded ? "unbounded" : fault}`, date) }))],
   };
 }
-
-const gapLeaf = form("gap", "date ([^\\n]+)", "reason ([^\\n]+)"), correctionLeaf = form("correction", "seq (\\d+)", "what ([^\\n]+)", "evidence ([^\\n]+)", "date ([^\\n]+)");
 
 // notesOf returns the days without a pick and the corrections among leaves.
 export function notesOf(leaves) {
   const gaps = [], corrections = [];
   for (const leaf of leaves) {
-    const text = decoder.decode(leaf), gap = gapLeaf.exec(text), c = correctionLeaf.exec(text);
-    if (gap && isDay(gap[1])) gaps.push({ date: gap[1], reason: gap[2] });
-    if (c && isDay(c[4])) corrections.push({ seq: Number(c[1]), what: c[2], evidence: c[3], date: c[4] });
+    const { kind, found } = read(leaf);
+    if (kind === "gap" && found) gaps.push({ date: found[1], reason: found[2] });
+    if (kind === "correction" && found) corrections.push({ seq: Number(found[1]), what: found[2], evidence: found[3], date: found[4] });
   }
   return { gaps, corrections };
 }
 
 // readLog returns what the witnesses of a policy hold: the picks of a checkpoint's leaves, its seals and notes, and when each cosigned it; why says why it
-// could not be checked, null where it could. Bytes that do not fit together accuse who carried them, and not the log.
-export async function readLog(policy, note, leaves) {
+// could not be checked, null where it could. Bytes that do not fit together accuse who carried them, and not the log. other is a second checkpoint of
+// it, null for none. forks says how the two contradict each other: leaves with the root of the larger one fix the root of each smaller size.
+export async function readLog(policy, note, leaves, other = null) {
   const cosigners = [...policy.witnesses.keys()].map((name) => ({ name, at: null }));
-  const log = { hashes: [], fault: null, cosigners, enough: (names) => isMet(policy, names), why: null };
+  const log = { hashes: [], fault: null, cosigners, enough: (names) => isMet(policy, names), why: null, forks: [] };
   try {
-    const opened = await openNote(note, policy);
-    if (opened.size !== leaves.length || !(await rootOf(leaves)).same(opened.root)) throw new Error("the leaves are not those of the checkpoint");
+    const opened = await openNote(note, policy), second = other ? await openNote(other, policy) : opened;
+    const [a, b] = [opened, second].sort((x, y) => x.size - y.size), roots = await rootsOf(leaves, a.size, b.size), fits = (c) => same(roots.get(c.size) ?? [], c.root);
+    if (a.origin === b.origin) {
+      if (a.size === b.size ? !same(a.root, b.root) : fits(b) && !fits(a)) {
+        log.forks.push({ text: say("log forked", a.size, base64(a.root), b.size, base64(b.root)) });
+        return { ...log, size: opened.size };
+      }
+    }
+    if (opened.size !== leaves.length || !fits(opened)) throw new Error("the leaves are not those of the checkpoint");
     for (const c of cosigners) c.at = opened.times.get(c.name) ?? null;
-    Object.assign(log, picksOf(leaves), { size: opened.size, seals: await sealsOf(leaves), notes: notesOf(leaves) });
+    Object.assign(log, await picksOf(leaves), { size: opened.size, seals: await sealsOf(leaves), notes: notesOf(leaves) });
   } catch (e) {
     log.why = e.message;
   }
@@ -262,17 +315,17 @@ export async function fetchLog(address, policy, now) {
   };
   const witnessed = await (await file("checkpoint.witnessed"))?.text(), newest = await (await file("checkpoint"))?.text();
   if (!newest) throw new Error("the server has no log");
-  const { size, times } = await openNote(newest, policy);
+  const { size, times } = await openNote(newest, policy), most = Math.max(size, witnessed ? (await openNote(witnessed, policy)).size : 0);
   const isFresh = ([, at]) => at >= now - 26 * 3600 * 1000 && at <= now + 5 * 60 * 1000;
   const note = witnessed && !isMet(policy, new Set([...times].filter(isFresh).map(([name]) => name))) ? witnessed : newest;
   const leaves = [];
-  for (let n = 0; 256 * n < size; n++) {
-    const bundle = await file(bundlePath(n, size));
+  for (let n = 0; 256 * n < most; n++) {
+    const bundle = await file(bundlePath(n, most));
     if (!bundle) throw new Error("leaves of the log are missing");
     leaves.push(...splitBundle(await bundle.arrayBuffer()));
   }
-  const whole = await readLog(policy, newest, leaves);
-  if (whole.why !== null || note === newest) return { ...whole, all: whole };
+  const whole = await readLog(policy, newest, leaves, witnessed);
+  if (whole.why !== null || whole.forks.length || note === newest) return { ...whole, all: whole };
   return { ...await readLog(policy, note, leaves.slice(0, (await openNote(note, policy)).size)), all: whole };
 }
 

@@ -199,7 +199,7 @@ export function addedNotes(answer, log) {
 // answer has picks, chain_length, head_hash and, where picks are sealed, seals, whose faults with contradicts count against the chain:
 // nobody accuses himself wrongly. A witness has its name, a length of at least 1, a head, and where known date, attester and at (an
 // instant), and a fault where it counts against the chain by itself. policy has attester, where the reader expects one, now, and clock, the reader's own where that is another one.
-// log is what log.js read of the log, null where nobody asked: the hashes of its picks, its seals and notes (a broken seal and a note that the answer hides count against the chain), its cosigners with their times, whether some are enough,
+// log is what log.js read of the log, null where nobody asked: the hashes of its picks, its seals and notes (a broken seal and a note that the answer hides count against the chain, and so do checkpoints that are not of one history: forks), its cosigners with their times, whether some are enough,
 // and required where nothing is witnessed without them. A log without a fresh quorum covers nothing. named says that the policy is the server's
 // own word: then its witnesses are no parties, and their quorum covers nothing. Where the answer says that picks are sealed (seals.since) and no
 // log was read, the server hides it, and nothing is witnessed. A pick that is not among the leaves of a log that was read (unlogged) leaves the
@@ -231,7 +231,7 @@ export function judge(answer, { hashes, fault }, witnesses, policy, log = null) 
   const newest = Math.max(...agreeing.map((w) => w.time).filter(Number.isFinite), ...(vouched ? cosigned : []).map((c) => c.at).filter((at) => at <= clock + ahead));
   const days = fault ? null : compareDays(picks, answer.gaps ?? [], now), whole = log?.all ?? log, added = addedNotes(answer, log);
   const unlogged = whole?.size !== undefined && whole.hashes.length < n ? whole.hashes.length + 1 : 0;
-  const admitted = (answer.seals?.faults ?? []).some((f) => f.contradicts), broken = [...whole?.seals?.faults ?? [], ...hiddenNotes(answer, log)];
+  const admitted = (answer.seals?.faults ?? []).some((f) => f.contradicts), broken = [...whole?.forks ?? [], ...whole?.seals?.faults ?? [], ...hiddenNotes(answer, log)];
   let verdict = "self_consistent";
   if (fault || !claim || days !== null || admitted || broken.length || against.size || logged !== null) verdict = "contradicted";
   else if (covered > 0 && !hidden && !unlogged && !added.length && (quorum || !log?.required) && (covered === n || (recent(covered) && recent(n - 1)))) verdict = "witnessed";

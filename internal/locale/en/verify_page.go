@@ -162,7 +162,10 @@ var verifyPage = map[string]string{
 	"verify.js.dates":                "it dates pick %[1]s %[2]s, and the server %[3]s",
 	"verify.js.log has more":         "the log has %[1]s picks, and the server shows %[2]s",
 	"verify.js.log differs":          "pick %s of the log has another hash",
+	"verify.js.log forked":           "It signed two checkpoints that are not of one history: of %[1]s leaves with the root %[2]s, and of %[3]s leaves with the root %[4]s.",
+	"verify.js.log misshapen":        "Leaf %s is not in its form.",
 	"verify.js.log order":            "after pick %s the log has a pick that does not follow",
+	"verify.js.log preimage":         "the hash of pick %s in the log is not the hash of the preimage beside it",
 	"verify.js.log signed":           "The log, signed by its key: %s",
 	"verify.js.server itself":        "The server itself: %s",
 	"verify.js.opened all":           "Sealed picks in the log: %s. Each was opened here by its reveal.",
@@ -185,5 +188,6 @@ var verifyPage = map[string]string{
 	"verify.js.seal missing":         "The pick of %s was sealed, and the log went on without its reveal.",
 	"verify.js.seal unsealed":        "The pick of %s was announced without a seal before it.",
 	"verify.js.seal doubled":         "%s has more than one seal or reveal.",
+	"verify.js.seal unbounded":       "The seal of %s gives its reveal 48 hours or more from the beginning of that day.",
 	"verify.js.seal wrong":           "The reveal of %s opens no seal of that day, or shows another pick than the announced pick.",
 }

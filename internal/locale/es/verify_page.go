@@ -162,7 +162,10 @@ var verifyPage = map[string]string{
 	"verify.js.dates":                "fecha la selección %[1]s el %[2]s, y el servidor el %[3]s",
 	"verify.js.log has more":         "el registro tiene %[1]s selecciones, y el servidor muestra %[2]s",
 	"verify.js.log differs":          "la selección %s del registro tiene otro hash",
+	"verify.js.log forked":           "Firmó dos puntos de control que no pertenecen a una misma historia: uno de %[1]s hojas con la raíz %[2]s y otro de %[3]s hojas con la raíz %[4]s.",
+	"verify.js.log misshapen":        "La hoja %s no tiene la forma debida.",
 	"verify.js.log order":            "tras la selección %s, el registro tiene una que no sigue el orden",
+	"verify.js.log preimage":         "el hash de la selección %s en el registro no es el de la preimagen que lo acompaña",
 	"verify.js.log signed":           "El registro, firmado con su clave: %s",
 	"verify.js.server itself":        "El propio servidor: %s",
 	"verify.js.opened all":           "Selecciones selladas en el registro: %s. Todas se abrieron aquí con lo revelado.",
@@ -185,5 +188,6 @@ var verifyPage = map[string]string{
 	"verify.js.seal missing":         "La selección del %s se selló, y el registro siguió sin que se revelara.",
 	"verify.js.seal unsealed":        "La selección del %s se anunció sin sello previo.",
 	"verify.js.seal doubled":         "Hay más de un sello o más de una revelación del %s.",
+	"verify.js.seal unbounded":       "El sello del %s da a la revelación 48 horas o más desde el comienzo de ese día.",
 	"verify.js.seal wrong":           "Lo revelado el %s no abre ningún sello de ese día, o muestra otra selección que la anunciada.",
 }

@@ -162,7 +162,10 @@ var verifyPage = map[string]string{
 	"verify.js.dates":                "यह चयन %[1]s की तारीख़ %[2]s बताता है, और सर्वर %[3]s",
 	"verify.js.log has more":         "लॉग में %[1]s चयन हैं, जबकि सर्वर %[2]s दिखाता है",
 	"verify.js.log differs":          "लॉग के चयन %s का हैश दूसरा है",
+	"verify.js.log forked":           "इसने ऐसे दो चेकपॉइंट पर हस्ताक्षर किए जो एक ही इतिहास के नहीं हैं: एक %[1]s पत्तों का, जड़ %[2]s, और दूसरा %[3]s पत्तों का, जड़ %[4]s।",
+	"verify.js.log misshapen":        "पत्ता %s अपने तय रूप में नहीं है।",
 	"verify.js.log order":            "चयन %s के बाद लॉग का चयन क्रम में नहीं है",
+	"verify.js.log preimage":         "लॉग में चयन %s का हैश उसके साथ दी गई मूल पंक्ति का हैश नहीं है",
 	"verify.js.log signed":           "लॉग, अपनी कुंजी से हस्ताक्षरित: %s",
 	"verify.js.server itself":        "सर्वर ख़ुद: %s",
 	"verify.js.opened all":           "लॉग में मुहरबंद चयन: %s। हर एक यहाँ अपने उद्घाटन से खोला गया।",
@@ -185,5 +188,6 @@ var verifyPage = map[string]string{
 	"verify.js.seal missing":         "%s का चयन मुहरबंद हुआ, और लॉग उसे खोले बिना आगे बढ़ गया।",
 	"verify.js.seal unsealed":        "%s का चयन पहले मुहरबंद किए बिना घोषित हुआ।",
 	"verify.js.seal doubled":         "%s की एक से ज़्यादा मुहरें या उद्घाटन हैं।",
+	"verify.js.seal unbounded":       "%s की मुहर अपने उद्घाटन के लिए उस दिन की शुरुआत से 48 घंटे या उससे ज़्यादा का समय देती है।",
 	"verify.js.seal wrong":           "%s का उद्घाटन उस दिन की कोई मुहर नहीं खोलता, या घोषित चयन से अलग चयन दिखाता है।",
 }

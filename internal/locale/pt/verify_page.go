@@ -162,7 +162,10 @@ var verifyPage = map[string]string{
 	"verify.js.dates":                "data a seleção %[1]s de %[2]s, e o servidor de %[3]s",
 	"verify.js.log has more":         "o log tem %[1]s seleções, e o servidor mostra %[2]s",
 	"verify.js.log differs":          "a seleção %s do log tem outro hash",
+	"verify.js.log forked":           "Ele assinou dois pontos de controle que não são de uma mesma história: um de %[1]s folhas com a raiz %[2]s e outro de %[3]s folhas com a raiz %[4]s.",
+	"verify.js.log misshapen":        "A folha %s não está na forma devida.",
 	"verify.js.log order":            "após a seleção %s, o log tem uma que não segue a ordem",
+	"verify.js.log preimage":         "o hash da seleção %s no log não é o da pré-imagem que o acompanha",
 	"verify.js.log signed":           "O log, assinado com a sua chave: %s",
 	"verify.js.server itself":        "O próprio servidor: %s",
 	"verify.js.opened all":           "Seleções seladas no log: %s. Todas foram abertas aqui com o que foi revelado.",
@@ -185,5 +188,6 @@ var verifyPage = map[string]string{
 	"verify.js.seal missing":         "A seleção de %s foi selada, e o log seguiu sem que fosse revelada.",
 	"verify.js.seal unsealed":        "A seleção de %s foi anunciada sem selo prévio.",
 	"verify.js.seal doubled":         "Há mais de um selo ou mais de uma revelação de %s.",
+	"verify.js.seal unbounded":       "O selo de %s dá à revelação 48 horas ou mais desde o início daquele dia.",
 	"verify.js.seal wrong":           "A revelação de %s não abre nenhum selo daquele dia, ou mostra outra seleção que não a anunciada.",
 }
