@@ -9,6 +9,7 @@ import (
 
 	"tidemark/api/view"
 	"tidemark/internal/postgres"
+	"tidemark/internal/telemetry"
 )
 
 // PushStore reads the outbox. *postgres.DB implements it.
@@ -40,9 +41,17 @@ type pushReader struct {
 	// events receives what follows the cursor start. gone is closed when the hub drops the reader: it was too slow, or the process ends.
 	events chan *pushed
 	gone   chan struct{}
-	start  int64
 	topics []string
 	from   string
+	// after is the cursor that the client named. start is not known before the hub is loaded. ahead means that after lies beyond what the hub
+	// has seen; the reader then starts at after.
+	after, start int64
+	ahead        bool
+}
+
+// begin sets where a reader starts, if the hub has seen everything up to last.
+func (r *pushReader) begin(last int64) {
+	r.start, r.ahead = max(last, r.after), r.after > last
 }
 
 // pushHub passes the rows of the outbox on to open streams. Each row is read and encoded once. It is safe for concurrent use.
@@ -51,18 +60,33 @@ type pushHub struct {
 	view  *view.View
 	log   *slog.Logger
 	// free withholds what is sold.
-	free bool
+	free    bool
+	metrics *telemetry.Metrics
+	// loaded is closed when the hub knows where the outbox ends.
+	loaded chan struct{}
 
 	mu      sync.Mutex
-	loaded  bool
 	ended   bool
 	last    int64
 	readers map[*pushReader]struct{}
 	of      map[string]int
 }
 
-func newPushHub(store PushStore, v *view.View, free bool, log *slog.Logger) *pushHub {
-	return &pushHub{store: store, view: v, free: free, log: log, readers: map[*pushReader]struct{}{}, of: map[string]int{}}
+func newPushHub(o Options) *pushHub {
+	return &pushHub{
+		store: o.Pushes, view: o.View, free: o.Free, metrics: o.Metrics, log: o.Log, loaded: make(chan struct{}), readers: map[*pushReader]struct{}{},
+		of: map[string]int{},
+	}
+}
+
+// isLoaded reports whether the hub knows where the outbox ends.
+func (h *pushHub) isLoaded() bool {
+	select {
+	case <-h.loaded:
+		return true
+	default:
+		return false
+	}
 }
 
 // run passes rows on until ctx ends. Then it ends all streams and returns nil.
@@ -78,36 +102,63 @@ func (h *pushHub) run(ctx context.Context) error {
 
 // load reads what is new. The first time it only finds out where the outbox ends.
 func (h *pushHub) load(ctx context.Context) error {
-	h.mu.Lock()
-	loaded, last := h.loaded, h.last
-	h.mu.Unlock()
-	if !loaded {
+	if !h.isLoaded() {
 		_, newest, err := h.store.PushRange(ctx)
 		if err != nil {
 			return err
 		}
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		h.loaded, h.last = true, newest
+		h.last = newest
+		for r := range h.readers {
+			r.begin(newest)
+		}
+		close(h.loaded)
 		return nil
 	}
+	h.mu.Lock()
+	last := h.last
+	h.mu.Unlock()
 	for {
 		rows, err := h.store.Pushes(ctx, last, nil, pushPage)
 		if err != nil {
 			return err
 		}
 		for _, row := range rows {
-			p, err := h.frame(row)
-			if err != nil {
-				return err
+			last = row.ID
+			if p := h.readable(ctx, row, "stream"); p != nil {
+				h.pass(p)
+			} else {
+				h.leaveOut(last)
 			}
-			h.pass(p)
-			last = p.id
 		}
 		if len(rows) < pushPage {
 			return nil
 		}
 	}
+}
+
+// readable encodes a row, or returns nil if it cannot be read: it is left out, so that it holds up nothing else. place is who reads it.
+func (h *pushHub) readable(ctx context.Context, row postgres.Push, place string) *pushed {
+	p, err := h.frame(row)
+	if err != nil {
+		h.unreadable(ctx, row, place, err)
+		return nil
+	}
+	return p
+}
+
+// unreadable records that a row is left out.
+func (h *pushHub) unreadable(ctx context.Context, row postgres.Push, place string, err error) {
+	h.metrics.Unreadable(place)
+	h.log.ErrorContext(ctx, "a change cannot be read and is left out", "cursor", row.ID, "topic", row.Topic, "place", place, "err", err)
+}
+
+// leaveOut moves the hub beyond a row that nobody gets.
+func (h *pushHub) leaveOut(id int64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.last = id
 }
 
 // frame encodes a row as a server-sent event.
@@ -130,7 +181,7 @@ func (h *pushHub) pass(p *pushed) {
 	defer h.mu.Unlock()
 	h.last = p.id
 	for r := range h.readers {
-		if !wants(r.topics, p.topic) {
+		if p.id <= r.start || !wants(r.topics, p.topic) {
 			continue
 		}
 		select {
@@ -163,13 +214,14 @@ func wants(topics []string, topic string) bool {
 	return len(topics) == 0
 }
 
-// open adds a reader of topics for an address. The events after its start come to it.
-func (h *pushHub) open(topics []string, from string) (*pushReader, error) {
+// open adds a reader of topics for an address, which has what came up to the cursor after. The events after its start come to it. The start is
+// known once the hub is loaded.
+func (h *pushHub) open(topics []string, from string, after int64) (*pushReader, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	switch {
-	case !h.loaded || h.ended:
-		return nil, &problemError{code: view.CodeUnavailable, detail: "The stream is not ready.", retryAfter: "1"}
+	case h.ended:
+		return nil, &problemError{code: view.CodeUnavailable, detail: "The server stops.", retryAfter: "1"}
 	case len(h.readers) >= maxStreams:
 		return nil, &problemError{code: view.CodeUnavailable, detail: "There are too many open streams.", retryAfter: "30"}
 	case h.of[from] >= maxStreamsOfOne:
@@ -177,7 +229,10 @@ func (h *pushHub) open(topics []string, from string) (*pushReader, error) {
 			code: view.CodeRateLimited, detail: fmt.Sprintf("An address can have %d open streams.", maxStreamsOfOne), retryAfter: "30",
 		}
 	}
-	r := &pushReader{events: make(chan *pushed, streamBacklog), gone: make(chan struct{}), start: h.last, topics: topics, from: from}
+	r := &pushReader{events: make(chan *pushed, streamBacklog), gone: make(chan struct{}), topics: topics, from: from, after: after}
+	if h.isLoaded() {
+		r.begin(h.last)
+	}
 	h.readers[r] = struct{}{}
 	h.of[from]++
 	return r, nil

@@ -7,13 +7,13 @@ import (
 
 func TestASlowReaderIsDroppedAndOthersGetEverything(t *testing.T) {
 	t.Parallel()
-	h := newPushHub(nil, nil, false, slog.New(slog.DiscardHandler))
-	h.loaded = true
-	slow, err := h.open(nil, "a")
+	h := newPushHub(Options{Log: slog.New(slog.DiscardHandler)})
+	close(h.loaded)
+	slow, err := h.open(nil, "a", 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	quick, err := h.open([]string{"signal"}, "b")
+	quick, err := h.open([]string{"signal"}, "b", 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,18 +44,18 @@ func TestASlowReaderIsDroppedAndOthersGetEverything(t *testing.T) {
 
 func TestTheNumberOfStreamsIsBounded(t *testing.T) {
 	t.Parallel()
-	h := newPushHub(nil, nil, false, slog.New(slog.DiscardHandler))
-	h.loaded = true
+	h := newPushHub(Options{Log: slog.New(slog.DiscardHandler)})
+	close(h.loaded)
 	for i := range maxStreams {
-		if _, err := h.open(nil, string(rune('a'+i/maxStreamsOfOne))); err != nil {
+		if _, err := h.open(nil, string(rune('a'+i/maxStreamsOfOne)), 0); err != nil {
 			t.Fatal(i, err)
 		}
 	}
-	if _, err := h.open(nil, "another"); err == nil {
+	if _, err := h.open(nil, "another", 0); err == nil {
 		t.Error("one stream more is opened")
 	}
 	h.end()
-	if _, err := h.open(nil, "another"); err == nil || len(h.readers) != 0 {
+	if _, err := h.open(nil, "another", 0); err == nil || len(h.readers) != 0 {
 		t.Errorf("after the end there are %d readers (%v)", len(h.readers), err)
 	}
 }

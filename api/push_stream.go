@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -18,6 +19,8 @@ const (
 	heartbeat = 15 * time.Second
 	// frameTimeout is how long a client may take to receive a heartbeat, and what was sent before it.
 	frameTimeout = 10 * time.Second
+	// hubTimeout is how long a stream waits for a process that has just begun.
+	hubTimeout = 10 * time.Second
 	// maxStreamSeconds is the longest time that a client can ask for.
 	maxStreamSeconds = 3600
 	// feedLength is the number of entries of the Atom feed.
@@ -57,7 +60,7 @@ func (s *Server) pushStream(w http.ResponseWriter, r *http.Request) error {
 		return &problemError{code: view.CodeInvalidRequest, detail: "Ask for a stream without a body."}
 	}
 	p := s.parameters(r)
-	topics := p.topics(s.knownSignal)
+	topics := p.topics(func(id string) bool { return s.view.State() == nil || s.knownSignal(id) }) // a process that has just begun knows no signal
 	after, resumed := p.cursorOfStream(r)
 	seconds := p.number("seconds", maxStreamSeconds)
 	if err := p.err(); err != nil {
@@ -70,16 +73,19 @@ func (s *Server) pushStream(w http.ResponseWriter, r *http.Request) error {
 	if s.billing != nil {
 		from = clientNetwork(s.client(r))
 	}
-	reader, err := s.pushes.open(topics, from)
+	reader, err := s.pushes.open(topics, from, after)
 	if err != nil {
 		return err
 	}
 	defer s.pushes.close(reader)
-	if after > reader.start {
-		return &problemError{code: view.CodeInvalidCursor, detail: "No event has this cursor yet."}
-	}
-	if !resumed {
-		after = reader.start
+	loaded := s.pushes.isLoaded()
+	unsure := false
+	if loaded && reader.ahead {
+		err := s.checkAhead(r.Context(), after)
+		if _, refused := errors.AsType[*problemError](err); refused {
+			return err
+		}
+		unsure = err != nil
 	}
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
@@ -95,8 +101,19 @@ func (s *Server) pushStream(w http.ResponseWriter, r *http.Request) error {
 		ctx, cancel = context.WithTimeout(ctx, time.Duration(seconds)*time.Second)
 		defer cancel()
 	}
-	stream := &eventStream{w: w, control: http.NewResponseController(w), last: after}
+	stream := &eventStream{w: w, control: http.NewResponseController(w)}
 	stream.extend()
+	if unsure {
+		_ = stream.send([]byte("retry: 2000\n\n")) // the database is away: the client comes again
+		return nil
+	}
+	if !loaded && !s.awaitHub(ctx, stream, reader) {
+		return nil
+	}
+	if !resumed {
+		after = reader.start
+	}
+	stream.last = after
 	// The id without data sets the client's Last-Event-ID, so that it can resume before its first event.
 	if stream.send(fmt.Appendf(nil, "retry: 2000\nid: %d\n\n", after)) != nil {
 		return nil
@@ -105,6 +122,40 @@ func (s *Server) pushStream(w http.ResponseWriter, r *http.Request) error {
 		stream.follow(ctx, reader)
 	}
 	return nil
+}
+
+// checkAhead checks a cursor beyond what this process has seen. Another process may have sent it already: then the stream starts there.
+func (s *Server) checkAhead(ctx context.Context, after int64) error {
+	_, newest, err := s.o.Pushes.PushRange(ctx)
+	if err != nil {
+		return err
+	}
+	if after > newest {
+		return &problemError{code: view.CodeInvalidCursor, detail: "No event has this cursor yet."}
+	}
+	return nil
+}
+
+// awaitHub waits until the hub is loaded, for hubTimeout at most, and reports whether the stream can continue. The client has the response's
+// header already: a browser would never come again after an error. If the stream ends here, it comes again in two seconds, and is then told
+// about a cursor that no event has.
+func (s *Server) awaitHub(ctx context.Context, e *eventStream, reader *pushReader) bool {
+	if e.send([]byte("retry: 2000\n\n")) != nil {
+		return false
+	}
+	timeout := time.NewTimer(hubTimeout)
+	defer timeout.Stop()
+	select {
+	case <-s.pushes.loaded:
+	case <-reader.gone:
+		return false
+	case <-timeout.C:
+		return false
+	case <-ctx.Done():
+		return false
+	}
+	e.extend()
+	return !reader.ahead || s.checkAhead(ctx, reader.after) == nil
 }
 
 // cursorOfStream returns the cursor to resume after, and whether the client named one. The header wins: a browser sets it when it reconnects.
@@ -185,11 +236,10 @@ func (s *Server) replay(ctx context.Context, e *eventStream, reader *pushReader)
 			if row.ID > reader.start {
 				break // these come through the reader
 			}
-			p, err := s.pushes.frame(row)
-			if err != nil {
-				return false
+			e.last = row.ID
+			if p := s.pushes.readable(ctx, row, "replay"); p != nil {
+				frames = append(frames, p.frame...)
 			}
-			frames, e.last = append(frames, p.frame...), p.id
 		}
 		e.extend()
 		if len(frames) > 0 && e.send(frames) != nil {
@@ -250,11 +300,14 @@ func (s *Server) changesFeed(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	list := make([]pushes.Change, len(rows))
-	for i, row := range rows {
-		if list[i], err = s.view.NewChange(row, s.o.Free); err != nil {
-			return err
+	list := make([]pushes.Change, 0, len(rows))
+	for _, row := range rows {
+		c, err := s.view.NewChange(row, s.o.Free)
+		if err != nil {
+			s.pushes.unreadable(r.Context(), row, "feed", err)
+			continue
 		}
+		list = append(list, c)
 	}
 	self := s.view.PublicURL() + feedPath
 	if len(topics) > 0 {

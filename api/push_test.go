@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,6 +18,7 @@ import (
 	"tidemark/api/view"
 	"tidemark/internal/postgres"
 	"tidemark/internal/task"
+	"tidemark/internal/telemetry"
 )
 
 // sent is a server-sent event.
@@ -33,32 +35,28 @@ func (s *system) listenTo(query string, header ...string) (events <-chan sent, s
 	for i := 0; i < len(header); i += 2 {
 		r.Header.Set(header[i], header[i+1])
 	}
-	var resp *http.Response
-	s.eventually("the stream", func() bool { // the hub may not have loaded yet
-		resp, err = http.DefaultClient.Do(r.Clone(ctx)) //nolint:bodyclose // stop closes it
-		if err != nil {
-			s.t.Fatal(err)
-		}
-		if resp.StatusCode == http.StatusServiceUnavailable {
-			_ = resp.Body.Close()
-			return false
-		}
-		return true
-	})
+	resp, err := http.DefaultClient.Do(r) //nolint:bodyclose // stop closes it
+	if err != nil {
+		s.t.Fatal(err)
+	}
 	if resp.StatusCode != http.StatusOK || resp.Header.Get("Content-Type") != "text/event-stream" {
 		s.t.Fatalf("the stream answers %s as %s", resp.Status, resp.Header.Get("Content-Type"))
 	}
 	out := make(chan sent, 10_000)
 	done := make(chan struct{})
+	begun := make(chan struct{})
 	go func() {
 		defer close(done)
 		defer close(out)
+		var once sync.Once
+		defer once.Do(func() { close(begun) })
 		var e sent
 		for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
 			name, value, _ := strings.Cut(lines.Text(), ": ")
 			switch name {
 			case "id":
 				e.id = value
+				once.Do(func() { close(begun) }) // the stream says where it begins
 			case "event":
 				e.event = value
 			case "data":
@@ -77,8 +75,14 @@ func (s *system) listenTo(query string, header ...string) (events <-chan sent, s
 		<-done
 	}
 	s.t.Cleanup(stop)
+	if !slices.Contains(header, noWait) {
+		<-begun
+	}
 	return out, stop
 }
+
+// noWait is a field that makes listenTo return before the stream says where it begins.
+const noWait = "No-Wait"
 
 // next returns the next event. It fails the test if none comes.
 func (s *system) next(events <-chan sent) sent {
@@ -335,5 +339,104 @@ func TestAStreamOutlastsARequestAndHoldsNoConnection(t *testing.T) {
 	say(1.1)
 	if v := s.next(events).value(t); v != 1.1 {
 		t.Errorf("the stream says %g", v)
+	}
+}
+
+// lateOutbox is an outbox whose listener is late: it begins, or goes on, when the test says so.
+type lateOutbox struct {
+	*postgres.DB
+
+	begin, next chan struct{}
+}
+
+func (o lateOutbox) Listen(ctx context.Context, l postgres.Listener) error {
+	select {
+	case <-o.begin:
+	case <-ctx.Done():
+		return nil
+	}
+	notified := l.Notified
+	l.Notified = func(ctx context.Context, channel, payload string) error {
+		select {
+		case <-o.next:
+		case <-ctx.Done():
+			return nil
+		}
+		return notified(ctx, channel, payload)
+	}
+	return o.DB.Listen(ctx, l)
+}
+
+// A browser that gets anything but 200 never comes again. A process that has just begun keeps it waiting instead.
+func TestAStreamWaitsForAServerThatHasJustBegun(t *testing.T) {
+	t.Parallel()
+	s, say := streaming(t)
+	late := lateOutbox{s.open(postgres.RoleAPI), make(chan struct{}), make(chan struct{})}
+	close(late.next)
+	s.serve(api.Options{View: s.view, Pushes: late})
+	say(1)
+	all, _ := s.listenTo("?after=0", noWait, "") // it has the answer's header already
+	fresh, _ := s.listenTo("?topics=signal:crack-spread-321", noWait, "")
+	close(late.begin)
+	if got := s.values(all, 1); !slices.Equal(got, []float64{1}) {
+		t.Errorf("who waited gets %v", got)
+	}
+	s.listenTo("")
+	say(2)
+	if got := append(s.values(all, 1), s.next(fresh).value(t)); !slices.Equal(got, []float64{2, 2}) {
+		t.Errorf("then %v come", got)
+	}
+}
+
+// Behind a proxy a browser comes to another process, which may have seen less than the one before.
+func TestACursorThatThisServerHasNotSeenYetIsGood(t *testing.T) {
+	t.Parallel()
+	s, say := streaming(t)
+	first, _ := s.listenTo("")
+	late := lateOutbox{s.open(postgres.RoleAPI), make(chan struct{}), make(chan struct{})}
+	close(late.begin)
+	s.serve(api.Options{View: s.view, Pushes: late})
+	s.listenTo("") // it is loaded, and sees nothing that comes now
+	say(1)
+	say(2)
+	s.next(first)
+	seen := s.next(first)
+	behind, _ := s.listenTo("", "Last-Event-ID", seen.id)
+	say(3)
+	close(late.next)
+	if got := s.next(behind); got.value(t) != 3 {
+		t.Errorf("after %s comes %+v", seen.id, got)
+	}
+	if a := s.ask(http.MethodGet, "/api/stream?after=4"); a.StatusCode != http.StatusBadRequest || s.object(a)["code"] != "invalid_cursor" {
+		t.Errorf("a cursor that no event has: %s %s", a.Status, a.body)
+	}
+}
+
+// A number that is none was stored as a text: the stream stopped for everybody, and the feed answered 500.
+func TestAChangeThatCannotBeReadHoldsUpNothing(t *testing.T) {
+	t.Parallel()
+	s, say := streaming(t)
+	metrics := telemetry.NewMetrics("1", "abc", time.Now)
+	s.serve(api.Options{View: s.view, Pushes: s.open(postgres.RoleAPI), Metrics: metrics})
+	events, _ := s.listenTo("")
+	say(1)
+	s.query(`select push('signal:crack-spread-321', 'revision', 'crack-spread-321', '{"status":"live","value":7,"z_score":"NaN"}')::text`)
+	say(2)
+	if got := s.values(events, 2); !slices.Equal(got, []float64{1, 2}) {
+		t.Errorf("the stream says %v", got)
+	}
+	again, _ := s.listenTo("?after=0")
+	if got := s.values(again, 2); !slices.Equal(got, []float64{1, 2}) {
+		t.Errorf("from the beginning it says %v", got)
+	}
+	if feed := s.ask(http.MethodGet, "/api/stream/atom"); feed.StatusCode != http.StatusOK || strings.Count(string(feed.body), "<entry>") != 2 {
+		t.Errorf("the feed: %s\n%s", feed.Status, feed.body)
+	}
+	w := httptest.NewRecorder()
+	metrics.Handler(quiet).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", http.NoBody))
+	for _, place := range []string{"stream", "replay", "feed"} {
+		if want := `tidemark_changes_unreadable_total{place="` + place + `"} 1`; !strings.Contains(w.Body.String(), want) {
+			t.Errorf("the metrics lack %s", want)
+		}
 	}
 }

@@ -210,7 +210,7 @@ func New(o Options) *Server {
 		s.handleGet(public, "/api/methods", s.methods)
 	}
 	if o.Pushes != nil {
-		s.pushes = newPushHub(o.Pushes, o.View, o.Free, o.Log)
+		s.pushes = newPushHub(o)
 		s.handleGet(public, streamPath, s.pushStream)
 		s.handleGet(public, feedPath, s.changesFeed)
 	}

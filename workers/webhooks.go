@@ -12,6 +12,7 @@ import (
 	"tidemark/internal/postgres"
 	"tidemark/internal/pushes"
 	"tidemark/internal/task"
+	"tidemark/internal/telemetry"
 )
 
 const (
@@ -128,6 +129,8 @@ type Matcher struct {
 	DB     *postgres.DB
 	Origin pushes.Origin
 	Log    *slog.Logger
+	// Metrics counts changes that cannot be read. It may be nil.
+	Metrics *telemetry.Metrics
 }
 
 // Run matches until ctx ends, and returns nil then. What fails is tried again.
@@ -202,12 +205,13 @@ func (m *Matcher) decide(ctx context.Context, rules []postgres.MatchingRule, cha
 	for _, c := range changes {
 		row := pushes.Row(c)
 		var change *pushes.Change
+		unreadable := false
 		for _, i := range byTopic[c.Topic] {
 			r := &rules[i]
 			if c.ID <= r.After {
 				continue
 			}
-			holds, next, err := m.Origin.Rule(parsed[i]).Match(r.Armed, row)
+			holds, next, err := parsed[i].Match(r.Armed, row)
 			if err == nil && holds && change == nil {
 				var made pushes.Change
 				if made, err = m.Origin.Change(row); err == nil {
@@ -216,6 +220,7 @@ func (m *Matcher) decide(ctx context.Context, rules []postgres.MatchingRule, cha
 			}
 			if err != nil {
 				m.Log.ErrorContext(ctx, "a change cannot be compared with a rule", "cursor", c.ID, "rule", r.PublicID, "err", err)
+				unreadable = true
 				continue
 			}
 			r.Armed = next
@@ -230,6 +235,9 @@ func (m *Matcher) decide(ctx context.Context, rules []postgres.MatchingRule, cha
 			sends = append(sends, postgres.NewDelivery{
 				RuleID: r.ID, PushID: c.ID, MessageID: fmt.Sprintf("msg_%s_%d", r.PublicID[len("alert_"):], c.ID), Body: body,
 			})
+		}
+		if unreadable {
+			m.Metrics.Unreadable("alerts")
 		}
 	}
 	return sends

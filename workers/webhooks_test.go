@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
@@ -21,6 +22,7 @@ import (
 	"tidemark/internal/postgres"
 	"tidemark/internal/pushes"
 	"tidemark/internal/task"
+	"tidemark/internal/telemetry"
 	"tidemark/signals"
 	"tidemark/workers"
 )
@@ -569,5 +571,48 @@ func TestAnAlertHoldsWhenTheNumberCrossesItsThreshold(t *testing.T) {
 		if strings.Join(got, " ") != want[name] {
 			t.Errorf("%s: held at %v, want %s", name, got, want[name])
 		}
+	}
+}
+
+// Where events are sold, an alert about great events was sent all of them. What it is sent still has nothing that is sold.
+func TestAnAlertAboutEventsHoldsForItsSeverityAndCompanyWhereEventsAreSold(t *testing.T) {
+	t.Parallel()
+	h := newHooks(t)
+	h.matcher.Origin.Free = true
+	great, company, all := h.rule(pushes.Rule{On: pushes.OnEvent, MinSeverity: new(4)}), h.rule(pushes.Rule{On: pushes.OnEvent, Ticker: "ACME"}), h.rule(pushes.Rule{On: pushes.OnEvent})
+	for ticker, severity := range map[string]int{"ACME": 2, "OTHR": 4} {
+		h.do(`select push('event', 'happened', $1, jsonb_build_object('id', 'ev_' || $1, 'type', 'price_move', 'severity', $2::int, 'ticker', $1::text))`, ticker, severity)
+	}
+	h.picks()
+	for id, want := range map[string]int{great: 1, company: 1, all: 2} {
+		h.sent = nil
+		if err := h.send(id); err != nil || len(h.sent) != want {
+			t.Errorf("%d messages, want %d: %v", len(h.sent), want, err)
+		}
+		for _, m := range h.sent {
+			if text := string(m.Body); strings.Contains(text, "ACME") || strings.Contains(text, "OTHR") || strings.Contains(text, "severity") {
+				t.Errorf("a message tells what is sold: %s", text)
+			}
+		}
+	}
+}
+
+func TestAChangeThatCannotBeReadHoldsUpNoAlert(t *testing.T) {
+	t.Parallel()
+	h := newHooks(t)
+	h.matcher.Metrics = telemetry.NewMetrics("1", "abc", time.Now)
+	id := h.rule(pushes.Rule{On: pushes.OnValue, Signal: "crack-spread-321", Above: new(1.0)})
+	for _, data := range []string{`{"status":"live","value":7,"z_score":"NaN"}`, `{"status":"live","value":2}`} {
+		h.do(`select push('signal:crack-spread-321', 'revision', 'crack-spread-321', $1)`, data)
+	}
+	h.picks()
+	if err := h.send(id); err != nil {
+		t.Fatal(err)
+	}
+	h.want("crack-spread-321#1")
+	w := httptest.NewRecorder()
+	h.matcher.Metrics.Handler(slog.New(slog.DiscardHandler)).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", http.NoBody))
+	if want := `tidemark_changes_unreadable_total{place="alerts"} 1`; !strings.Contains(w.Body.String(), want) {
+		t.Errorf("the metrics lack %s", want)
 	}
 }

@@ -15,7 +15,7 @@ func (p *program) newWebhooks(db *postgres.DB) workers.Webhooks {
 
 // newMatcher returns what compares changes with the rules of keys.
 func (p *program) newMatcher(db *postgres.DB) *workers.Matcher {
-	return &workers.Matcher{DB: db, Log: p.log.With("role", "worker"), Origin: pushes.Origin{
+	return &workers.Matcher{DB: db, Log: p.log.With("role", "worker"), Metrics: p.metrics, Origin: pushes.Origin{
 		PublicURL: p.settings.BaseURL(), Environment: p.environment(), Sandbox: p.settings.World == "sandbox", Round: postgres.Rounded,
 		Free: p.settings.FreePages(p.settings.World),
 	}}

@@ -95,14 +95,6 @@ type EventNotice struct {
 // eventSubject is the subject of an event whose company is not told.
 const eventSubject = "portfolio"
 
-// Rule returns a rule as it is compared with changes. Where events are sold, a rule must not tell them apart by company or severity.
-func (o Origin) Rule(r Rule) Rule {
-	if o.Free && r.On == OnEvent {
-		return Rule{On: OnEvent}
-	}
-	return r
-}
-
 // Change returns a row of the outbox as it is served.
 func (o Origin) Change(r Row) (Change, error) {
 	out := Change{

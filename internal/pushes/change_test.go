@@ -40,17 +40,4 @@ func TestWhereEventsAreSoldOnlyTheTypeOfOneIsTold(t *testing.T) {
 	if !strings.Contains(free, `"type":"price_move"`) || !strings.Contains(free, `"url":"https://a.example/api/v1/events"`) {
 		t.Errorf("it lacks what is free: %s", free)
 	}
-	// A rule for one company would tell which company it was.
-	severity := 5
-	for _, rule := range []pushes.Rule{{On: pushes.OnEvent, Ticker: "OTHR"}, {On: pushes.OnEvent, MinSeverity: &severity}} {
-		if holds, _, err := (pushes.Origin{Free: true}).Rule(rule).Match(false, row); err != nil || !holds {
-			t.Errorf("%+v tells events apart: %v", rule, err)
-		}
-		if holds, _, err := (pushes.Origin{}).Rule(rule).Match(false, row); err != nil || holds {
-			t.Errorf("with PAGES=full %+v does not: %v", rule, err)
-		}
-	}
-	if pick := (pushes.Rule{On: pushes.OnPick, Ticker: "ACME"}); (pushes.Origin{Free: true}).Rule(pick) != pick {
-		t.Error("a rule about picks is another one")
-	}
 }

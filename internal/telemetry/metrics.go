@@ -22,8 +22,8 @@ type Metrics struct {
 	registry *prometheus.Registry
 	now      func() time.Time
 
-	runs, asked, checks, charged, tools, transient, redis, panics *prometheus.CounterVec
-	runTime, askTime                                              *prometheus.HistogramVec
+	runs, asked, checks, charged, tools, transient, redis, panics, unreadable *prometheus.CounterVec
+	runTime, askTime                                                          *prometheus.HistogramVec
 
 	http httpMetrics
 }
@@ -63,6 +63,8 @@ func NewMetrics(version, commit string, now func() time.Time) *Metrics {
 	m.redis = counter("tidemark_redis_transient_errors_total",
 		"Errors of Redis that pass by themselves, as commands met them after the client's own tries.", "class")
 	m.panics = counter("tidemark_panics_total", "Panics that were caught. The log has their stacks.", "place")
+	m.unreadable = counter("tidemark_changes_unreadable_total",
+		"Changes that were left out because they cannot be read. The log has their cursors.", "place")
 	m.http.register(m.registry)
 	return m
 }
@@ -102,6 +104,14 @@ func (m *Metrics) Asked(source string, status int, began time.Time) {
 	}
 	m.asked.WithLabelValues(source, code).Inc()
 	m.askTime.WithLabelValues(source).Observe(m.now().Sub(began).Seconds())
+}
+
+// Unreadable counts a change that was left out because it cannot be read. place is stream, replay, feed or alerts.
+func (m *Metrics) Unreadable(place string) {
+	if m == nil {
+		return
+	}
+	m.unreadable.WithLabelValues(place).Inc()
 }
 
 // Checked counts a finding of a quality check.
