@@ -6,9 +6,10 @@
                                              cosigned the server's log; without a policy nobody is asked, so at best it is self-consistent
     verify.py --proof FILE --policy FILE     a .tlog-proof file (C2SP), by the keys of your policy; no network is used
 
-Exit status: 0 for witnessed, 1 for contradicted, 2 where bytes do not fit (not checked), 3 for a proof without a fresh quorum. With --url: 3 for
-self-consistent with a policy, also if the log could not be checked.
+Exit status: 0 for witnessed, 1 for contradicted, 2 where nothing was checked (no server, no such file, bytes that do not fit), 3 for a proof without
+a fresh quorum. With --url: 0 for self-consistent without a policy, and 3 with one, also if the log could not be checked.
 """
+import argparse
 import base64
 import hashlib
 import json
@@ -781,12 +782,9 @@ def main_url(url, policy):
     return {"contradicted": 1, "witnessed": 0}.get(verdict, 3 if policy else 0)
 
 
-def main(arguments):
-    if len(arguments) == 4 and arguments[0] == "--proof" and arguments[2] == "--policy":
-        return main_proof(arguments[1], arguments[3])
-    if arguments[:1] == ["--url"]:
-        return main_url(arguments[1].rstrip("/"), arguments[3] if arguments[2:3] == ["--policy"] else None)
-    with open(arguments[0], encoding="utf-8") as file:
+def judge_cases(path):
+    """Prints the outcome of every case of a file."""
+    with open(path, encoding="utf-8") as file:
         cases = json.load(file)
     names, outcomes = ("verdict", "fault", "covered", "parties"), []
     for case in cases:
@@ -797,6 +795,26 @@ def main(arguments):
         outcomes.append(dict(zip(names, judge(case["answer"], case["witnesses"], case["policy"], log))))
     print(json.dumps(outcomes))
     return 0
+
+
+def main(arguments):
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
+    parser.add_argument("cases", metavar="CASES", nargs="?")
+    parser.add_argument("--url")
+    parser.add_argument("--proof", metavar="FILE")
+    parser.add_argument("--policy", metavar="FILE")
+    given = parser.parse_args(arguments)
+    if sum(x is not None for x in (given.cases, given.url, given.proof)) != 1:
+        parser.error("give one of CASES, --url and --proof")
+    if given.proof is not None and given.policy is None:
+        parser.error("--proof needs --policy")
+    if given.cases is not None:
+        return judge_cases(given.cases)
+    try:
+        return main_url(given.url.rstrip("/"), given.policy) if given.url is not None else main_proof(given.proof, given.policy)
+    except (OSError, ValueError) as error:  # no server, no file, or an answer that is no JSON
+        print(f"not checked: {error}")
+        return 2
 
 
 if __name__ == "__main__":
