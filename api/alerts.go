@@ -306,6 +306,12 @@ func (s *Server) renewSecret(r *http.Request, key postgres.Key, id string) (out 
 		return out, err
 	}
 	until, err := s.billing.DB.RotatePushSecret(r.Context(), key.ID, id, out.Secret)
+	if errors.Is(err, postgres.ErrOldSecretSigns) {
+		return out, &problemError{
+			code:   view.CodeInvalidRequest,
+			detail: "The secret before the present one signs until " + until.Format(time.RFC3339) + ". Rotate again after that, or make another alert.",
+		}
+	}
 	if err != nil {
 		return out, s.rejectAlert(r, err)
 	}

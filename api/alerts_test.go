@@ -83,6 +83,11 @@ func TestAnAlertIsMadeListedAndDeletedByItsKey(t *testing.T) {
 	if a.StatusCode != http.StatusOK || !strings.HasPrefix(next, "whsec_") || next == secret {
 		t.Errorf("rotate: %s: %s", a.Status, a.body)
 	}
+	until, _ := f.object(a)["data"].(map[string]any)["old_expires_at"].(string)
+	p := f.problem(f.by(f.owner, http.MethodPost, "/"+id+"/secret", ""), http.StatusBadRequest, "invalid_request")
+	if detail, _ := p["detail"].(string); until == "" || !strings.Contains(detail, until) {
+		t.Errorf("a second rotation is refused with %q, want the instant %s", detail, until)
+	}
 	if a := f.by(f.owner, http.MethodPost, "/"+id+"/test", ""); a.StatusCode != http.StatusAccepted {
 		t.Errorf("test: %s: %s", a.Status, a.body)
 	}

@@ -397,6 +397,9 @@ func TestBothSecretsSignWhileOneReplacesTheOther(t *testing.T) {
 	if _, err := h.api.RotatePushSecret(t.Context(), h.key, id, "whsec_bmV3"); err != nil {
 		t.Fatal(err)
 	}
+	if _, err := h.api.RotatePushSecret(t.Context(), h.key, id, "whsec_dGhpcmQ"); !errors.Is(err, postgres.ErrOldSecretSigns) {
+		t.Errorf("the old secret would not sign as long as was said: %v", err)
+	}
 	if err := h.send(id); err != nil {
 		t.Fatal(err)
 	}
@@ -407,6 +410,9 @@ func TestBothSecretsSignWhileOneReplacesTheOther(t *testing.T) {
 	}
 	if a, b := h.sent[0].Secrets, h.sent[1].Secrets; !slices.Equal(a, []string{"whsec_bmV3", "whsec_c2VjcmV0"}) || !slices.Equal(b, []string{"whsec_bmV3"}) {
 		t.Errorf("signed with %v, then %v", a, b)
+	}
+	if _, err := h.api.RotatePushSecret(t.Context(), h.key, id, "whsec_dGhpcmQ"); err != nil {
+		t.Errorf("after a day: %v", err)
 	}
 }
 

@@ -8,6 +8,7 @@ days: it goes on after the last event that it printed.
 """
 
 import argparse
+import http.client
 import json
 import os
 import time
@@ -21,6 +22,10 @@ args.add_argument("--topics", default="", help="signal, signal:ID, pick, event, 
 args.add_argument("--seconds", type=int, default=0, help="end after this time; never without it")
 args.add_argument("--cursor", default="", help="a file with the cursor of the last event")
 args = args.parse_args()
+
+
+# How many seconds to wait before the next connection. The server says so.
+pause = 2.0
 
 
 def remembered():
@@ -39,6 +44,7 @@ def remember(cursor):
 
 def events(answer):
     """Yields the name, cursor and data of each event (https://html.spec.whatwg.org/multipage/server-sent-events.html)."""
+    global pause
     event = {}
     for line in answer:
         line = line.decode("utf-8").rstrip("\r\n")
@@ -51,10 +57,13 @@ def events(answer):
         elif not line.startswith(":"):
             name, _, value = line.partition(":")
             event[name] = value.removeprefix(" ")
+            if name == "retry" and event[name].isdecimal():
+                pause = int(event[name]) / 1000
 
 
 def main():
     cursor, end = remembered(), time.monotonic() + args.seconds
+    tries = 0  # without an event
     while True:
         left = int(end - time.monotonic()) if args.seconds else 0
         if args.seconds and left < 1:
@@ -64,6 +73,8 @@ def main():
         try:
             with urllib.request.urlopen(request, timeout=60) as answer:
                 for name, at, change in events(answer):
+                    if name:
+                        tries = 0
                     if name == "dropped":
                         break  # too slow, or the server stops: go on after the last event
                     if name == "gap":
@@ -75,9 +86,11 @@ def main():
         except urllib.error.HTTPError as error:
             if error.code < 500 and error.code != 429:
                 raise SystemExit(f"{error.code}: {error.read().decode()}")
-            time.sleep(2)
-        except OSError:
-            time.sleep(2)  # the server is away: nothing is lost meanwhile
+        except (OSError, http.client.HTTPException):
+            pass  # the server is away, or its answer is broken off: nothing is lost meanwhile
+        wait = max(pause, min(max(pause, 0.1) * 2 ** min(tries, 5), 60))
+        time.sleep(max(0, min(wait, end - time.monotonic())) if args.seconds else wait)
+        tries += 1
 
 
 try:

@@ -18,6 +18,8 @@ var (
 	ErrRulesFull = errors.New("there are too many rules")
 	// ErrRuleDisabled means that the rule sends nothing any more.
 	ErrRuleDisabled = errors.New("the rule is disabled")
+	// ErrOldSecretSigns means that a rule's secret before the present one still signs.
+	ErrOldSecretSigns = errors.New("the old secret still signs")
 	// ErrTooSoon means that the key asked for the same less than ten seconds ago.
 	ErrTooSoon = errors.New("this was asked for a moment ago")
 	// ErrCursorAhead means that no change has the cursor yet.
@@ -141,16 +143,21 @@ func (db PushStore) DeletePushRule(ctx context.Context, key int64, id string) er
 	return nil
 }
 
-// RotatePushSecret gives a rule another secret. It returns until when the old one signs, too.
+// RotatePushSecret gives a rule another secret. It returns until when the old one signs, too. The error is ErrOldSecretSigns while the one before
+// still signs, and nothing is changed then.
 func (db PushStore) RotatePushSecret(ctx context.Context, key int64, id, secret string) (until time.Time, err error) {
 	var at *time.Time
-	err = db.pool.QueryRow(ctx, `select rotate_push_secret(@key, @id, @secret, @keep)`,
-		pgx.NamedArgs{"key": key, "id": id, "secret": secret, "keep": SecretGracePeriod}).Scan(&at)
+	var refused bool
+	err = db.pool.QueryRow(ctx, `select until, refused from rotate_push_secret(@key, @id, @secret, @keep)`,
+		pgx.NamedArgs{"key": key, "id": id, "secret": secret, "keep": SecretGracePeriod}).Scan(&at, &refused)
 	if err != nil {
 		return time.Time{}, fmt.Errorf("rotate the secret of a rule: %w", asUnavailable(err))
 	}
 	if at == nil {
 		return time.Time{}, ErrNotFound
+	}
+	if refused {
+		return at.UTC(), ErrOldSecretSigns
 	}
 	return at.UTC(), nil
 }

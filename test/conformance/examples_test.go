@@ -16,6 +16,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"tidemark/test/program"
@@ -121,6 +122,42 @@ func exampleFollow(t *testing.T, s *server) {
 			}
 			seen[line] = true
 		}
+	}
+}
+
+// The client outlives answers that break off and answers that are none. It waits as the server asks, and longer while nothing comes.
+func TestTheClientThatFollowsOutlivesBrokenAnswers(t *testing.T) {
+	t.Parallel()
+	need(t, "python3")
+	var asked atomic.Int64
+	broken := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		const header = "HTTP/1.1 200 OK\r\nConnection: close\r\n"
+		answer := header + "\r\nretry: 100\n\n" // and the end
+		switch asked.Add(1) {
+		case 1:
+			answer = header + "Transfer-Encoding: chunked\r\n\r\nc\r\nretry: 100\n\n\r\nff\r\nid: 1"
+		case 2:
+			answer = "this is no answer\r\n\r\n"
+		case 3:
+			answer = header + "\r\nid: 7\nevent: pick\ndata: {\"at\":\"now\",\"topic\":\"pick\",\"kind\":\"announced\",\"url\":\"x\"}\n\n"
+		}
+		conn, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		_, _ = conn.Write([]byte(answer))
+		_ = conn.Close()
+	}))
+	defer broken.Close()
+	cmd := exec.CommandContext(t.Context(), "python3", "../../examples/python/follow.py", "--seconds", "3")
+	cmd.Env = append(os.Environ(), "TIDEMARK_URL="+broken.URL)
+	out, err := cmd.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "now pick announced x") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if n := asked.Load(); n > 12 {
+		t.Errorf("it asked %d times in 3 seconds", n)
 	}
 }
 

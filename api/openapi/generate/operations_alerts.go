@@ -79,7 +79,7 @@ func alertEndpoints() []route {
 		{
 			id: "rotateAlertSecret", method: http.MethodPost, path: "/api/v1/alerts/{id}/secret", tag: "Alerts", access: keyed,
 			summary:     "Give an alert another secret",
-			description: "For a day messages carry two signatures, of the new secret and of the old one. So a receiver can change without a gap.",
+			description: "For a day messages carry two signatures, of the new secret and of the old one. So a receiver can change without a gap. While the old one signs, another rotation is refused.",
 			takes:       []string{"alert_id"},
 			answers:     []answer{ok("The new secret.", once, body[view.AlertSecret](""))},
 			codes:       changing(view.CodeNotFound),
