@@ -640,7 +640,7 @@ test("the page's scripts reach the verdict of every vector in this browser", asy
       const bytes = (encoded) => Uint8Array.from(atob(encoded), (c) => c.charCodeAt(0));
       const out = [];
       for (const c of cases) {
-        const log = c.log && { ...await readLog(await parsePolicy(c.log.policy), c.log.note, c.log.leaves.map(bytes)), required: c.log.required, named: c.log.named };
+        const log = c.log && { ...await readLog(await parsePolicy(c.log.policy), c.log.note, c.log.leaves.map(bytes), c.log.other), required: c.log.required, named: c.log.named };
         const j = judge(c.answer, await recompute(c.answer.picks), c.witnesses, c.policy, log);
         out.push({ verdict: j.verdict, fault: j.fault?.seq ?? null, covered: j.fault ? null : j.covered, parties: j.fault ? null : [j.agreeing, j.parties] });
       }
