@@ -5,9 +5,6 @@ package monitor
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -230,12 +227,6 @@ func (r *round) open(signed []byte, witnesses ...*tlog.Cosigner) (*tlog.Opened, 
 	return tlog.OpenAny(signed, append([]tlog.PolicyLog{r.o.Log}, r.o.Keys...), witnesses...)
 }
 
-// copied is the checkpoint that a witness holds.
-type copied struct {
-	name   string
-	opened *tlog.Opened
-}
-
 func (r *round) look() error {
 	// The witnesses come first: the log signed their checkpoints before the monitor reads its own.
 	held := r.askWitnesses()
@@ -290,32 +281,6 @@ func (r *round) look() error {
 // answers.
 func (r *round) part(what string) (ctx context.Context, stop context.CancelFunc) {
 	return context.WithTimeoutCause(r.ctx, r.o.PartTimeout, fmt.Errorf("%s took more than %s together; the next round continues", what, r.o.PartTimeout))
-}
-
-// askWitnesses reads the copies that the witnesses hold.
-func (r *round) askWitnesses() (held []copied) {
-	sum := sha256.Sum256([]byte(r.o.Log.Name()))
-	path := "/" + hex.EncodeToString(sum[:]) + "/checkpoint"
-	for _, w := range r.o.Policy.Witnesses {
-		if w.URL == "" {
-			continue
-		}
-		note, err := r.get(r.ctx, trimmed(w.URL)+path, maxNote)
-		if errors.Is(err, errMissing) {
-			continue // it has cosigned nothing yet, or does not serve its copy
-		}
-		if err != nil {
-			r.find(KindUnavailable, w.Name(), true, "The witness %s cannot be asked: %v.", w.Name(), err)
-			continue
-		}
-		o, err := r.open(note, w.Cosigner)
-		if err != nil || len(o.Cosigned) != 1 {
-			r.find(KindTampered, w.Name(), false, "What the witness %s serves as its copy of %s is not one: %v.", w.Name(), r.state.Origin, err)
-			continue
-		}
-		held = append(held, copied{w.Name(), o})
-	}
-	return held
 }
 
 // follow brings the memory to a checkpoint, and reports whether it is there.
@@ -427,70 +392,6 @@ func (r *round) shrunk(f *files, o *tlog.Opened) error {
 			s.Origin, o.Size, s.Size, err)
 	}
 	return nil
-}
-
-// compare holds what witnesses have against the tree.
-func (r *round) compare(f *files, o *tlog.Opened, held []copied) error {
-	for _, w := range held {
-		if w.opened.Size > o.Size {
-			r.find(KindSplit, w.name, false, "The witness %s holds size %d of %s, which the log does not serve: it serves %d.", w.name, w.opened.Size, r.state.Origin, o.Size)
-			continue
-		}
-		proof, err := tlog.ProveConsistency(o.Size, o.Root, f, w.opened.Size)
-		if err != nil {
-			if f.unavailable == nil {
-				r.find(KindTampered, "tree", false, "The files of %s are not those of the tree that it signed: %v.", r.state.Origin, err)
-			}
-			continue
-		}
-		if tlog.CheckConsistency(proof, o.Size, o.Root, w.opened.Size, w.opened.Root) == nil {
-			continue
-		}
-		text := fmt.Sprintf("The witness %s holds another history of %s at size %d than the log serves", w.name, r.state.Origin, w.opened.Size)
-		if err := r.prove(KindSplit, w.name, text, w.opened.Note, o.Note); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// askWitnessed reads the newest checkpoint that has a quorum, beside the newest one; nil where the log has none. Logs need not have such a file.
-func (r *round) askWitnessed(prefix string) *tlog.Opened {
-	note, err := r.get(r.ctx, prefix+"/checkpoint.witnessed", maxNote)
-	if err != nil {
-		return nil
-	}
-	o, err := r.open(note)
-	if err != nil {
-		if r.state.Rules.Environment != "" { // another's log may answer anything here
-			r.find(KindTampered, "checkpoint.witnessed", false, "What the log %s serves as its witnessed checkpoint is not one: %v.", r.state.Origin, err)
-		}
-		return nil
-	}
-	return o
-}
-
-// compareWitnessed holds the witnessed checkpoint to the tree: the log signed both.
-func (r *round) compareWitnessed(f *files, o, second *tlog.Opened) error {
-	if second == nil {
-		return nil
-	}
-	if second.Size > o.Size {
-		r.find(KindSplit, "checkpoint.witnessed", false, "The log %s has a witnessed checkpoint of size %d, and its newest one has size %d.", r.state.Origin, second.Size, o.Size)
-		return nil
-	}
-	proof, err := tlog.ProveConsistency(o.Size, o.Root, f, second.Size)
-	if err != nil {
-		if f.unavailable == nil {
-			r.find(KindTampered, "tree", false, "The files of %s are not those of the tree that it signed: %v.", r.state.Origin, err)
-		}
-		return nil
-	}
-	if tlog.CheckConsistency(proof, o.Size, o.Root, second.Size, second.Root) == nil {
-		return nil
-	}
-	return r.prove(KindInconsistent, "", fmt.Sprintf("The log %s signed a witnessed checkpoint of size %d, which its size %d does not continue",
-		r.state.Origin, second.Size, o.Size), second.Note, o.Note)
 }
 
 // reread reads old files again, some each round, and holds them to the tree.
