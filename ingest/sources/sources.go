@@ -24,8 +24,8 @@ import (
 	"tidemark/internal/config"
 )
 
-// publisher is the content of a folder below ingest: its sources, with the operator's key if they take one, its handler in the sandbox, and
-// what else than late, malformed and away that one can be.
+// publisher is the content of a folder below ingest: its sources, with the operator's key if they take one, and its handler in the sandbox.
+// faults are the kinds of fault that the sandbox can give it in addition to those that every publisher can have.
 type publisher struct {
 	sources func(config.Upstreams) []ingest.Source
 	sandbox func(*http.ServeMux, synth.World)

@@ -10,9 +10,9 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// copyRows copies rows into a table and returns their number. A row has the values of the columns, which a comma and a blank separate. The
+// copyInto copies rows into a table and returns their number. A row has the values of the columns, which a comma and a blank separate. The
 // connection must not be in use. Without rows nothing is sent.
-func copyRows(ctx context.Context, c *pgx.Conn, table, columns string, rows iter.Seq[[]any]) (int64, error) {
+func copyInto(ctx context.Context, c *pgx.Conn, table, columns string, rows iter.Seq[[]any]) (int64, error) {
 	next, stop := iter.Pull(rows)
 	defer stop()
 	row, some := next()

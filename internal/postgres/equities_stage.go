@@ -97,7 +97,7 @@ func stageEquities(ctx context.Context, c *pgx.Conn, loads []EquityLoad, groups 
 			return true
 		})},
 	} {
-		if _, err := copyRows(ctx, c, t.table, t.columns, t.rows); err != nil {
+		if _, err := copyInto(ctx, c, t.table, t.columns, t.rows); err != nil {
 			return fmt.Errorf("stage: %w", err)
 		}
 	}

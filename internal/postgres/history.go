@@ -37,7 +37,7 @@ func stageTrack(ctx context.Context, c *pgxpool.Conn, track signals.Track) error
 			}
 		}
 	}
-	_, err := copyRows(ctx, c.Conn(), "stage_track", "observed_at, value, lo, hi, baseline, scale, n, z_score, delta_pct, input_known_at", rows)
+	_, err := copyInto(ctx, c.Conn(), "stage_track", "observed_at, value, lo, hi, baseline, scale, n, z_score, delta_pct, input_known_at", rows)
 	if err != nil {
 		return fmt.Errorf("stage the track: %w", err)
 	}

@@ -214,7 +214,7 @@ func (a *earlyCopy) send(ctx context.Context, l Load) error {
 			}
 		}
 	}
-	n, err := copyRows(ctx, a.conn, "observations", "series, observed_at, vintage_at, value, marker, assumed, fetch_id", rows)
+	n, err := copyInto(ctx, a.conn, "observations", "series, observed_at, vintage_at, value, marker, assumed, fetch_id", rows)
 	a.added += n
 	return err
 }

@@ -77,7 +77,7 @@ func stage(ctx context.Context, c *pgx.Conn, loads []Load, groups []loadGroup) e
 			return add(i, l.FetchID, l.FetchedAt, l.accepted, !l.again(), l.ParsedAgain)
 		})},
 	} {
-		if _, err := copyRows(ctx, c, t.name, t.columns, t.rows); err != nil {
+		if _, err := copyInto(ctx, c, t.name, t.columns, t.rows); err != nil {
 			return fmt.Errorf("stage: %w", err)
 		}
 	}
