@@ -126,8 +126,10 @@ phrasebook: ## Print every sentence in four languages with extreme values, and w
 	go test -count=1 -v ./picks -run 'TestPhrasesHoldExtremeValues|TestWholeTexts' -phrasebook '$(CURDIR)/build/phrasebook.md'
 
 .PHONY: filings
-filings: ## Count what the method knows of the recorded filings: debt, shares, revenue, market value, F-scores
-	go test -count=1 -v ./picks -run 'TestCoverageOfRealFilings|TestRevenueOfTwelveMonths|TestFScoreOfApple|TestMarketValueAgrees'
+FACTS ?=
+VALUES ?=
+filings: ## Count what the method knows of real filings: debt, shares, revenue, market value, F-scores (FACTS=folder of the SEC's company facts, VALUES=file of market values)
+	go test -count=1 -v ./picks -run 'TestCoverageOfRealFilings|TestRevenueOfTwelveMonths|TestFScoreOfApple|TestMarketValueAgrees' -facts='$(FACTS)' -values='$(VALUES)'
 
 .PHONY: book
 book: ## Write 100 cards of real companies into build/book, for reading, and compare their figures with the filings by other code

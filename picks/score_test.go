@@ -445,16 +445,16 @@ func TestADayWithoutAPickSaysWhy(t *testing.T) {
 func TestSharesOutstanding(t *testing.T) {
 	t.Parallel()
 	cover := func(end string, n float64, filed string) equity.Fact {
-		return equity.Fact{Taxonomy: "dei", Tag: "EntityCommonStockSharesOutstanding", Unit: "shares", End: day(end), Value: n, Form: "10-Q", Filed: day(filed)}
+		return equity.Fact{Taxonomy: "dei", Tag: "EntityCommonStockSharesOutstanding", Unit: "shares", End: day(end), Value: n * 1e6, Form: "10-Q", Filed: day(filed)}
 	}
 	average := func(start, end string, n float64, filed string) equity.Fact {
-		return equity.Fact{Taxonomy: "us-gaap", Tag: "WeightedAverageNumberOfDilutedSharesOutstanding", Unit: "shares", Start: day(start), End: day(end), Value: n, Form: "10-Q", Filed: day(filed)}
+		return equity.Fact{Taxonomy: "us-gaap", Tag: "WeightedAverageNumberOfDilutedSharesOutstanding", Unit: "shares", Start: day(start), End: day(end), Value: n * 1e6, Form: "10-Q", Filed: day(filed)}
 	}
 	for _, c := range []struct {
 		name    string
 		facts   []equity.Fact
 		actions []equity.Action
-		want    float64
+		want    float64 // million
 	}{
 		{"the cover", []equity.Fact{cover("2026-05-01", 100, "2026-05-04"), average("2026-01-01", "2026-03-31", 104, "2026-05-04")}, nil, 100},
 		{"a split after it", []equity.Fact{cover("2026-05-01", 100, "2026-05-04"), average("2026-01-01", "2026-03-31", 104, "2026-05-04")}, []equity.Action{split("2026-06-01", 4, 1)}, 400},
@@ -466,8 +466,8 @@ func TestSharesOutstanding(t *testing.T) {
 		{"neither", nil, nil, 0},
 	} {
 		got := sharesOutstanding(NewBook(c.facts, pickDay), 7, History{Actions: c.actions}, pickDay)
-		if got.Value != c.want || got.Known() != (c.want > 0) {
-			t.Errorf("%s: %v, want %v", c.name, got.Value, c.want)
+		if got.Value != c.want*1e6 || got.Known() != (c.want > 0) {
+			t.Errorf("%s: %v million, want %v", c.name, got.Value/1e6, c.want)
 		}
 	}
 }

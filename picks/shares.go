@@ -17,6 +17,15 @@ const (
 	nearBalance = 1.10
 )
 
+const (
+	// leastCount is the smallest count that is read. Less is a count in thousands or millions by mistake: McDonald's states 713.5 shares.
+	leastCount = 100_000
+	// heldApart is how far the covers of a year are above the averages if they count shares that the company's own trust holds.
+	heldApart = 1.05
+	// coversOfYear is how many covers must show it.
+	coversOfYear = 3
+)
+
 // depositary are companies whose listed share represents several of the shares counted in their reports. The ratio is printed in their
 // reports and prospectuses, but the facts of a filing do not contain it as a number.
 var depositary = map[equity.CIK]struct {
@@ -37,7 +46,7 @@ var depositary = map[equity.CIK]struct {
 func sharesOutstanding(b *Financials, cik equity.CIK, h History, day time.Time) Figure {
 	since := func(f Figure, counted time.Time) Figure {
 		ratio, known := h.splitsBetween(counted, day)
-		if !f.Known() || !known || day.Sub(f.Over.End) > maxCountAge {
+		if !f.Known() || !known || f.Value < leastCount || day.Sub(f.Over.End) > maxCountAge {
 			return Figure{}
 		}
 		f.Value *= ratio
@@ -53,6 +62,7 @@ func sharesOutstanding(b *Financials, cik equity.CIK, h History, day time.Time) 
 	cover, balance, average = since(cover, cover.Over.End), since(balance, filed(balance)), since(average, filed(average))
 	count := average
 	switch {
+	case near(cover, average, nearAverage) && b.coversCountHeldShares(day):
 	case cover.Known() && (!average.Known() || near(cover, average, nearAverage)), near(cover, balance, nearBalance):
 		count = cover
 	case balance.Known() && (!average.Known() || near(balance, average, nearAverage)):
@@ -62,6 +72,40 @@ func sharesOutstanding(b *Financials, cik equity.CIK, h History, day time.Time) 
 		count.Value /= d.ratio
 	}
 	return count
+}
+
+// coversCountHeldShares reports whether the covers of the last year count shares that are not outstanding. An employee trust of Eli Lilly holds 50 of the
+// 942 million on its cover; they have no part in the result per share. Then each cover counts more than the average of the very period in which it counts.
+// After new shares only some do.
+func (b *Financials) coversCountHeldShares(day time.Time) bool {
+	var covers int
+	for _, k := range keysOf(coverShares) {
+		for i, f := range b.stated[k] {
+			average := b.averageOn(f.End)
+			if repeats(b.stated[k], i) || day.Sub(f.End) > 400*24*time.Hour || !average.Known() {
+				continue
+			}
+			if f.Value < float64(average.Value*heldApart) {
+				return false
+			}
+			covers++
+		}
+	}
+	return covers >= coversOfYear
+}
+
+// averageOn is the average share count of the shortest period around a date.
+func (b *Financials) averageOn(date time.Time) (best Figure) {
+	for _, k := range keysOf(concepts.BasicShares) {
+		for i, f := range b.stated[k] {
+			p := Period{f.Start, f.End}
+			if repeats(b.stated[k], i) || f.Start.After(date) || f.End.Before(date) || p.Days() == 0 || p.Days() > 380 || best.Known() && p.Days() >= best.Over.Days() {
+				continue
+			}
+			best = Figure{Value: f.Value, Over: p, From: []equity.Fact{f}}
+		}
+	}
+	return best
 }
 
 // near reports whether two figures are known and at most a ratio apart.
@@ -98,7 +142,7 @@ func (b *Financials) newestPeriod(c concept) Figure {
 	for _, k := range keysOf(c) {
 		for i, f := range b.stated[k] {
 			p := Period{f.Start, f.End}
-			if repeats(b.stated[k], i) || b.misscaled(k, f) || p.Days() == 0 || p.Days() > 380 || best.Known() && !f.End.After(best.Over.End) && p.Days() >= best.Over.Days() {
+			if repeats(b.stated[k], i) || b.misscaled(k, f) || f.Value < leastCount || p.Days() == 0 || p.Days() > 380 || best.Known() && !f.End.After(best.Over.End) && p.Days() >= best.Over.Days() {
 				continue
 			}
 			if !best.Known() || !f.End.Before(best.Over.End) {

@@ -15,6 +15,15 @@ func counted(tag, start, end string, millions float64) equity.Fact {
 	return f
 }
 
+// trustee are counts on four covers, the last three as given, over averages of 894 to 896 million.
+func trustee(second, third, last float64) []equity.Fact {
+	const cover, basic = "EntityCommonStockSharesOutstanding", "WeightedAverageNumberOfSharesOutstandingBasic"
+	return []equity.Fact{
+		counted(cover, "", "2024-08-04", 946), counted(cover, "", "2024-10-27", second), counted(cover, "", "2025-02-09", third), counted(cover, "", "2025-04-27", last),
+		counted(basic, "2024-07-01", "2024-09-30", 896), counted(basic, "2024-01-01", "2024-12-31", 896), counted(basic, "2025-01-01", "2025-03-31", 894),
+	}
+}
+
 func TestTheNumberOfSharesIsOfAllClassesAndOfToday(t *testing.T) {
 	t.Parallel()
 	const (
@@ -43,6 +52,14 @@ func TestTheNumberOfSharesIsOfAllClassesAndOfToday(t *testing.T) {
 		{"issued less bought back", 7, []equity.Fact{
 			counted("CommonStockSharesIssued", "", "2025-03-31", 400), counted("TreasuryStockCommonShares", "", "2025-03-31", 150), counted(basic, "2025-01-01", "2025-03-31", 251),
 		}, History{}, 250},
+		// An employee trust of Eli Lilly holds 50 of the 942 million shares on its cover.
+		{"shares in a trust of the company", 7, trustee(945, 943, 942), History{}, 894},
+		{"a cover above one average alone", 7, trustee(945, 900, 942), History{}, 942},
+		// McDonald's states its averages in millions, in all reports since 2024.
+		{"an average that is in millions by mistake", 7, []equity.Fact{
+			counted(cover, "", "2025-04-25", 711), counted(basic, "2025-01-01", "2025-03-31", 713.5e-6),
+		}, History{}, 711},
+		{"nothing but an average that is in millions by mistake", 7, []equity.Fact{counted(basic, "2025-01-01", "2025-03-31", 713.5e-6)}, History{}, 0},
 		{"a split since", 7, []equity.Fact{counted(cover, "", "2025-04-25", 100), counted(basic, "2025-01-01", "2025-03-31", 101)}, split, 200},
 		{"thirteen shares in one that is listed", 1651308, []equity.Fact{counted(cover, "", "2025-04-25", 1430), counted(basic, "2025-01-01", "2025-03-31", 1420)}, History{}, 110},
 		{"ten since the shares were divided", 1704292, []equity.Fact{counted(cover, "", "2025-04-25", 1100), counted(basic, "2025-01-01", "2025-03-31", 1090)}, History{}, 110},

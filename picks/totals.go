@@ -57,7 +57,8 @@ func later(x, y time.Time) time.Time {
 }
 
 // trailingTotal is trailing for a concept of totals and parts. The year's total counts; the months of the new year that are nearest to the
-// present and state the same thing are worked in.
+// present and state the same thing are worked in. Where the year's tag is that of a total, its own months count too, if contract revenue is
+// above them: at Vistra, losses on hedges are subtracted from it.
 func (b *Financials) trailingTotal(c concept) Figure {
 	if len(b.years) == 0 {
 		return Figure{}
@@ -69,13 +70,13 @@ func (b *Financials) trailingTotal(c concept) Figure {
 	}
 	best := whole
 	for _, p := range b.monthsAfter(c, year) {
-		now := b.over(c, p)
-		if !now.Over.End.After(best.Over.End) || !b.comparable(c, whole, now) {
+		now := b.comparableOver(c, whole, p)
+		if !now.Over.End.After(best.Over.End) {
 			continue
 		}
 		for _, q := range b.monthsOf(c, year, p) {
-			before := b.over(c, q)
-			if !b.comparable(c, whole, before) {
+			before := b.comparableOver(c, whole, q)
+			if !before.Known() {
 				continue
 			}
 			best = Figure{
@@ -86,6 +87,20 @@ func (b *Financials) trailingTotal(c concept) Figure {
 		}
 	}
 	return best
+}
+
+// comparableOver is the total of a period if it states the same thing as that of a year, else what the year's tag states of the period, unless
+// that is a tag of parts.
+func (b *Financials) comparableOver(c concept, year Figure, p Period) Figure {
+	if f := b.over(c, p); b.comparable(c, year, f) {
+		return f
+	}
+	tag := year.From[0].Tag
+	f, ok := b.statement(tagUnit{c.Taxonomy, tag, c.Unit}, p)
+	if !ok || slices.Contains(c.Parts, tag) {
+		return Figure{}
+	}
+	return Figure{Value: f.Value, Over: p, From: []equity.Fact{f}, Why: year.Why}
 }
 
 // monthsAfter are the periods of at most three quarters that begin with the year after a year, as any of the tags states them.

@@ -75,6 +75,21 @@ func TestMonthsUnderATagThatStatesAPartAreNotAddedToATotal(t *testing.T) {
 	}
 }
 
+// The figures are those of Vistra, in millions: losses on hedges are subtracted from contract revenue, and not in all periods.
+func TestMonthsOfATotalCountWhereAPartIsLarger(t *testing.T) {
+	t.Parallel()
+	const contract = "RevenueFromContractWithCustomerExcludingAssessedTax"
+	got := NewBook([]equity.Fact{
+		stated("NetIncomeLoss", "k", "2025-01-01", "2025-12-31", 10),
+		stated("Revenues", "k", "2025-01-01", "2025-12-31", 17738), stated(contract, "k", "2025-01-01", "2025-12-31", 17586),
+		stated("Revenues", "q", "2026-01-01", "2026-03-31", 5640), stated(contract, "q", "2026-01-01", "2026-03-31", 5001),
+		stated("Revenues", "q", "2025-01-01", "2025-03-31", 3933), stated(contract, "q", "2025-01-01", "2025-03-31", 4250),
+	}, day("2026-06-30")).trailing(revenue)
+	if got.Value != 19445 || !got.Over.End.Equal(day("2026-03-31")) {
+		t.Errorf("revenue is %v to %v, want 17,738 + 5,640 - 3,933 to March", got.Value, got.Over.End)
+	}
+}
+
 func TestATotalAndAPartOfTwoYearsAreNoGrowth(t *testing.T) {
 	t.Parallel()
 	const contract = "RevenueFromContractWithCustomerExcludingAssessedTax"
