@@ -55,7 +55,7 @@ func definitions() []signals.Definition {
 	crack.Interval = signals.Interval{
 		Bounds: signals.BoundsNextPrint, Truth: "the next price", Trials: func(signals.IntervalHistory) []signals.Trial { return nil },
 	}
-	hormuz := one("hormuz-transit", "Hormuz <transits>", "ships/day", 10*24*time.Hour)
+	hormuz := one("hormuz-transit", "Hormuz <transits>", "transits/day", 10*24*time.Hour)
 	hormuz.Interval = signals.Interval{Bounds: signals.BoundsTrue, Truth: "the true number of ships"}
 	return []signals.Definition{
 		crack,

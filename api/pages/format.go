@@ -126,10 +126,10 @@ func figure(d signals.Definition, v any) string {
 	return d.Number(value)
 }
 
-// quantity formats a number with a unit. Days and ships are counted, so they have no decimals.
+// quantity formats a number with a unit. Days and transits are counted, so they have no decimals.
 func quantity(unit string, f *float64) string {
 	switch {
-	case f != nil && (strings.HasPrefix(unit, "days") || strings.HasPrefix(unit, "ships")):
+	case f != nil && (strings.HasPrefix(unit, "days") || strings.HasPrefix(unit, "transits")):
 		return strconv.FormatFloat(math.Round(*f), 'f', 0, 64)
 	case f != nil && unit == "percent":
 		return percent(f)
@@ -169,7 +169,7 @@ func unitWords(unit string) string {
 }
 
 // unitsInWords are the units of components other than prices.
-var unitsInWords = map[string]string{"bu/acre": "bushels an acre", "bu/acre per year": "bushels an acre each year", "ships/day": "ships a day"}
+var unitsInWords = map[string]string{"bu/acre": "bushels an acre", "bu/acre per year": "bushels an acre each year", "transits/day": "ships a day"}
 
 // perUnit are the words for units of quantity behind a price.
 var perUnit = map[string]string{"gal": "a gallon", "bbl": "a barrel", "t": "a tonne"}

@@ -122,7 +122,7 @@ func TestAComponentHasItsUnitInWords(t *testing.T) {
 		{"USD/bbl", 124.061, "$124.06", "a barrel"},
 		{"USD/MMBtu", -0.36, "−$0.360", "per MMBtu"},
 		{"percent", 97.321, "97.3%", ""},
-		{"ships/day", 81.4, "81", "ships a day"},
+		{"transits/day", 81.4, "81", "ships a day"},
 		{"bu/acre per year", 1.372, "1.372", "bushels an acre each year"},
 	} {
 		if got := quantity(c.unit, &c.v); got != c.want || unitWords(c.unit) != c.behind {

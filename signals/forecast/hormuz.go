@@ -17,7 +17,7 @@ func hormuzTransits() Target {
 	}}
 	return Target{
 		Signal: "hormuz-transit", Figure: "ships_week", Name: "Ships a day through the Strait of Hormuz, mean of the week from Monday to Sunday",
-		Unit: "ships/day", Decimals: 3, Version: "ships_week-1", GradesNeeded: weeklyGrades, GivenUpAfter: gradeTimeout, Inputs: []series.ID{ships},
+		Unit: "transits/day", Decimals: 3, Version: "ships_week-1", GradesNeeded: weeklyGrades, GivenUpAfter: gradeTimeout, Inputs: []series.ID{ships},
 		schedules: []schedule{tuesday},
 		next: func(in series.Set, _ time.Time) (Release, bool) {
 			all := sundays(in[ships], time.Time{})
