@@ -36,3 +36,6 @@ func ClaimNotices() (ids []string) {
 	}
 	return ids
 }
+
+// SignalsHandler returns the handler of the Signals API alone, at the root.
+func (s *Server) SignalsHandler() http.Handler { return s.signals }

@@ -167,13 +167,9 @@ func (s *Server) logFile(ctx context.Context, log, path string) (body []byte, me
 		}
 		return body, timestampReply, cacheForever, err
 	case isLeaf:
-		h, err := s.logs.head(ctx, log)
+		index, err := s.logIndex(ctx, log, leaf)
 		if err != nil {
 			return nil, "", "", err
-		}
-		index, ok := logIndex(leaf, h)
-		if !ok {
-			return nil, "", "", errNoLog
 		}
 		list, err := s.logs.store.LogLeaves(ctx, log, index, index+1)
 		if err != nil || len(list) == 0 {
@@ -184,10 +180,17 @@ func (s *Server) logFile(ctx context.Context, log, path string) (body []byte, me
 	return nil, "", "", errNoLog
 }
 
-// logIndex parses the index of a leaf that exists in the log.
-func logIndex(number string, h postgres.LogHead) (int64, bool) {
+// logIndex parses the index of a leaf. It returns errNoLog if the log has no such leaf.
+func (s *Server) logIndex(ctx context.Context, log, number string) (int64, error) {
+	h, err := s.logs.head(ctx, log)
+	if err != nil {
+		return 0, err
+	}
 	n, err := strconv.ParseInt(number, 10, 64)
-	return n, err == nil && n >= 0 && n < h.Size && strconv.FormatInt(n, 10) == number
+	if err != nil || n < 0 || n >= h.Size || strconv.FormatInt(n, 10) != number {
+		return 0, errNoLog
+	}
+	return n, nil
 }
 
 func (s *Server) logTile(ctx context.Context, log, path string) ([]byte, error) {
@@ -226,26 +229,18 @@ func (s *Server) logTile(ctx context.Context, log, path string) ([]byte, error) 
 
 // logProof returns the proof of a leaf (see LogProof).
 func (s *Server) logProof(ctx context.Context, log, number string, newest bool) (file []byte, witnessed bool, err error) {
-	h, err := s.logs.head(ctx, log)
+	index, err := s.logIndex(ctx, log, number)
 	if err != nil {
 		return nil, false, err
-	}
-	index, ok := logIndex(number, h)
-	if !ok {
-		return nil, false, errNoLog
 	}
 	return s.logs.store.LogProof(ctx, log, index, newest)
 }
 
 // logTimestamp returns the time stamp of the checkpoint in the proof of a leaf.
 func (s *Server) logTimestamp(ctx context.Context, log, number string) (reply []byte, witnessed bool, err error) {
-	h, err := s.logs.head(ctx, log)
+	index, err := s.logIndex(ctx, log, number)
 	if err != nil {
 		return nil, false, err
-	}
-	index, ok := logIndex(number, h)
-	if !ok {
-		return nil, false, errNoLog
 	}
 	c, err := s.logs.store.LogCheckpointOf(ctx, log, index)
 	if err != nil {

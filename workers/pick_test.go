@@ -117,8 +117,10 @@ func TestAPickStaysUnseenUntilItsAnnouncement(t *testing.T) {
 	if err != nil || len(made) != 2 || !made[1].AnnouncedAt.Equal(slot) {
 		t.Errorf("picks %+v (%v)", made, err)
 	}
-	if cards, err := m.api.ResearchOfPicks(t.Context()); err != nil || len(cards) != 2 || *cards[1].PickSeq != 2 {
-		t.Errorf("%d cards of picks (%v)", len(cards), err)
+	for seq := range int64(2) {
+		if _, err := m.api.ResearchOfPick(t.Context(), seq+1); err != nil {
+			t.Error(err)
+		}
 	}
 }
 
@@ -277,11 +279,11 @@ func TestAnEditorsChoiceGoesByTheRules(t *testing.T) {
 	if d := cmp.Diff([]string{"method", "method", "method", "editor"}, got); d != "" || made[3].Ticker != "COA" || made[3].Reason != "A strong quarter." {
 		t.Errorf("origins (-want +got):\n%s\nthe last is %+v", d, made[3])
 	}
-	cards, err := m.api.ResearchOfPicks(t.Context())
-	if err != nil || len(cards) != 4 {
-		t.Fatal(len(cards), err)
+	card, err := m.api.ResearchOfPick(t.Context(), 4)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if text := cards[3].Texts[picks.English].SummaryWhy; !strings.Contains(text, "An editor chose it; the method ranked it") {
+	if text := card.Texts[picks.English].SummaryWhy; !strings.Contains(text, "An editor chose it; the method ranked it") {
 		t.Errorf("the card of an editor's pick says %q", text)
 	}
 }

@@ -152,17 +152,15 @@ func (db EquityStore) storeEquities(ctx context.Context, f task.Fence, again int
 	return added, nil
 }
 
-// equityBatch is loads[from:to]. Each company occurs in at most one of these loads, so one step can compare all of them with the stored
-// data.
-type equityBatch struct{ from, to int }
-
-func groupEquities(loads []EquityLoad) []equityBatch {
-	var groups []equityBatch
+// groupEquities splits loads into ranges. Each company occurs in at most one load of a range, so one step can compare all of them with the
+// stored data.
+func groupEquities(loads []EquityLoad) []loadRange {
+	var groups []loadRange
 	spoken := map[equity.CIK]bool{}
 	for i, l := range loads {
 		about := l.about()
 		if len(groups) == 0 || slices.ContainsFunc(about, func(c equity.CIK) bool { return spoken[c] }) {
-			groups = append(groups, equityBatch{from: i})
+			groups = append(groups, loadRange{from: i})
 			clear(spoken)
 		}
 		groups[len(groups)-1].to = i + 1
@@ -213,7 +211,7 @@ const confirmEquitiesSQL = `
 	group by source, cik
 	on conflict (source, cik) do update set confirmed_at = greatest(w.confirmed_at, excluded.confirmed_at)`
 
-func mergeEquities(ctx context.Context, tx pgx.Tx, loads []EquityLoad, groups []equityBatch) (added int64, err error) {
+func mergeEquities(ctx context.Context, tx pgx.Tx, loads []EquityLoad, groups []loadRange) (added int64, err error) {
 	if _, err := tx.Exec(ctx, lockEquitiesSQL); err != nil {
 		return 0, fmt.Errorf("wait for other stores: %w", err)
 	}

@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"fmt"
-	"iter"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -26,68 +25,40 @@ const stageEquitiesSQL = `
 		load int not null, cik bigint not null, source text not null, date date not null, kind text not null,
 		new_shares double precision, old_shares double precision, cash text, successor bigint);`
 
-// emptyStage returns a statement that empties temporary tables. A truncate makes new files for the table, its long values and its indexes, so
-// small tables are deleted from. Nothing vacuums temporary tables, so grown tables are truncated.
-func emptyStage(tables ...string) string {
-	return `
-	do $$ declare t text; begin
-		foreach t in array '{` + strings.Join(tables, ",") + `}'::text[] loop
-			if pg_relation_size(t::regclass) > 65536 then execute 'truncate ' || t;
-			elsif pg_relation_size(t::regclass) > 0 then execute 'delete from ' || t;
-			end if;
-		end loop;
-	end $$`
-}
-
 // stageEquities copies loads into the connection's temporary tables.
-func stageEquities(ctx context.Context, c *pgx.Conn, loads []EquityLoad, groups []equityBatch) error {
+func stageEquities(ctx context.Context, c *pgx.Conn, loads []EquityLoad, groups []loadRange) error {
 	if _, err := c.Exec(ctx, stageEquitiesSQL+emptyStage("stage_answers", "stage_filings", "stage_facts", "stage_bars", "stage_actions")); err != nil {
 		return fmt.Errorf("stage: %w", err)
 	}
-	// each returns the rows that all loads have in a table.
-	each := func(of func(group, load int, l EquityLoad, add func(...any) bool) bool) iter.Seq[[]any] {
-		return func(yield func([]any) bool) {
-			for g, s := range groups {
-				for i := s.from; i < s.to; i++ {
-					if !of(g, i, loads[i], func(row ...any) bool { return yield(row) }) {
-						return
-					}
-				}
-			}
-		}
-	}
-	for _, t := range []struct {
-		table, columns string
-		rows           iter.Seq[[]any]
-	}{
-		{"stage_answers", "load, grp, source, fetch_id, fetched_at", each(func(g, i int, l EquityLoad, add func(...any) bool) bool {
+	return copyLoads(ctx, c, loads, groups, []stagedTable[EquityLoad]{
+		{"stage_answers", "load, grp, source, fetch_id, fetched_at", func(g, i int, l EquityLoad, add func(...any) bool) bool {
 			return add(i, g, l.Fetch.Source, l.Fetch.ID, l.Fetch.FetchedAt)
-		})},
-		{"stage_filings", "load, cik, accession, form, filed, accepted_at, period, items, url", each(func(_, i int, l EquityLoad, add func(...any) bool) bool {
+		}},
+		{"stage_filings", "load, cik, accession, form, filed, accepted_at, period, items, url", func(_, i int, l EquityLoad, add func(...any) bool) bool {
 			for _, f := range l.Filings {
 				if !add(i, int64(f.CIK), f.Accession, f.Form, f.Filed, timeOrNull(f.AcceptedAt), timeOrNull(f.Period), strings.Join(f.Items, ","), f.URL) {
 					return false
 				}
 			}
 			return true
-		})},
-		{"stage_facts", "load, cik, taxonomy, tag, unit, period_end, days, accession, form, filed, value, fy, fp", each(func(_, i int, l EquityLoad, add func(...any) bool) bool {
+		}},
+		{"stage_facts", "load, cik, taxonomy, tag, unit, period_end, days, accession, form, filed, value, fy, fp", func(_, i int, l EquityLoad, add func(...any) bool) bool {
 			for _, f := range l.read() {
 				if !add(i, int64(f.CIK), f.Taxonomy, f.Tag, f.Unit, f.End, f.Days(), f.Accession, f.Form, f.Filed, f.Value, orNull(f.FY), orNull(f.FP)) {
 					return false
 				}
 			}
 			return true
-		})},
-		{"stage_bars", "load, cik, source, date, open, high, low, close, volume", each(func(_, i int, l EquityLoad, add func(...any) bool) bool {
+		}},
+		{"stage_bars", "load, cik, source, date, open, high, low, close, volume", func(_, i int, l EquityLoad, add func(...any) bool) bool {
 			for _, b := range l.Bars {
 				if !add(i, int64(b.CIK), b.Source, b.Date, orNull(string(b.Open)), orNull(string(b.High)), orNull(string(b.Low)), string(b.Close), b.Volume) {
 					return false
 				}
 			}
 			return true
-		})},
-		{"stage_actions", "load, cik, source, date, kind, new_shares, old_shares, cash, successor", each(func(_, i int, l EquityLoad, add func(...any) bool) bool {
+		}},
+		{"stage_actions", "load, cik, source, date, kind, new_shares, old_shares, cash, successor", func(_, i int, l EquityLoad, add func(...any) bool) bool {
 			for _, a := range l.Actions {
 				gained, held := orNull(a.New), orNull(a.Old)
 				if !add(i, int64(a.CIK), a.Source, a.Date, string(a.Kind), gained, held, orNull(string(a.Cash)), orNull(int64(a.Successor))) {
@@ -95,11 +66,6 @@ func stageEquities(ctx context.Context, c *pgx.Conn, loads []EquityLoad, groups 
 				}
 			}
 			return true
-		})},
-	} {
-		if _, err := copyInto(ctx, c, t.table, t.columns, t.rows); err != nil {
-			return fmt.Errorf("stage: %w", err)
-		}
-	}
-	return nil
+		}},
+	})
 }

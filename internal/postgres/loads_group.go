@@ -10,8 +10,9 @@ import (
 // The pages of a long response form one group. A load that repeats values of an earlier load, or is older, begins the next group. That
 // group sees the rows of the first one as stored.
 type loadGroup struct {
-	from, to int // loads[from:to]
-	extents  map[series.ID]*extent
+	loadRange
+
+	extents map[series.ID]*extent
 }
 
 // extent is the part of one series that some loads contain: the span of their readings, the span of their windows, and the time of the
@@ -108,7 +109,7 @@ func group(loads []Load) []loadGroup {
 		if n := len(groups); n > 0 && groups[n-1].takes(m) {
 			continue
 		}
-		groups = append(groups, loadGroup{from: i, to: i + 1, extents: m})
+		groups = append(groups, loadGroup{loadRange{i, i + 1}, m})
 	}
 	return groups
 }

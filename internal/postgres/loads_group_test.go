@@ -29,7 +29,7 @@ func TestComparedTogetherIsComparedOneByOne(t *testing.T) {
 		groups := group(loads)
 		single := make([]loadGroup, len(loads))
 		for i, l := range loads {
-			single[i] = loadGroup{from: i, to: i + 1, extents: extents(l)}
+			single[i] = loadGroup{loadRange{i, i + 1}, extents(l)}
 		}
 		saved += len(single) - len(groups)
 		got, gerr := merged(t, together, loads, groups)

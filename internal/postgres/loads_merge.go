@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"maps"
 	"slices"
 
@@ -31,23 +30,8 @@ func stage(ctx context.Context, c *pgx.Conn, loads []Load, groups []loadGroup) e
 	if _, err := c.Exec(ctx, stageSQL+emptyStage("stage_readings", "stage_covers", "stage_loads", "stage_vintages")); err != nil {
 		return fmt.Errorf("stage: %w", err)
 	}
-	// each returns the rows that all loads have in a table.
-	each := func(of func(group, load int, l Load, add func(...any) bool) bool) iter.Seq[[]any] {
-		return func(yield func([]any) bool) {
-			for g, span := range groups {
-				for i := span.from; i < span.to; i++ {
-					if !of(g, i, loads[i], func(row ...any) bool { return yield(row) }) {
-						return
-					}
-				}
-			}
-		}
-	}
-	for _, t := range []struct {
-		name, columns string
-		rows          iter.Seq[[]any]
-	}{
-		{"stage_readings", "grp, load, series, observed_at, value, marker, published_at, rounding", each(func(g, i int, l Load, add func(...any) bool) bool {
+	return copyLoads(ctx, c, loads, groups, []stagedTable[Load]{
+		{"stage_readings", "grp, load, series, observed_at, value, marker, published_at, rounding", func(g, i int, l Load, add func(...any) bool) bool {
 			for _, r := range l.Readings {
 				value, marker := valueAndMarker(r.Value, r.Marker)
 				if !add(g, i, string(r.Series), r.ObservedAt, value, marker, l.Published(r.Series, r.ObservedAt), l.rounding(r.Series)) {
@@ -55,8 +39,8 @@ func stage(ctx context.Context, c *pgx.Conn, loads []Load, groups []loadGroup) e
 				}
 			}
 			return true
-		})},
-		{"stage_vintages", "load, series, observed_at, vintage_at, value, marker", each(func(_, i int, l Load, add func(...any) bool) bool {
+		}},
+		{"stage_vintages", "load, series, observed_at, vintage_at, value, marker", func(_, i int, l Load, add func(...any) bool) bool {
 			for _, v := range l.Vintages {
 				value, marker := valueAndMarker(v.Value, v.Marker)
 				if !add(i, string(v.Series), v.ObservedAt, v.VintageAt, value, marker) {
@@ -64,24 +48,19 @@ func stage(ctx context.Context, c *pgx.Conn, loads []Load, groups []loadGroup) e
 				}
 			}
 			return true
-		})},
-		{"stage_covers", "grp, load, series, from_at, to_at", each(func(g, i int, l Load, add func(...any) bool) bool {
+		}},
+		{"stage_covers", "grp, load, series, from_at, to_at", func(g, i int, l Load, add func(...any) bool) bool {
 			for _, cov := range l.Covers {
 				if !add(g, i, string(cov.Series), timeOrNull(cov.Window.From), timeOrNull(cov.Window.To)) {
 					return false
 				}
 			}
 			return true
-		})},
-		{"stage_loads", "load, fetch_id, fetched_at, accepted, confirms, parsed_again", each(func(_, i int, l Load, add func(...any) bool) bool {
+		}},
+		{"stage_loads", "load, fetch_id, fetched_at, accepted, confirms, parsed_again", func(_, i int, l Load, add func(...any) bool) bool {
 			return add(i, l.FetchID, l.FetchedAt, l.accepted, !l.again(), l.ParsedAgain)
-		})},
-	} {
-		if _, err := copyInto(ctx, c, t.name, t.columns, t.rows); err != nil {
-			return fmt.Errorf("stage: %w", err)
-		}
-	}
-	return nil
+		}},
+	})
 }
 
 // Selects the series that were never loaded before. It runs once, before any load is confirmed, because all pages of a first response count

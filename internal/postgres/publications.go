@@ -277,17 +277,6 @@ func (db PublicationStore) LatestResearch(ctx context.Context, known ...Research
 	return list, nil
 }
 
-// ResearchOf returns the newest public cards of a company, newest first.
-func (db PublicationStore) ResearchOf(ctx context.Context, cik equity.CIK, limit int) ([]Research, error) {
-	return db.research(ctx, `select `+researchColumns+` from published_research where cik = @cik order by day desc limit @limit`,
-		pgx.NamedArgs{"cik": cik, "limit": limit})
-}
-
-// ResearchOfPicks returns the public cards of all picks, by pick number.
-func (db PublicationStore) ResearchOfPicks(ctx context.Context) ([]Research, error) {
-	return db.research(ctx, `select `+researchColumns+` from published_research where pick_seq is not null order by pick_seq`, nil)
-}
-
 // ResearchOfPick returns the card of an announced pick, as it was announced. It returns ErrNotFound if none exists.
 func (db PublicationStore) ResearchOfPick(ctx context.Context, seq int64) (Research, error) {
 	list, err := db.research(ctx, `select `+researchColumns+` from published_research where pick_seq = @seq`, pgx.NamedArgs{"seq": seq})

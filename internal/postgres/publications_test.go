@@ -59,8 +59,8 @@ func TestACardIsPublicOnceItsPickIs(t *testing.T) {
 	if d := cmp.Diff([]string{"MMM"}, tickers()); d != "" {
 		t.Errorf("before the announcement (-want +got):\n%s", d)
 	}
-	if of, err := api.ResearchOf(t.Context(), 320193, 10); err != nil || len(of) != 0 {
-		t.Errorf("%d cards of the pick before its announcement (%v)", len(of), err)
+	if c, err := api.ResearchOfPick(t.Context(), 1); !errors.Is(err, postgres.ErrNotFound) {
+		t.Errorf("the card of the pick before its announcement: %+v (%v)", c, err)
 	}
 	if _, err := api.PickBasis(t.Context(), date(t, "2026-03-02")); err == nil {
 		t.Error("the API's role learns that there is a pick")
@@ -88,12 +88,12 @@ func TestACardIsPublicOnceItsPickIs(t *testing.T) {
 	if err != nil || len(stocks) != 2 || stocks[0].FirstPickedOn == nil || *stocks[0].FirstPickedOn != "2026-03-02" || stocks[1].FirstPickedOn != nil {
 		t.Errorf("stocks %+v (%v)", stocks, err)
 	}
-	of, err := api.ResearchOf(t.Context(), 320193, 10)
-	if err != nil || len(of) != 1 || *of[0].PickSeq != 1 {
-		t.Fatalf("cards %+v (%v)", of, err)
+	of, err := api.ResearchOfPick(t.Context(), 1)
+	if err != nil || of.CIK != 320193 {
+		t.Fatalf("card %+v (%v)", of, err)
 	}
 	// printf 'a\nb\nc\nd\ne\n' | sha256sum
-	if got := of[0].Texts["hi"].ContentSHA256; got != "86dc03602dcf385217216784784a8ecf20e6400decc3208170b12fcb0afb6698" {
+	if got := of.Texts["hi"].ContentSHA256; got != "86dc03602dcf385217216784784a8ecf20e6400decc3208170b12fcb0afb6698" {
 		t.Errorf("content %s", got)
 	}
 	missing := card(t, 1, "X", "2026-03-02")

@@ -1,0 +1,52 @@
+package api_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tidemark/accounts"
+)
+
+func TestInfoSaysHowItIsPaidFor(t *testing.T) {
+	t.Parallel()
+	for model, want := range map[accounts.Model]map[string]any{
+		accounts.ModelBalance: {"model": "balance", "currency": "USD", "trial_balance": "0.20", "min_top_up": "5", "plans": nil, "pay_to": nil, "token": nil, "token_address": nil, "network": nil},
+		accounts.ModelPlan: {
+			"model": "plan", "currency": "USD", "trial_balance": nil, "min_top_up": nil, "pay_to": nil, "token": nil, "token_address": nil, "network": nil,
+			"plans": map[string]any{
+				"free": map[string]any{"requests_per_day": 10.0, "picks": 3.0},
+				"pro":  map[string]any{"requests_per_day": 1000.0, "price": "5", "days": 30.0, "token": nil},
+			},
+		},
+	} {
+		p := publish(t, model)
+		d := p.object(p.ask(http.MethodGet, "/api/v1/info"))["data"].(map[string]any)
+		if diff := cmp.Diff(want, d["billing"]); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", model, diff)
+		}
+		prices := map[string]any{
+			"/picks": "0.005", "/picks/latest": "0.001", "/research/{ticker}": "0.01", "/portfolio": "0.002", "/portfolio/positions": "0.003",
+			"/portfolio/history": "0.005", "/sectors": "0.001", "/regions": "0.001", "/stocks": "0.005", "/events": "0", "/economic-events": "0", "/digest/latest": "0",
+		}
+		if model == accounts.ModelPlan {
+			for k := range prices {
+				prices[k] = "0"
+			}
+		} else if a := p.paid("/research/ACME"); a.Header.Get("X-Request-Cost") != "0.01" || a.Header.Get("X-Balance-Remaining") != "0.19" {
+			t.Errorf("research is answered %s at %v", a.Status, a.Header)
+		}
+		if diff := cmp.Diff(prices, d["prices"]); diff != "" {
+			t.Errorf("%s: prices (-want +got):\n%s", model, diff)
+		}
+		chain := d["chain"].(map[string]any)
+		if chain["length"] != 4.0 || chain["rule"] != "ticker|price|date|previous_hash" || chain["genesis_hash"] != strings.Repeat("0", 64) {
+			t.Errorf("chain %v", chain)
+		}
+		if d["environment"] != "demo" || d["version"] != "1.2.3" || d["commit"] != "3f2c1a" || len(d["languages"].([]any)) != 4 {
+			t.Errorf("%v", d)
+		}
+	}
+}
