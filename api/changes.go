@@ -11,11 +11,8 @@ import (
 
 // changes explains why a signal moved from one snapshot to another.
 func (s *Server) changes(w http.ResponseWriter, r *http.Request) error {
-	sig, err := s.find(r)
+	sig, err := s.findPast(w, r)
 	if err != nil {
-		return err
-	}
-	if err := s.limitHistory(w, r); err != nil {
 		return err
 	}
 	p := s.parameters(r)

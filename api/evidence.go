@@ -11,11 +11,8 @@ import (
 
 // evidence leads from the numbers of a snapshot to the cells and the bytes that they rest on.
 func (s *Server) evidence(w http.ResponseWriter, r *http.Request) error {
-	sig, err := s.find(r)
+	sig, err := s.findPast(w, r)
 	if err != nil {
-		return err
-	}
-	if err := s.limitHistory(w, r); err != nil {
 		return err
 	}
 	p := s.parameters(r)
@@ -50,11 +47,8 @@ func (s *Server) evidence(w http.ResponseWriter, r *http.Request) error {
 
 // inputs lists every archived body that a snapshot rests on.
 func (s *Server) inputs(w http.ResponseWriter, r *http.Request) error {
-	sig, err := s.find(r)
+	sig, err := s.findPast(w, r)
 	if err != nil {
-		return err
-	}
-	if err := s.limitHistory(w, r); err != nil {
 		return err
 	}
 	p := s.parameters(r)

@@ -10,11 +10,8 @@ import (
 
 // forecasts serves a page of a signal's forecasts of figures before their publication, newest first.
 func (s *Server) forecasts(w http.ResponseWriter, r *http.Request) error {
-	sig, err := s.find(r)
+	sig, err := s.findPast(w, r)
 	if err != nil {
-		return err
-	}
-	if err := s.limitHistory(w, r); err != nil {
 		return err
 	}
 	p := s.parameters(r)
@@ -41,11 +38,8 @@ func (s *Server) forecasts(w http.ResponseWriter, r *http.Request) error {
 
 // forecastsOf serves the forecasts of one period.
 func (s *Server) forecastsOf(w http.ResponseWriter, r *http.Request) error {
-	sig, err := s.find(r)
+	sig, err := s.findPast(w, r)
 	if err != nil {
-		return err
-	}
-	if err := s.limitHistory(w, r); err != nil {
 		return err
 	}
 	if err := s.parameters(r).err(); err != nil {
@@ -63,11 +57,8 @@ func (s *Server) forecastsOf(w http.ResponseWriter, r *http.Request) error {
 
 // scorecard serves the accuracy of the forecasts of a signal's figures.
 func (s *Server) scorecard(w http.ResponseWriter, r *http.Request) error {
-	sig, err := s.find(r)
+	sig, err := s.findPast(w, r)
 	if err != nil {
-		return err
-	}
-	if err := s.limitHistory(w, r); err != nil {
 		return err
 	}
 	if err := s.parameters(r).err(); err != nil {

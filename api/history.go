@@ -10,11 +10,8 @@ import (
 
 // history serves a signal's history, as of now or as of an instant. It serves the whole history unless the request has a limit.
 func (s *Server) history(w http.ResponseWriter, r *http.Request) error {
-	sig, err := s.find(r)
+	sig, err := s.findPast(w, r)
 	if err != nil {
-		return err
-	}
-	if err := s.limitHistory(w, r); err != nil {
 		return err
 	}
 	p := s.parameters(r)
@@ -49,11 +46,8 @@ func (s *Server) history(w http.ResponseWriter, r *http.Request) error {
 
 // vintages serves a page of the instants at which a signal's history changed.
 func (s *Server) vintages(w http.ResponseWriter, r *http.Request) error {
-	sig, err := s.find(r)
+	sig, err := s.findPast(w, r)
 	if err != nil {
-		return err
-	}
-	if err := s.limitHistory(w, r); err != nil {
 		return err
 	}
 	p := s.parameters(r)

@@ -155,16 +155,7 @@ func New(o Options) *Server {
 	public := http.NewServeMux()
 	s.handleGet(public, "/api/signals", s.catalog)
 	s.handleGet(public, "/api/signals/{$}", s.catalog)
-	s.handleGet(public, "/api/signals/{id}", s.signal)
-	s.handleGet(public, "/api/signals/{id}/brief", s.brief)
-	s.handleGet(public, "/api/signals/{id}/history", s.history)
-	s.handleGet(public, "/api/signals/{id}/vintages", s.vintages)
-	s.handleGet(public, "/api/signals/{id}/changes", s.changes)
-	s.handleGet(public, "/api/signals/{id}/evidence", s.evidence)
-	s.handleGet(public, "/api/signals/{id}/inputs", s.inputs)
-	s.handleGet(public, "/api/signals/{id}/forecasts", s.forecasts)
-	s.handleGet(public, "/api/signals/{id}/forecasts/{period}", s.forecastsOf)
-	s.handleGet(public, "/api/signals/{id}/scorecard", s.scorecard)
+	s.handleSignal(public, "/api/signals")
 	s.handleGet(public, "/api/calendar", s.calendar)
 	s.handleGet(public, "/api/compare", s.compare)
 	if o.Publications != nil {
@@ -237,16 +228,7 @@ func New(o Options) *Server {
 
 	only := http.NewServeMux()
 	s.handleGet(only, "/{$}", s.catalog)
-	s.handleGet(only, "/{id}", s.signal)
-	s.handleGet(only, "/{id}/brief", s.brief)
-	s.handleGet(only, "/{id}/history", s.history)
-	s.handleGet(only, "/{id}/vintages", s.vintages)
-	s.handleGet(only, "/{id}/changes", s.changes)
-	s.handleGet(only, "/{id}/evidence", s.evidence)
-	s.handleGet(only, "/{id}/inputs", s.inputs)
-	s.handleGet(only, "/{id}/forecasts", s.forecasts)
-	s.handleGet(only, "/{id}/forecasts/{period}", s.forecastsOf)
-	s.handleGet(only, "/{id}/scorecard", s.scorecard)
+	s.handleSignal(only, "")
 	s.handleGet(only, "/", s.notFound)
 	if o.Discovery != nil {
 		s.handleGet(only, "/openapi.json", s.serveOpenAPI)
@@ -256,11 +238,18 @@ func New(o Options) *Server {
 	return s
 }
 
+// handleSignal routes the answers about one signal below base.
+func (s *Server) handleSignal(mux *http.ServeMux, base string) {
+	for path, handler := range map[string]handler{
+		"": s.signal, "/brief": s.brief, "/history": s.history, "/vintages": s.vintages, "/changes": s.changes, "/evidence": s.evidence,
+		"/inputs": s.inputs, "/forecasts": s.forecasts, "/forecasts/{period}": s.forecastsOf, "/scorecard": s.scorecard,
+	} {
+		s.handleGet(mux, base+"/{id}"+path, handler)
+	}
+}
+
 // Handler returns the handler of everything: the APIs, the pages and the health endpoints.
 func (s *Server) Handler() http.Handler { return s.public }
-
-// SignalsHandler returns the handler of the Signals API alone, at the root.
-func (s *Server) SignalsHandler() http.Handler { return s.signals }
 
 // Run keeps the key cache current, receives the outcomes of claims and passes on what becomes known, until ctx ends. Then it returns nil. Without Run, nothing is cached.
 func (s *Server) Run(ctx context.Context) error {
@@ -284,7 +273,7 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	return s.serve(ctx, ln, s.public, "/api/signals")
 }
 
-// ServeSignals is Serve for SignalsHandler.
+// ServeSignals is Serve for the Signals API alone, at the root.
 func (s *Server) ServeSignals(ctx context.Context, ln net.Listener) error {
 	return s.serve(ctx, ln, s.signals, "")
 }

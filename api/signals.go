@@ -89,6 +89,15 @@ func (s *Server) find(r *http.Request) (*view.Signal, error) {
 	return nil, &problemError{code: view.CodeUnknownSignal, detail: detail, known: known}
 }
 
+// findPast is find for a request that reads history from the database. It applies the rate limit of such requests.
+func (s *Server) findPast(w http.ResponseWriter, r *http.Request) (*view.Signal, error) {
+	sig, err := s.find(r)
+	if err != nil {
+		return nil, err
+	}
+	return sig, s.limitHistory(w, r)
+}
+
 func (s *Server) notFound(http.ResponseWriter, *http.Request) error {
 	return &problemError{code: view.CodeNotFound, detail: "Nothing is served at this address."}
 }
