@@ -31,7 +31,7 @@ func TestARateDecisionIsToldWithItsVotes(t *testing.T) {
 		t.Fatalf("%d events", len(events))
 	}
 	text, err := events[1].Text(English)
-	if err != nil || text.Title != "The Federal Reserve leaves its rate between 3.50% and 3.75%" || !strings.Contains(text.Summary, "The vote was 9 to 3.") {
+	if err != nil || text.Title != "The Federal Reserve keeps its rate between 3.50% and 3.75%" || !strings.Contains(text.Summary, "The vote was 9 to 3.") {
 		t.Errorf("%+v, %v", text, err)
 	}
 	if events[0].Severity != 2 || events[1].Severity != 3 {

@@ -158,8 +158,8 @@ func TestAWeekLevelWithTheBenchmarkIsNotAhead(t *testing.T) {
 	t.Parallel()
 	g := Digest{From: day("2026-11-16"), To: day("2026-11-20"), Delta: PortfolioDelta{ReturnPct: -1.2, BenchmarkReturnPct: -1.2}}
 	for lang, want := range map[Lang]string{
-		English: "The model portfolio returned -1.2%, the same as the benchmark.", "es": "La cartera modelo perdió un 1,2\u00a0%, lo mismo que su índice de referencia.",
-		"pt": "A carteira modelo perdeu 1,2%, o mesmo que o índice de referência.", "hi": "मॉडल पोर्टफ़ोलियो 1.2% गिरा, सूचकांक के बराबर।",
+		English: "The model portfolio returned -1.2%, the same as the benchmark.", "es": "La cartera modelo obtuvo una rentabilidad del -1,2\u00a0%, la misma que su índice de referencia.",
+		"pt": "A carteira modelo teve retorno de -1,2%, o mesmo do índice de referência.", "hi": "मॉडल पोर्टफ़ोलियो का प्रतिफल -1.2% रहा, सूचकांक के बराबर।",
 	} {
 		if x, err := g.Text(lang); err != nil || !strings.HasPrefix(x.Body, want) {
 			t.Errorf("%s: %s, %v", lang, x.Body, err)

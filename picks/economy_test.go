@@ -298,7 +298,7 @@ func TestAHoldWithDissentRanksAboveAUnanimousOne(t *testing.T) {
 		t.Errorf("the event of the day is %s", first.ID)
 	}
 	text, err := july.Text(English)
-	if err != nil || text.Title != "The Federal Reserve leaves its rate between 3.50% and 3.75%" || !strings.Contains(text.Summary, "The vote was 9 to 3.") {
+	if err != nil || text.Title != "The Federal Reserve keeps its rate between 3.50% and 3.75%" || !strings.Contains(text.Summary, "The vote was 9 to 3.") {
 		t.Errorf("%+v, %v", text, err)
 	}
 	cut := events[n-6].WithVote(3.50, 10, 2) // December 2025

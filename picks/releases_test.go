@@ -37,7 +37,7 @@ func TestDecisionsOfTheECB(t *testing.T) {
 		id, title string
 		severity  Severity
 	}{
-		{"ez-ecb-2025-07-24", "The European Central Bank leaves its deposit rate at 2.00%", 1},
+		{"ez-ecb-2025-07-24", "The European Central Bank keeps its deposit rate at 2.00%", 1},
 		{"ez-ecb-2025-06-05", "The European Central Bank cuts its deposit rate by 25 basis points, to 2.00%", 2},
 		{"ez-ecb-2022-07-21", "The European Central Bank raises its deposit rate by 50 basis points, to 0.00%", 1}, // too few decisions before it
 	} {

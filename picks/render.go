@@ -230,7 +230,7 @@ func terms(lang Lang, keys []string) (string, error) {
 	words := make([]string, len(keys))
 	for i, key := range keys {
 		word, ok := termOf(lang, key)
-		if code, country := strings.CutPrefix(key, "country."); country {
+		if code, country := strings.CutPrefix(key, "country."); country && !ok {
 			name, err := countryName(lang, code)
 			if err != nil {
 				return "", err

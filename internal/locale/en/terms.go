@@ -22,18 +22,20 @@ var terms = map[string]string{
 	"indicator.job-openings":          "US job openings",
 	"indicator.crude-stocks":          "the change in US crude oil stocks",
 
+	"country.US": "United States", "country.GB": "United Kingdom",
+
 	"quarter.1": "first quarter", "quarter.2": "second quarter", "quarter.3": "third quarter", "quarter.4": "fourth quarter",
 
-	"basis.only":            "the only tag for it in the filing",
+	"basis.only":            "its only tag in the filing",
 	"basis.ordered":         "the first of its tags in our order",
 	"basis.largest":         "the largest total for it in the filing",
-	"basis.net_of_interest": "the total after interest paid, as banks state it",
+	"basis.net_of_interest": "the total after interest paid, as banks report it",
 	"basis.equal":           "one of several tags with the same amount",
-	"basis.sum":             "the sum of lines of the balance sheet",
-	"basis.remainder":       "all debt without the part due within a year",
-	"basis.total":           "debt of all terms",
+	"basis.sum":             "the sum of balance-sheet lines",
+	"basis.remainder":       "all debt except the part due within a year",
+	"basis.total":           "debt of all maturities",
 	"basis.reconciled":      "none, since the other liabilities add up to the total",
-	"closed.held":           "its holding period was over", "closed.replaced": "a newer pick took its place",
+	"closed.held":           "its holding period was over", "closed.replaced": "a more recent pick took its place",
 	"closed.merger": "another company bought it", "closed.delisted": "its shares were delisted", "closed.silent": "it no longer had a price",
 
 	"industry.agriculture": "agriculture", "industry.gold": "gold mining", "industry.metal_mining": "metal mining", "industry.coal": "coal mining",

@@ -13,7 +13,7 @@ import (
 var Language = locale.Language{
 	Code: "es", Tag: language.Spanish, Name: "Español", EnglishName: "Spanish",
 	Units: map[locale.Unit]string{
-		locale.Percent: "N\u00a0%", locale.Points: "N {one:punto porcentual|other:puntos porcentuales}", locale.BasisPoint: "N {one:punto básico|other:puntos básicos}", locale.Dollars: "N dólares",
+		locale.Percent: "N\u00a0%", locale.Points: "N {one:punto porcentual|other:puntos porcentuales}", locale.BasisPoint: "N {one:punto básico|other:puntos básicos}", locale.Dollars: "N {one:dólar|other:dólares}",
 		locale.Millions: "N {one:millón|other:millones} de dólares", locale.Billions: "N mil millones de dólares", locale.Times: "N {one:vez|other:veces}", locale.Count: "N", locale.Thousands: "N mil",
 		locale.Deviations: "N {one:desviación típica|other:desviaciones típicas}", locale.Plain: "N", locale.Barrels: "N {one:millón|other:millones} de barriles",
 	},

@@ -3,9 +3,9 @@ package es
 // terms are the words for keys in the texts.
 var terms = map[string]string{
 	"sector.Technology": "tecnología", "sector.Communications and Media": "comunicaciones y medios", "sector.Health Care": "salud",
-	"sector.Finance": "finanzas", "sector.Real Estate": "bienes inmuebles", "sector.Energy": "energía", "sector.Utilities": "servicios públicos",
+	"sector.Finance": "servicios financieros", "sector.Real Estate": "actividades inmobiliarias", "sector.Energy": "energía", "sector.Utilities": "servicios públicos",
 	"sector.Chemicals": "química", "sector.Materials": "materiales", "sector.Industry": "industria", "sector.Transport": "transporte",
-	"sector.Everyday Goods": "consumo cotidiano", "sector.Durable Goods": "bienes duraderos", "sector.Trade": "comercio",
+	"sector.Everyday Goods": "consumo básico", "sector.Durable Goods": "consumo duradero", "sector.Trade": "comercio",
 	"sector.Services": "servicios", "sector.Other": "otras empresas",
 
 	"indicator.fomc":                  "el tipo de los fondos federales",
@@ -22,15 +22,17 @@ var terms = map[string]string{
 	"indicator.job-openings":          "las vacantes de empleo en Estados Unidos",
 	"indicator.crude-stocks":          "la variación de las existencias de crudo de Estados Unidos",
 
+	"country.US": "Estados Unidos", "country.GB": "Reino Unido",
+
 	"quarter.1": "primer trimestre", "quarter.2": "segundo trimestre", "quarter.3": "tercer trimestre", "quarter.4": "cuarto trimestre",
 
-	"basis.only":            "la única etiqueta que el informe le da",
-	"basis.ordered":         "la primera de sus etiquetas en nuestro orden",
+	"basis.only":            "la única etiqueta que usa el informe",
+	"basis.ordered":         "la primera de sus etiquetas según nuestro orden",
 	"basis.largest":         "el mayor de los totales del informe",
 	"basis.net_of_interest": "el total tras los intereses pagados, como lo declaran los bancos",
 	"basis.equal":           "una de varias etiquetas con el mismo importe",
 	"basis.sum":             "la suma de partidas del balance",
-	"basis.remainder":       "toda la deuda sin la parte que vence en un año",
+	"basis.remainder":       "toda la deuda salvo la parte que vence en un año",
 	"basis.total":           "deuda de todos los plazos",
 	"basis.reconciled":      "ninguna, pues los demás pasivos suman el total",
 	"closed.held":           "terminó su período en cartera", "closed.replaced": "una selección más reciente ocupó su lugar",

@@ -3,9 +3,9 @@ package pt
 // terms are the words for keys in the texts.
 var terms = map[string]string{
 	"sector.Technology": "tecnologia", "sector.Communications and Media": "comunicações e mídia", "sector.Health Care": "saúde",
-	"sector.Finance": "finanças", "sector.Real Estate": "imóveis", "sector.Energy": "energia", "sector.Utilities": "serviços públicos",
+	"sector.Finance": "finanças", "sector.Real Estate": "imóveis", "sector.Energy": "energia", "sector.Utilities": "utilidade pública",
 	"sector.Chemicals": "química", "sector.Materials": "materiais", "sector.Industry": "indústria", "sector.Transport": "transporte",
-	"sector.Everyday Goods": "consumo diário", "sector.Durable Goods": "bens duráveis", "sector.Trade": "comércio",
+	"sector.Everyday Goods": "consumo básico", "sector.Durable Goods": "bens duráveis", "sector.Trade": "comércio",
 	"sector.Services": "serviços", "sector.Other": "outras empresas",
 
 	"indicator.fomc":                  "a taxa dos fundos federais",
@@ -22,15 +22,17 @@ var terms = map[string]string{
 	"indicator.job-openings":          "o número de vagas de emprego abertas nos Estados Unidos",
 	"indicator.crude-stocks":          "a variação dos estoques de petróleo dos Estados Unidos",
 
+	"country.US": "Estados Unidos", "country.GB": "Reino Unido",
+
 	"quarter.1": "primeiro trimestre", "quarter.2": "segundo trimestre", "quarter.3": "terceiro trimestre", "quarter.4": "quarto trimestre",
 
 	"basis.only":            "a única etiqueta usada no relatório",
-	"basis.ordered":         "a primeira de suas etiquetas em nossa ordem",
+	"basis.ordered":         "a primeira de suas etiquetas, em nossa ordem",
 	"basis.largest":         "o maior dos totais do relatório",
 	"basis.net_of_interest": "o total depois dos juros pagos, como os bancos o declaram",
 	"basis.equal":           "uma de várias etiquetas com o mesmo valor",
 	"basis.sum":             "a soma de linhas do balanço",
-	"basis.remainder":       "toda a dívida sem a parte que vence em um ano",
+	"basis.remainder":       "toda a dívida, exceto a parte que vence em um ano",
 	"basis.total":           "dívida de todos os prazos",
 	"basis.reconciled":      "nenhuma, pois os outros passivos somam o total",
 	"closed.held":           "seu prazo na carteira terminou", "closed.replaced": "uma seleção mais recente tomou seu lugar",
