@@ -28,7 +28,7 @@ var keyPaths = map[string]bool{registerPath: true, rotatePath: true, revokePath:
 func (s *Server) fromHere(h handler) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		if err := s.sameOrigin.Check(r); err != nil {
-			return &problemError{code: view.CodeOriginNotAllowed, detail: "The page of another site has sent this."}
+			return &problemError{code: view.CodeOriginNotAllowed, detail: "This was sent from another site's page."}
 		}
 		return h(w, r)
 	}
@@ -258,7 +258,7 @@ func (s *Server) usage(w http.ResponseWriter, r *http.Request) error {
 		from = to.AddDate(0, 0, 1-usageDays)
 	}
 	if from, to = from.Truncate(24*time.Hour), to.Truncate(24*time.Hour); to.Sub(from) >= maxUsageDays*24*time.Hour {
-		p.fault("from", "from lies more than %d days before to.", maxUsageDays-1)
+		p.fault("from", "from is more than %d days before to.", maxUsageDays-1)
 	}
 	if err := p.err(); err != nil {
 		return err

@@ -212,10 +212,10 @@ var (
 	errManyAlerts = &problemError{
 		code: view.CodeInvalidRequest, detail: fmt.Sprintf("A key can have %d alerts. Delete one first.", postgres.MaxPushRules),
 	}
-	errAlertsFull = &problemError{code: view.CodeUnavailable, detail: "There are too many alerts of all keys.", retryAfter: "3600"}
+	errAlertsFull = &problemError{code: view.CodeUnavailable, detail: "There are too many alerts across all keys.", retryAfter: "3600"}
 	errNoAlert    = &problemError{code: view.CodeNotFound, detail: "This key has no such alert."}
 	errTooSoon    = &problemError{
-		code: view.CodeRateLimited, detail: "A test or a replay of this alert was asked for less than ten seconds ago.", retryAfter: "10",
+		code: view.CodeRateLimited, detail: "A test or a replay of this alert was requested less than ten seconds ago.", retryAfter: "10",
 	}
 	errAlertDisabled = &problemError{code: view.CodeInvalidRequest, detail: "The alert is disabled. A replay enables it."}
 )

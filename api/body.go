@@ -24,7 +24,7 @@ func readObject(w http.ResponseWriter, r *http.Request, into any, optional bool)
 		return nil, &problemError{code: view.CodeBodyTooLarge, detail: fmt.Sprintf("The body has more than %d bytes.", maxBody)}
 	}
 	if err != nil {
-		return nil, &problemError{code: view.CodeInvalidRequest, detail: "The body did not come whole."}
+		return nil, &problemError{code: view.CodeInvalidRequest, detail: "The body did not arrive whole."}
 	}
 	if len(body) == 0 && optional {
 		return body, nil
@@ -47,7 +47,7 @@ func readObject(w http.ResponseWriter, r *http.Request, into any, optional bool)
 
 func parseObject(body []byte, into any) error {
 	if text := bytes.TrimLeft(body, " \t\r\n"); len(text) == 0 || text[0] != '{' {
-		return &problemError{code: view.CodeInvalidRequest, detail: "The body is no JSON object."}
+		return &problemError{code: view.CodeInvalidRequest, detail: "The body is not a JSON object."}
 	}
 	err := json.Unmarshal(body, into)
 	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {

@@ -23,7 +23,7 @@ func (s *Server) changes(w http.ResponseWriter, r *http.Request) error {
 	}
 	req.Lang = lang
 	if req.FromDay == req.ToDay && !req.From.IsZero() && !req.To.IsZero() && req.To.Before(req.From) {
-		p.fault("to", "to lies before from.")
+		p.fault("to", "to is before from.")
 	}
 	for _, b := range []struct {
 		name string
@@ -33,7 +33,7 @@ func (s *Server) changes(w http.ResponseWriter, r *http.Request) error {
 			b.at = b.at.Truncate(24 * time.Hour) // a day has come when it begins
 		}
 		if b.at.After(p.now) {
-			p.fault(b.name, "%s lies in the future: here it is %s.", b.name, p.now.UTC().Format(time.RFC3339))
+			p.fault(b.name, "%s is in the future: here it is %s.", b.name, p.now.UTC().Format(time.RFC3339))
 		}
 	}
 	if err := p.err(); err != nil {
@@ -42,9 +42,9 @@ func (s *Server) changes(w http.ResponseWriter, r *http.Request) error {
 	doc, err := s.view.Changes(r.Context(), sig, req)
 	switch {
 	case errors.Is(err, postgres.ErrNotFound):
-		return &problemError{code: view.CodeNotFound, detail: "No snapshot of this signal is that old, or there is none before it that says something else."}
+		return &problemError{code: view.CodeNotFound, detail: "No snapshot of this signal is that old, or none before it differs from it."}
 	case errors.Is(err, view.ErrBackwards):
-		return invalidMember("to", "The snapshot that to names is older than the one that from names.")
+		return invalidMember("to", "The snapshot named by to is older than the one named by from.")
 	case errors.Is(err, postgres.ErrTooMany):
 		return invalidMember("from", "Too much became known between the two snapshots: ask for a shorter time.")
 	case err != nil:

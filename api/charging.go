@@ -96,7 +96,7 @@ func (s *Server) serveCharged(w http.ResponseWriter, r *http.Request, e accounts
 	for {
 		level, ok := plan.LevelFor(e)
 		if !ok {
-			return &problemError{code: view.CodePlanRequired, detail: "The Free plan has no view of this. The Pro plan has."}
+			return &problemError{code: view.CodePlanRequired, detail: "The Free plan does not include this. The Pro plan does."}
 		}
 		answer, err := build(r, Caller{Level: level})
 		if err != nil {
@@ -246,7 +246,7 @@ func (s *Server) unavailable(r *http.Request, err error) error {
 		return err
 	}
 	s.log.WarnContext(r.Context(), "keys cannot be served, the database is away", "err", err)
-	return &problemError{code: view.CodeUnavailable, detail: "Keys and balances are kept in a database that is away.", retryAfter: "5"}
+	return &problemError{code: view.CodeUnavailable, detail: "The database of keys and balances is unavailable.", retryAfter: "5"}
 }
 
 // maxIdempotencyKey is the maximum length of an Idempotency-Key in bytes.
@@ -259,7 +259,7 @@ func idempotencyKey(r *http.Request) (string, error) {
 		return "", nil
 	}
 	if len(given) > 1 || given[0] == "" || len(given[0]) > maxIdempotencyKey {
-		return "", &problemError{code: view.CodeInvalidRequest, detail: "The Idempotency-Key must be one text of 1 to 255 bytes."}
+		return "", &problemError{code: view.CodeInvalidRequest, detail: "The Idempotency-Key must be a single text of 1 to 255 bytes."}
 	}
 	return given[0], nil
 }

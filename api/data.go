@@ -111,7 +111,7 @@ func (d data) one(e endpoint.Endpoint) Build {
 
 var invalidCursor = &problemError{
 	code: view.CodeInvalidCursor, detail: "The cursor was not made by this listing in this order.",
-	errors: []view.ParameterError{{Pointer: "/cursor", Detail: "The cursor is not one of this listing in this order."}},
+	errors: []view.ParameterError{{Pointer: "/cursor", Detail: "The cursor does not belong to this listing in this order."}},
 }
 
 // list parses the parameters of a list.
@@ -126,7 +126,7 @@ func (p *parameters) list(has endpoint.Params) view.ListQuery {
 	if has.Has(endpoint.Dates) {
 		q.From, q.To = p.date("from"), p.date("to")
 		if q.From != "" && q.To != "" && q.To < q.From {
-			p.fault("to", "to lies before from.")
+			p.fault("to", "to is before from.")
 		}
 	}
 	if has.Has(endpoint.Company) {

@@ -88,7 +88,7 @@ func (s *Server) serveDataset(w http.ResponseWriter, r *http.Request) error {
 }
 
 var errNoDataset = &problemError{
-	code: view.CodeNotFound, detail: "No file of a data set is at this address. /data/manifest.json lists the files of the newest set.",
+	code: view.CodeNotFound, detail: "No data set has a file at this address. /data/manifest.json lists the files of the newest set.",
 }
 
 // sendJSON serves a value as a document.

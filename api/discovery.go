@@ -15,7 +15,7 @@ func (s *Server) discover(mux *http.ServeMux) {
 		s.handleGet(mux, path, func(w http.ResponseWriter, r *http.Request) error {
 			doc := s.o.Discovery.Document(path)
 			if doc == nil {
-				return &problemError{code: view.CodeUnavailable, detail: "What this tells of is being loaded.", retryAfter: "1"}
+				return &problemError{code: view.CodeUnavailable, detail: "What this describes is being loaded.", retryAfter: "1"}
 			}
 			reply(w, r, doc)
 			return nil

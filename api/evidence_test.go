@@ -277,7 +277,7 @@ func TestADayThatOnlyTheHistoryShowsHasEvidence(t *testing.T) {
 		return strings.Contains(string(f.ask(http.MethodGet, "/api/signals/crack-spread-321/history").body), "2026-03-01")
 	})
 	for lang, want := range map[string]string{
-		"en": "This figure was never the newest one: it came together with later ones. It is shown as the history had it on March 4, 2026.",
+		"en": "This figure was never the newest: it arrived together with later ones. It is shown as it stood in the history on March 4, 2026.",
 		"es": "Esta cifra nunca fue la más reciente: llegó junto con otras posteriores. Se muestra tal como figuraba en la serie histórica el 4 de marzo de 2026.",
 		"pt": "Este número nunca foi o mais recente: chegou junto com outros posteriores. É exibido como constava na série histórica em 4 de março de 2026.",
 		"hi": "यह आँकड़ा कभी सबसे नया नहीं रहा: यह बाद के आँकड़ों के साथ आया। इसे वैसे दिखाया गया है, जैसा यह 4 मार्च 2026 को इतिहास में दर्ज था।",
@@ -324,7 +324,7 @@ func TestADayWithoutANumberIsNamedAndNotReplacedInSilence(t *testing.T) {
 	canonical := map[string]string{"es": "?lang=es", "pt": "?lang=pt", "hi": "?lang=hi"}
 	heading := map[string]string{"en": ">What the baseline rests on<", "es": ">En qué se apoya la referencia<", "pt": ">Em que a referência se apoia<", "hi": ">आधार किस पर टिका है<"}
 	for lang, want := range map[string]string{
-		"en": "No value for March 3, 2026; shown: March 2, 2026.",
+		"en": "No value for March 3, 2026; showing March 2, 2026 instead.",
 		"es": "No hay valor para el 3 de marzo de 2026; se muestra el del 2 de marzo de 2026.",
 		"pt": "Não há valor para 3 de março de 2026; exibido: 2 de março de 2026.",
 		"hi": "3 मार्च 2026 का कोई मान नहीं है; दिखाया गया: 2 मार्च 2026।",

@@ -122,7 +122,7 @@ var (
 		code: view.CodeMissingKey, detail: "This needs an API key: the header Authorization: Bearer <API key>.", challenge: `Bearer realm="api"`,
 	}
 	errInvalid = &problemError{
-		code: view.CodeInvalidKey, detail: "There is no such API key.", challenge: `Bearer realm="api", error="invalid_token"`,
+		code: view.CodeInvalidKey, detail: "This API key does not exist.", challenge: `Bearer realm="api", error="invalid_token"`,
 	}
 	errRevoked = &problemError{
 		code: view.CodeRevokedKey, detail: "This API key was revoked or replaced.", challenge: `Bearer realm="api", error="invalid_token"`,
@@ -153,7 +153,7 @@ func errOtherWorld(key accounts.Key) error {
 
 // errReplaced is the problem of a rotated key in its grace period that is used for more than reading.
 var errReplaced = &problemError{
-	code: view.CodeRevokedKey, detail: "This text of the API key was replaced. Until it ends it only reads.",
+	code: view.CodeRevokedKey, detail: "This text of the API key was replaced. Until it expires, it can only read.",
 	challenge: `Bearer realm="api", error="invalid_token"`,
 }
 

@@ -76,7 +76,7 @@ func (l *logServer) head(ctx context.Context, log string) (postgres.LogHead, err
 	return postgres.LogHead{}, errNoLog
 }
 
-var errNoLog = &problemError{code: view.CodeNotFound, detail: "There is no log here, or not yet."}
+var errNoLog = &problemError{code: view.CodeNotFound, detail: "This server has no log, or not yet."}
 
 // list returns the logs as networks of witnesses read them (logs/v0). The name of a key is the log's origin.
 func (l *logServer) list(ctx context.Context) ([]byte, error) {

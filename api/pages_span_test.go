@@ -60,7 +60,7 @@ func TestAStretchOfAPlotIsInItsAddress(t *testing.T) {
 		t.Errorf("%s shows no view", query)
 	}
 	has("", open("?from=1900-01-01&to=1900-12-31", http.StatusOK), "There is nothing to plot in this range.")
-	has("", open("?from=2026-03-04&to=2026-03-03", http.StatusBadRequest), "The last day lies before the first.")
+	has("", open("?from=2026-03-04&to=2026-03-03", http.StatusBadRequest), "The last day is before the first.")
 	has("", open("?from=spring", http.StatusBadRequest), "from is not a day (2026-03-04).")
 	has("", open("?form=2026-03-04", http.StatusBadRequest), "Did you mean from?")
 	if a := s.ask(http.MethodGet, page+"/plot.svg?from="+first+"&to="+last); a.StatusCode != http.StatusOK || !strings.Contains(string(a.body), first+" to "+last) {

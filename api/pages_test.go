@@ -125,11 +125,11 @@ func TestSignalPageAsOf(t *testing.T) {
 	shows("?as_of="+noon.AddDate(0, 0, -2).Format("2006-01-02")+"&range=all", ">19.25</data>", 200)
 	shows("?as_of="+noon.Format("2006-01-02"), ">22.50</data>", 200) // today means now
 	shows("?as_of=&range=", ">22.50</data>", 200)                    // a form also sends its empty fields
-	shows("?as_of=1999-01-01", "Nothing was known of this signal on 1999-01-01.", 404)
+	shows("?as_of=1999-01-01", "Nothing was known about this signal on 1999-01-01.", 404)
 	shows("?as_of=1999-01-01", `href="/signals/crack-spread-321"`, 404)
 	shows("?as_of="+noon.AddDate(0, 0, -2).Format("2006-01-02")+"&range=all", "Known now", 200)
 	shows("?as_of="+noon.AddDate(0, 0, -2).Format("2006-01-02")+"&range=all", "format=csv&amp;as_of="+noon.AddDate(0, 0, -2).Format("2006-01-02"), 200)
-	shows("?as_of=2126-01-01", "lies in the future", 400)
+	shows("?as_of=2126-01-01", "is in the future", 400)
 	shows("?as_of=yesterday", "as_of is not a date", 400)
 	shows("?range=2w", "range can be 3m or 1y or 5y or all", 400)
 }

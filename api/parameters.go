@@ -136,7 +136,7 @@ func (p *parameters) instant(name string, last bool) time.Time {
 func (p *parameters) within() (from, to time.Time) {
 	from, to = p.instant("from", false), p.instant("to", true)
 	if !from.IsZero() && !to.IsZero() && to.Before(from) {
-		p.fault("to", "to lies before from.")
+		p.fault("to", "to is before from.")
 	}
 	return from, to
 }
@@ -145,7 +145,7 @@ func (p *parameters) within() (from, to time.Time) {
 func (p *parameters) asOf() time.Time {
 	at := p.instant("as_of", true)
 	if at.After(p.now) {
-		p.fault("as_of", "as_of lies in the future: here it is %s. A date counts to the end of its day, in UTC.", p.now.UTC().Format(time.RFC3339))
+		p.fault("as_of", "as_of is in the future: here it is %s. A date counts to the end of its day, in UTC.", p.now.UTC().Format(time.RFC3339))
 	}
 	return at
 }

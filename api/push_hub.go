@@ -221,7 +221,7 @@ func (h *pushHub) open(topics []string, from string, after int64) (*pushReader, 
 	defer h.mu.Unlock()
 	switch {
 	case h.ended:
-		return nil, &problemError{code: view.CodeUnavailable, detail: "The server stops.", retryAfter: "1"}
+		return nil, &problemError{code: view.CodeUnavailable, detail: "The server is shutting down.", retryAfter: "1"}
 	case len(h.readers) >= maxStreams:
 		return nil, &problemError{code: view.CodeUnavailable, detail: "There are too many open streams.", retryAfter: "30"}
 	case h.of[from] >= maxStreamsOfOne:

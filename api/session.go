@@ -93,7 +93,7 @@ func (s *Server) setCookie(w http.ResponseWriter, value string, maxAge int) {
 // form parses a form. It rejects forms that another site sent.
 func (s *Server) form(w http.ResponseWriter, r *http.Request) error {
 	if err := s.sameOrigin.Check(r); err != nil {
-		return &problemError{code: view.CodeOriginNotAllowed, detail: "Another site has sent this form."}
+		return &problemError{code: view.CodeOriginNotAllowed, detail: "This form was sent from another site."}
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	if err := r.ParseForm(); err != nil {

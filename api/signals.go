@@ -82,7 +82,7 @@ func (s *Server) find(r *http.Request) (*view.Signal, error) {
 	for i, sig := range st.Signals {
 		known[i] = sig.Definition.ID
 	}
-	detail := "There is no signal with this id."
+	detail := "No signal has this id."
 	if near := nearest.Of(r.PathValue("id"), known...); near != "" {
 		detail += " Did you mean " + near + "?"
 	}

@@ -93,7 +93,7 @@ func TestSnapshotHasEveryFieldOfTheSpecification(t *testing.T) {
 			"baseline_value": nil, "delta_vs_baseline_pct": nil, "z_score": nil, "backtest": nil, "components": []any{},
 			"uncertainty": map[string]any{
 				"level": nil, "level_pct": 90.0, "bounds": "true_value", "basis": "assumed", "method": "random_walk",
-				"text": "Bounds the true number of ships. Assumed: that is never seen, so no probability is claimed.", "record": nil,
+				"text": "Bounds the true number of ships. Assumed: that value is never observed, so no probability is claimed.", "record": nil,
 			},
 		}},
 		"a signal that was never computed": {"lng-arbitrage", map[string]any{

@@ -53,7 +53,7 @@ func TestAParameterThatAnAddressDoesNotHaveIsRefusedAndTheNearestIsNamed(t *test
 			t.Errorf("the page %s: %s", address, a.Status)
 		}
 	}
-	if body := p.object(p.ask(http.MethodGet, "/api/signals/crack-spread-312")); body["detail"] != "There is no signal with this id. Did you mean crack-spread-321?" {
+	if body := p.object(p.ask(http.MethodGet, "/api/signals/crack-spread-312")); body["detail"] != "No signal has this id. Did you mean crack-spread-321?" {
 		t.Errorf("a mistyped signal: %v", body["detail"])
 	}
 	many := p.object(p.ask(http.MethodGet, crack+"?"+strings.Repeat("a&b&c&d&e&f&g&", 1)+"h&i&j&k&l&m&n"))

@@ -29,7 +29,7 @@ func (s *Server) webhook(w http.ResponseWriter, r *http.Request) error {
 		return &problemError{code: view.CodeBodyTooLarge, detail: "The report is too long."}
 	}
 	if err != nil {
-		return &problemError{code: view.CodeInvalidRequest, detail: "The body did not come whole."}
+		return &problemError{code: view.CodeInvalidRequest, detail: "The body did not arrive whole."}
 	}
 	event, err := s.o.Cards.Event(body, r.Header.Get("Stripe-Signature"))
 	if err != nil {

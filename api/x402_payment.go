@@ -107,7 +107,7 @@ func (s *x402Payment) steps() error {
 	}
 	if !held {
 		s.count("busy")
-		return &problemError{code: view.CodePaymentUnderWay, detail: "Another request has taken this payment over.", retryAfter: "2"}
+		return &problemError{code: view.CodePaymentUnderWay, detail: "Another request has taken over this payment.", retryAfter: "2"}
 	}
 	changed, done := s.waiters.wait(s.hold.ID)
 	defer done()

@@ -39,7 +39,7 @@ func list() []Endpoint {
 			Description: "The newest announced pick.",
 			Result:      "The newest pick.", Params: Lang, Body: body[view.One[view.Pick]]("PickLatest"),
 			One:    func(st *view.PublicationsState, i Item) (*view.Document, error) { return st.LatestPick(i.Lang) },
-			Absent: "No pick is announced yet.", AbsentCode: view.CodeNotFound, Sold: "The latest stock pick",
+			Absent: "No pick has been announced yet.", AbsentCode: view.CodeNotFound, Sold: "The latest stock pick",
 		},
 		{
 			Endpoint: price("/picks/early", 250_000, !free), ID: "getEarlyPick", Summary: "Get the pick that waits for its announcement",

@@ -79,7 +79,7 @@ func read(list []argument, raw json.RawMessage) (values, error) {
 	given := map[string]json.RawMessage{}
 	if len(bytes.TrimSpace(raw)) > 0 {
 		if err := json.Unmarshal(raw, &given); err != nil {
-			return v, userErrorf("The arguments are no JSON object. %s", usage(list))
+			return v, userErrorf("The arguments are not a JSON object. %s", usage(list))
 		}
 	}
 	var faults []string

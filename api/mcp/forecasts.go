@@ -29,9 +29,9 @@ func explainChange(d *Server, ctx context.Context, v values) (string, any, error
 	doc, err := d.o.View.Changes(ctx, s, r)
 	switch {
 	case view.IsNotFound(err):
-		return "", nil, userErrorf("No snapshot of %s is that old, or there is none before it that says something else. Take later days.", s.Definition.ID)
+		return "", nil, userErrorf("No snapshot of %s is that old, or none before it differs from it. Take later days.", s.Definition.ID)
 	case errors.Is(err, view.ErrBackwards):
-		return "", nil, userErrorf("The snapshot that to names is older than the one that from names.")
+		return "", nil, userErrorf("The snapshot named by to is older than the one named by from.")
 	case view.IsTooMany(err):
 		return "", nil, userErrorf("Too much became known between the two snapshots: ask for a shorter time.")
 	case err != nil:

@@ -92,7 +92,7 @@ func (d *Server) signals() (*view.State, error) {
 	if st := d.o.View.State(); st != nil {
 		return st, nil
 	}
-	return nil, userErrorf("The signals are being loaded: ask again in some seconds.")
+	return nil, userErrorf("The signals are being loaded: ask again in a few seconds.")
 }
 
 func (d *Server) catalog(string) (*content, error) {

@@ -96,7 +96,7 @@ var signalTools = []tool{
 func (d *Server) loaded() (*view.State, error) {
 	st := d.o.View.State()
 	if st == nil {
-		return nil, userErrorf("The signals are being loaded: call again in some seconds.")
+		return nil, userErrorf("The signals are being loaded: call again in a few seconds.")
 	}
 	return st, nil
 }
@@ -138,7 +138,7 @@ func (d *Server) named(v values) (*view.Signal, time.Time, error) {
 		at = at.AddDate(0, 0, 1).Add(-time.Microsecond)
 	}
 	if now := d.o.View.Now(); at.After(now) {
-		return nil, time.Time{}, userErrorf("as_of lies in the future: here it is %s. A day counts to its end in UTC. Leave as_of out for the newest.", now.UTC().Format(time.RFC3339))
+		return nil, time.Time{}, userErrorf("as_of is in the future: here it is %s. A day counts to its end in UTC. Leave as_of out for the newest.", now.UTC().Format(time.RFC3339))
 	}
 	return s, at, nil
 }
@@ -190,7 +190,7 @@ func oneSignal(d *Server, ctx context.Context, v values) (string, any, error) {
 // retried turns an unavailable database into a userError.
 func retried(err error) error {
 	if view.IsUnavailable(err) {
-		return userErrorf("The database cannot be asked at the moment: call again in some seconds, or without as_of.")
+		return userErrorf("The database is unavailable at the moment: call again in a few seconds, or without as_of.")
 	}
 	return err
 }
@@ -211,12 +211,12 @@ func signalHistory(d *Server, ctx context.Context, v values) (string, any, error
 	if !r.To.IsZero() {
 		r.To = r.To.AddDate(0, 0, 1).Add(-time.Microsecond)
 		if r.To.Before(r.From) {
-			return "", nil, userErrorf("to lies before from.")
+			return "", nil, userErrorf("to is before from.")
 		}
 	}
 	if cursor := v.texts["cursor"]; cursor != "" {
 		if err := r.ReadCursor(cursor); err != nil {
-			return "", nil, userErrorf("cursor is not one of this list: take next_cursor of the answer before, or leave it out to begin with the newest point.")
+			return "", nil, userErrorf("cursor does not belong to this list: take next_cursor from the previous answer, or leave it out to start with the newest point.")
 		}
 	}
 	list, err := d.o.View.History(ctx, s, r)

@@ -30,7 +30,7 @@ func (l *lines) add(format string, args ...any) {
 func picksText(a view.LatestPicks) string {
 	var l lines
 	if len(a.Picks) == 0 {
-		l.add("No pick is announced yet.")
+		l.add("No pick has been announced yet.")
 	}
 	for _, p := range a.Picks {
 		entry := "not followed by a close yet"

@@ -182,14 +182,14 @@ func (d *Server) published() (*view.PublicationsState, error) {
 	if st := d.o.Publications.State(); st != nil {
 		return st, nil
 	}
-	return nil, userErrorf("The picks are being loaded: call again in some seconds.")
+	return nil, userErrorf("The picks are being loaded: call again in a few seconds.")
 }
 
 func (d *Server) record() (*view.RecordState, error) {
 	if st := d.o.Record.State(); st != nil {
 		return st, nil
 	}
-	return nil, userErrorf("The record is being loaded: call again in some seconds.")
+	return nil, userErrorf("The record is being loaded: call again in a few seconds.")
 }
 
 func latestPicks(d *Server, _ context.Context, _ values) (string, any, error) {
@@ -292,7 +292,7 @@ func economicHeadlines(d *Server, _ context.Context, v values) (string, any, err
 		Limit: int(v.numbers["limit"]), Cursor: v.texts["cursor"], Lang: picks.Lang(v.texts["language"]),
 	})
 	if errors.Is(err, view.ErrCursor) {
-		return "", nil, userErrorf("cursor is not one of this list: take next_cursor of the answer before, or leave it out to begin with the newest event.")
+		return "", nil, userErrorf("cursor does not belong to this list: take next_cursor from the previous answer, or leave it out to start with the newest event.")
 	}
 	return headlinesText(answer), answer, err
 }
@@ -304,7 +304,7 @@ func economicAnalysis(d *Server, _ context.Context, v values) (string, any, erro
 	}
 	answer, ok := st.EconomicAnalysis(v.texts["id"], picks.Lang(v.texts["language"]))
 	if !ok {
-		return "", nil, userErrorf("There is no macro event with the id %s: take one that list_economic_events gives.", quoted(v.texts["id"]))
+		return "", nil, userErrorf("No macro event has the id %s: take one from list_economic_events.", quoted(v.texts["id"]))
 	}
 	return analysisText(answer), answer, nil
 }

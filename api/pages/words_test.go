@@ -79,7 +79,7 @@ func TestDatesAreWrittenOut(t *testing.T) {
 			t.Errorf("%s, an instant: %q, want %q", lang, got, want)
 		}
 	}
-	if got := (localizer{Lang: "hi"}).Country("US"); got != "संयुक्त राज्य" {
+	if got := (localizer{Lang: "hi"}).Country("US"); got != "अमेरिका" {
 		t.Errorf("a country in Hindi is %q", got)
 	}
 	if got := (localizer{Lang: "es"}).Sector("Technology"); got != "Tecnología" {

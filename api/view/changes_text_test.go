@@ -30,31 +30,31 @@ func TestTheWordsSayWhyTheZScoreMoved(t *testing.T) {
 		want     map[string]string
 	}{
 		{"value and z-score", changes.Numbers{Value: 22, Baseline: 20, Z: 1}, changes.Numbers{Value: 24, Baseline: 20.5, Z: 1.75}, []changes.Part{moved, fresh}, map[string]string{
-			"en": "up 2.000: new data (November 18, 2026) +2.000; the baseline rose by 0.500: compared with another stretch of the past +0.500; " +
-				"the z-score rose by 0.75: compared with another stretch of the past −0.25, new data (November 18, 2026) +1.00",
+			"en": "up 2.000: new data (November 18, 2026) +2.000; the baseline rose by 0.500: compared with a different stretch of the past +0.500; " +
+				"the z-score rose by 0.75: compared with a different stretch of the past −0.25, new data (November 18, 2026) +1.00",
 			"es": "sube 2,000: datos nuevos (18 de noviembre de 2026) +2,000; la referencia sube 0,500: comparación con otro tramo del pasado +0,500; " +
 				"la puntuación z sube 0,75: comparación con otro tramo del pasado −0,25, datos nuevos (18 de noviembre de 2026) +1,00",
 		}},
 		{"the baseline alone", changes.Numbers{Value: 22, Baseline: 20, Z: 1}, changes.Numbers{Value: 22, Baseline: 20.5, Z: 0.75}, []changes.Part{moved}, map[string]string{
-			"en": "unchanged; the baseline rose by 0.500: compared with another stretch of the past +0.500; " +
-				"the z-score fell by 0.25 although the value is unchanged, because the baseline moved: compared with another stretch of the past −0.25",
+			"en": "unchanged; the baseline rose by 0.500: compared with a different stretch of the past +0.500; " +
+				"the z-score fell by 0.25, although the value is unchanged, because the baseline moved: compared with a different stretch of the past −0.25",
 			"pt": "sem mudança; a referência sobe 0,500: comparação com outro trecho do passado +0,500; " +
 				"o escore z cai 0,25 embora o valor não tenha mudado, porque a referência mudou: comparação com outro trecho do passado −0,25",
 		}},
 		{"the spread alone", changes.Numbers{Value: 22, Baseline: 20, Z: 1}, changes.Numbers{Value: 22, Baseline: 20, Z: 1.5}, []changes.Part{window}, map[string]string{
-			"en": "unchanged; the z-score rose by 0.50 although value and baseline are unchanged, because the usual spread moved: the window moved on +0.50",
+			"en": "unchanged; the z-score rose by 0.50, although the value and the baseline are unchanged, because the usual spread moved: the window moved forward +0.50",
 			"hi": "कोई बदलाव नहीं; मान और आधार वही हैं, फिर भी z-स्कोर 0.50 बढ़ा, क्योंकि सामान्य फैलाव बदल गया: अवधि आगे बढ़ी +0.50",
 		}},
 		{"baseline and spread", changes.Numbers{Value: 22, Baseline: 20, Z: 1}, changes.Numbers{Value: 22, Baseline: 20.5, Z: 1.25}, []changes.Part{moved, window}, map[string]string{
-			"en": "unchanged; the baseline rose by 0.500: compared with another stretch of the past +0.500; the z-score rose by 0.25 although the value is unchanged, " +
-				"because baseline and usual spread moved: compared with another stretch of the past −0.25, the window moved on +0.50",
+			"en": "unchanged; the baseline rose by 0.500: compared with a different stretch of the past +0.500; the z-score rose by 0.25, although the value is unchanged, " +
+				"because the baseline and the usual spread moved: compared with a different stretch of the past −0.25, the window moved forward +0.50",
 		}},
 		{"a part too small to be named", changes.Numbers{Value: 22, Baseline: 20, Z: 1}, changes.Numbers{Value: 24.0004, Baseline: 20, Z: 1}, []changes.Part{
 			{Kind: changes.NewObservation, Count: 1, Releases: 1, From: day, To: day, Release: day, Numbers: changes.Numbers{Value: 1.9994}},
 			{Kind: changes.Window, Numbers: changes.Numbers{Value: 0.0006}},
 			{Kind: changes.Code, Numbers: changes.Numbers{Value: 0.0004}},
 		}, map[string]string{
-			"en": "up 2.000: new data (November 18, 2026) +1.999, the window moved on +0.001",
+			"en": "up 2.000: new data (November 18, 2026) +1.999, the window moved forward +0.001",
 		}},
 		{"parts too small to be named", changes.Numbers{Value: 22, Baseline: 20, Z: 1}, changes.Numbers{Value: 22.0008, Baseline: 20, Z: 1}, []changes.Part{
 			{Kind: changes.Window, Numbers: changes.Numbers{Value: 0.0004}},
@@ -66,7 +66,7 @@ func TestTheWordsSayWhyTheZScoreMoved(t *testing.T) {
 			{Kind: changes.NewObservation, Count: 1, Releases: 1, From: day, To: day, Release: day, Numbers: changes.Numbers{Value: 2.0006}},
 			{Kind: changes.Window, Numbers: changes.Numbers{Value: 0.0006}},
 		}, map[string]string{
-			"en": "up 2.001: new data (November 18, 2026) +2.001, the window moved on +0.001, rounding −0.001",
+			"en": "up 2.001: new data (November 18, 2026) +2.001, the window moved forward +0.001, rounding −0.001",
 			"es": "sube 2,001: datos nuevos (18 de noviembre de 2026) +2,001, la ventana avanzó +0,001, redondeo −0,001",
 		}},
 		{"a first z-score", changes.Numbers{Value: 22, Baseline: 20, Z: unknown}, changes.Numbers{Value: 22, Baseline: 20, Z: 1}, nil, map[string]string{
@@ -86,7 +86,7 @@ func TestTheWordsSayWhyTheZScoreMoved(t *testing.T) {
 		}
 	}
 	w := changeWriter{l: languages.Or("en"), d: d}
-	if got, want := w.part(moved), "compared with another stretch of the past, baseline +0.500, z-score −0.25"; got != want {
+	if got, want := w.part(moved), "compared with a different stretch of the past, baseline +0.500, z-score −0.25"; got != want {
 		t.Errorf("a part is %q, want %q", got, want)
 	}
 }

@@ -110,77 +110,77 @@ func ProblemKinds() []ProblemKind {
 	kinds := append(claimProblems(), []ProblemKind{
 		{
 			Code: CodeInvalidRequest, Title: "Invalid request", Status: 400,
-			Meaning: "The request is not well formed: its body is no JSON object, or a header field cannot be read.",
-			Remedy:  "Mend what the detail names, and send the request again.",
+			Meaning: "The request is not well formed: its body is not a JSON object, or a header field cannot be read.",
+			Remedy:  "Correct what the detail names, and send the request again.",
 		},
 		{
 			Code: CodeInvalidParameter, Title: "Invalid parameter", Status: 400,
-			Meaning: "A parameter of the request has a value that is not understood, or is out of its bounds.",
-			Remedy:  "Mend the parameters that the member errors names, each with what is wrong with it.",
+			Meaning: "A parameter of the request has a value that is not understood or is out of range.",
+			Remedy:  "Correct the parameters that the member errors names, each with its fault.",
 		},
 		{
 			Code: CodeInvalidCursor, Title: "Invalid cursor", Status: 400,
-			Meaning: "The cursor was not made by an answer of this listing in this order.",
-			Remedy:  "Take next_cursor of the answer before, with the same order and vintages, or leave the cursor out to begin anew.",
+			Meaning: "The cursor does not come from an answer of this listing in this order.",
+			Remedy:  "Take next_cursor from the previous answer, with the same order and vintages, or leave the cursor out to start again.",
 		},
 		{
 			Code: CodeInvalidLang, Title: "Invalid language", Status: 400,
-			Meaning: "Nothing is written in the language that the parameter lang names.",
-			Remedy:  "Use " + languages.Listed("or") + ", or leave the parameter out: then the Accept-Language header counts, and else English.",
+			Meaning: "No text exists in the language that the parameter lang names.",
+			Remedy:  "Use " + languages.Listed("or") + ", or leave the parameter out: then the Accept-Language header counts, or else English.",
 		},
 		{
 			Code: CodeMissingKey, Title: "Missing API key", Status: 401,
-			Meaning: "This address answers to API keys, and the request shows none.",
+			Meaning: "This address needs an API key, and the request has none.",
 			Remedy:  "Send the header Authorization: Bearer <API key>. A key is free: POST /api/v1/auth/register.",
 		},
 		{
 			Code: CodeInvalidKey, Title: "Invalid API key", Status: 401,
-			Meaning: "The request shows a key that does not exist, or one with a typing error.",
-			Remedy:  "Compare it with the one that the registration answered: tmk_live_, or tmk_test_ in a sandbox, and 36 letters and digits.",
+			Meaning: "The request has a key that does not exist, or one with a typing error.",
+			Remedy:  "Compare it with the one that the registration returned: tmk_live_, or tmk_test_ in a sandbox, and 36 letters and digits.",
 		},
 		{
 			Code: CodeRevokedKey, Title: "Revoked API key", Status: 401,
-			Meaning: "The key existed, and was revoked, or replaced by a rotation whose time of grace is over.",
-			Remedy:  "Use the key that the rotation answered, or register another one.",
+			Meaning: "The key was revoked, or was replaced by a rotation whose grace period is over.",
+			Remedy:  "Use the key that the rotation returned, or register another one.",
 		},
 		{
 			Code: CodeInsufficientBalance, Title: "Insufficient balance", Status: 402,
 			Meaning: "The key's balance does not cover the price of the request. Nothing was deducted.",
-			Remedy:  "Top the balance up at top_up_url, or pay for the single request at x402_url.",
+			Remedy:  "Top up the balance at top_up_url, or pay for the single request at x402_url.",
 		},
 		{
 			Code: CodePlanRequired, Title: "Plan required", Status: 403,
-			Meaning: "The key is good, and its plan does not include this.",
+			Meaning: "The key is valid, but its plan does not include this.",
 			Remedy:  "Upgrade the key to the Pro plan by a transfer: POST /api/v1/payments/verify.",
 		},
 		{
 			Code: CodeNotFound, Title: "Not found", Status: 404,
-			Meaning: "Nothing is served at this address, or nothing was known at the instant that was asked for.",
+			Meaning: "Nothing is served at this address, or nothing was known at the requested instant.",
 			Remedy:  "Check the spelling. The addresses of all signals are in the catalog. With as_of, ask for a later instant.",
 		},
 		{
 			Code: CodeUnknownSignal, Title: "Unknown signal", Status: 404,
-			Meaning: "There is no signal with this id.",
+			Meaning: "No signal has this id.",
 			Remedy:  "Use one of the ids in the member known_signals. Ids are lower case and never change.",
 		},
 		{
 			Code: CodeUnknownTicker, Title: "Unknown ticker", Status: 404,
-			Meaning: "Nothing that was announced has this ticker, or nothing of the day that was asked for.",
-			Remedy:  "Use a ticker of one of the announced picks, or of /api/v1/stocks for research. Without a date, the newest pick is meant.",
+			Meaning: "No announced pick has this ticker, or none of the requested day.",
+			Remedy:  "Use a ticker of one of the announced picks, or of /api/v1/stocks for research. Without a date, you get the newest pick.",
 		},
 		{
 			Code: CodeMethodNotAllowed, Title: "Method not allowed", Status: 405,
-			Meaning: "What stands at this address cannot be used with this method.",
+			Meaning: "This address does not support this method.",
 			Remedy:  "Use one of the methods that the Allow header of the answer lists.",
 		},
 		{
 			Code: CodeNotAcceptable, Title: "Not acceptable", Status: 406,
-			Meaning: "The request's Accept header excludes every media type that is served here.",
+			Meaning: "The request's Accept header excludes every media type served here.",
 			Remedy:  "Leave the Accept header out, or let it include the media type that the detail names.",
 		},
 		{
 			Code: CodePaymentUnderWay, Title: "Payment under way", Status: 409,
-			Meaning: "Another request presents the same payment at this moment. One of them gets the answer, and it is charged once.",
+			Meaning: "Another request presents the same payment at this moment. One of them gets the answer, and the payment is charged once.",
 			Remedy:  "If you did not get the answer, repeat the request with the same payment after the seconds that Retry-After names.",
 		},
 		{
@@ -205,18 +205,18 @@ func ProblemKinds() []ProblemKind {
 		},
 		{
 			Code: CodeNotShown, Title: "Not shown", Status: 451,
-			Meaning: "The archive holds these bytes, and they may not be passed on: the member raw has their hash, size and time, and the reason.",
+			Meaning: "The archive holds these bytes, but they may not be passed on: the member raw has their hash, size and time, and the reason.",
 			Remedy:  "Ask the publisher for the same bytes, and compare their SHA-256.",
 		},
 		{
 			Code: CodeRateLimited, Title: "Rate limited", Status: 429,
 			Meaning: "There were more requests than the header RateLimit-Policy allows.",
-			Remedy:  "Go on after the seconds that the Retry-After header names.",
+			Remedy:  "Continue after the seconds that the Retry-After header names.",
 		},
 		{
 			Code: CodeQuotaExhausted, Title: "Daily quota exhausted", Status: 429,
 			Meaning: "The plan's requests of this UTC day are used up.",
-			Remedy:  "Go on after 00:00 UTC, in the seconds that the Retry-After header names, or upgrade the key to the Pro plan.",
+			Remedy:  "Continue after 00:00 UTC, in the seconds that the Retry-After header names, or upgrade the key to the Pro plan.",
 		},
 		{
 			Code: CodeInternalError, Title: "Internal error", Status: 500,
@@ -225,12 +225,12 @@ func ProblemKinds() []ProblemKind {
 		},
 		{
 			Code: CodeUnavailable, Title: "Dependency unavailable", Status: 503,
-			Meaning: "Something that this answer needs cannot be reached at the moment. Nothing was changed and nothing was charged.",
+			Meaning: "Something that this answer needs is unavailable at the moment. Nothing was changed and nothing was charged.",
 			Remedy:  "Try again after the seconds that the Retry-After header names.",
 		},
 		{
 			Code: CodeSettlementPending, Title: "Settlement pending", Status: 503,
-			Meaning: "The payment was sent for settlement, and it is not known yet whether it was taken. The chain is being asked.",
+			Meaning: "The payment was sent for settlement, and its outcome is not known yet. The chain is being checked.",
 			Remedy:  "Do not pay again. Repeat the same request with the same payment after the seconds that Retry-After names.",
 		},
 	}...)

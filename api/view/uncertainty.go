@@ -49,7 +49,7 @@ func UncertaintyOf(d signals.Definition, stored *postgres.Uncertainty) Uncertain
 	if !u.Measured() {
 		u.Text += "Assumed: "
 		if d.Interval.Trials == nil {
-			u.Text += "that is never seen, so no probability is claimed."
+			u.Text += "that value is never observed, so no probability is claimed."
 		} else {
 			u.Text += "too few outcomes are known to measure it by, so no probability is claimed."
 		}

@@ -49,7 +49,7 @@ func problemExample(k view.ProblemKind) view.Problem {
 	case view.CodeInvalidParameter:
 		p.Errors = []view.ParameterError{{Pointer: "/limit", Detail: "limit is not a whole number from 1 to 500."}}
 	case view.CodeInvalidCursor:
-		p.Errors = []view.ParameterError{{Pointer: "/cursor", Detail: "The cursor is not one of this listing in this order."}}
+		p.Errors = []view.ParameterError{{Pointer: "/cursor", Detail: "The cursor does not belong to this listing in this order."}}
 	case view.CodeInvalidLang:
 		p.Errors = []view.ParameterError{{Pointer: "/lang", Detail: "lang can be es, en, pt, hi."}}
 	case view.CodeInsufficientBalance:

@@ -37,7 +37,7 @@ class Plot {
     this.at = -1;
     this.pinned = -1;
     figure.tabIndex = 0;
-    figure.setAttribute("aria-label", `${d.label}. ${d.keys ?? "The arrow keys go from point to point."}${d.zoom ? ` ${d.zoomKeys ?? "With Shift they choose a stretch; Enter opens it."}` : ""}`);
+    figure.setAttribute("aria-label", `${d.label}. ${d.keys ?? "The arrow keys move from point to point."}${d.zoom ? ` ${d.zoomKeys ?? "Hold Shift to select a range; press Enter to open it."}` : ""}`);
     figure.addEventListener("pointermove", (e) => { if (e.pointerType !== "touch" && !this.down && !e.target.closest(".mark")) this.point(e); });
     figure.addEventListener("click", (e) => { if (this.dragged) this.dragged = false; else if (!e.target.closest("a, button")) this.point(e, true); });
     if (d.zoom) this.zoomable();

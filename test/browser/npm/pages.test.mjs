@@ -232,7 +232,7 @@ test("two signals are compared with a form, without a script and in another lang
   await visit("/compare", { javaScriptEnabled: false }, async (page) => {
     await page.getByLabel("First signal").selectOption("hormuz-transit");
     await page.getByLabel("Second signal", { exact: true }).selectOption("crack-spread-321");
-    await page.getByLabel("Second signal later by (weeks)").fill("2");
+    await page.getByLabel("Lag of the second signal (weeks)").fill("2");
     await page.getByRole("button", { name: "Show" }).click();
     await page.waitForURL(/second=crack-spread-321/);
     const { text: said } = await json("/api/compare?first=hormuz-transit&second=crack-spread-321&lag=2");
@@ -627,7 +627,7 @@ test("a log that the server hides leaves nothing witnessed", { skip: !attested }
     await page.reload();
     await page.getByText("The log is not checked").waitFor();
     await concluded(page, "self_consistent");
-    assert.match(await text(page, "#meaning"), /witnesses that the server names did not cosign/);
+    assert.match(await text(page, "#meaning"), /not cosigned lately by more than half of the witnesses that the server names/);
   });
 });
 
@@ -879,11 +879,11 @@ test("a key is topped up by a transfer: an amount of its own with a wallet, and 
       await panel.waitFor();
       assert.match(await panel.innerText(), new RegExp(`Send at least 5 ${asset.symbol} on ${caip2} to`), `the network is ${network}`);
       assert.equal((await text(page, "#pay-to")).trim().toLowerCase(), payTo.toLowerCase());
-      assert.match(await panel.innerText(), /An amount of your own says whose the transfer is; without one, claim it right after sending, or sign for it\./);
+      assert.match(await panel.innerText(), /A unique amount shows whose transfer it is; without one, claim the transfer right after sending it, or sign for it\./);
       assert.equal(await page.locator("#wallet").count(), 0, "a wallet is offered with an amount");
       assert.equal(await page.locator("#sign-text").count(), 0, "there is nothing to sign before a claim");
 
-      await panel.getByRole("button", { name: "Get an amount of your own" }).click();
+      await panel.getByRole("button", { name: "Get a unique amount" }).click();
       const amount = (await text(page, "#quoted")).trim();
       assert.match(amount, /^\d+\.\d{2,6}$/);
       assert.match(await panel.innerText(), /Send exactly .* until .* A transfer of this amount is yours alone\./s);
