@@ -191,6 +191,8 @@ func checkRisks(r equity.RiskFactors) (filingID, error) {
 		return id, errNoCompany
 	case r.Accession == "" || r.State == "":
 		return id, fmt.Errorf("accession number %q and state %q, expected both", r.Accession, r.State)
+	case r.Reader <= 0:
+		return id, fmt.Errorf("reader %d", r.Reader)
 	case (r.State == equity.RisksRead) != (len(r.Risks) > 0):
 		return id, fmt.Errorf("%d risks in the state %s", len(r.Risks), r.State)
 	}

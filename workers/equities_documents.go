@@ -28,7 +28,7 @@ func (e Equities) documentsID() string {
 }
 
 // documents reads the risk factors in the reports of companies whose pick is announced, those of the newest picks first. It asks for no other
-// company's: a document that is asked for before the announcement would tell the pick.
+// company's: a document that is asked for before the announcement would tell the pick. What an older version of the reader has read is read again.
 func (e Equities) documents(ctx context.Context, t task.Task) error {
 	announced, err := e.DB.AnnouncedPicks(ctx)
 	if err != nil {
@@ -55,7 +55,7 @@ func (e Equities) documents(ctx context.Context, t task.Task) error {
 	known := map[string]bool{}
 	for _, list := range read {
 		for _, r := range list {
-			known[r.Accession] = true
+			known[r.Accession] = r.Reader >= equity.RiskReader
 		}
 	}
 	lacking := companies.LackRisks(ids, filings, known)

@@ -21,7 +21,8 @@ import (
 	"tidemark/workers"
 )
 
-// The reports of a company are asked for after its pick is announced, and once. Those of a pick that waits for its announcement are not.
+// The reports of a company are asked for after its pick is announced, and once by each version of the reader. Those of a pick that waits for its
+// announcement are not.
 func TestRiskFactorsAreReadAfterTheAnnouncement(t *testing.T) {
 	t.Parallel()
 	m := newMarket(t, "2025-11-24")
@@ -32,7 +33,7 @@ func TestRiskFactorsAreReadAfterTheAnnouncement(t *testing.T) {
 	t.Cleanup(func() { _ = store.Close() })
 	now := calendar.At(on(t, "2025-11-24"), 20*time.Hour)
 	var asked []string
-	missing := ""
+	missing, older := "", true
 	transport := carrier(func(r *http.Request) (*http.Response, error) {
 		asked = append(asked, r.URL.String())
 		year := strings.Split(r.URL.Path, "/")[5][10:12]
@@ -47,8 +48,19 @@ func TestRiskFactorsAreReadAfterTheAnnouncement(t *testing.T) {
 	})
 	job := workers.Equities{
 		DB: m.db, Now: func() time.Time { return now },
-		Engine:    &ingest.Engine{Transport: transport, Now: func() time.Time { return now }, Ledger: m.db, Archive: store, Offline: true, Attempts: 1},
-		Documents: func(reports []equity.Filing) ingest.Source { return edgar.Documents(agent, reports) },
+		Engine: &ingest.Engine{Transport: transport, Now: func() time.Time { return now }, Ledger: m.db, Archive: store, Offline: true, Attempts: 1},
+		Documents: func(reports []equity.Filing) ingest.Source {
+			source := edgar.Documents(agent, reports)
+			parse := source.Parse
+			source.Parse = func(r ingest.Response) (ingest.Batch, error) {
+				b, err := parse(r)
+				if older && len(b.Risks) > 0 {
+					b.Risks[0] = equity.RiskFactors{CIK: b.Risks[0].CIK, Accession: b.Risks[0].Accession, Reader: equity.RiskReader - 1, State: equity.RisksNotFound}
+				}
+				return b, err
+			}
+			return source
+		},
 	}
 	runs := 0
 	read := func(day string) []string {
@@ -80,6 +92,10 @@ func TestRiskFactorsAreReadAfterTheAnnouncement(t *testing.T) {
 	}
 	if d := cmp.Diff([]string{link(made[0].CIK, 24), link(made[0].CIK, 25)}, read("2025-11-26")); d != "" {
 		t.Errorf("asked for (-want +got):\n%s", d)
+	}
+	older = false
+	if got := read("2025-11-26"); len(got) != 2 {
+		t.Errorf("asked for %v, want what an older reader has read", got)
 	}
 	if got := read("2025-11-26"); len(got) > 0 {
 		t.Errorf("asked again for %v", got)

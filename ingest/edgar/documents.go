@@ -17,7 +17,7 @@ var documentFile = regexp.MustCompile(`^/Archives/edgar/data/([0-9]{1,10})/([0-9
 const documentBytes = 64 << 20
 
 // Documents declares the main documents of some annual and quarterly reports, of which the section "Risk Factors" is read. A document never
-// changes, so each is requested once. The source has a schedule of its own: after the announcement of the day's pick, because what is
+// changes, so each version of the reader requests it once. The source has a schedule of its own: after the announcement of the day's pick, because what is
 // fetched before would tell the pick. Reports without a main document in HTML are left out.
 func Documents(userAgent string, reports []equity.Filing) ingest.Source {
 	return ingest.Source{
@@ -61,6 +61,6 @@ func parseDocument(r ingest.Response) (equity.RiskFactors, error) {
 		return equity.RiskFactors{}, err
 	}
 	risks, err := readRisks(r.Body, r.Header.Get("Content-Type"))
-	risks.CIK, risks.Accession = id, fmt.Sprintf("%s-%s-%s", m[2], m[3], m[4])
+	risks.CIK, risks.Accession, risks.Reader = id, fmt.Sprintf("%s-%s-%s", m[2], m[3], m[4]), equity.RiskReader
 	return risks, err
 }

@@ -122,7 +122,7 @@ func TestRiskFactorsOfReports(t *testing.T) {
 			t.Errorf("%s: %s with %d words", s.fact, got.State, got.Words)
 		}
 		got.Words = 0
-		s.want.CIK, s.want.Accession = apple, "0000320193-25-000079"
+		s.want.CIK, s.want.Accession, s.want.Reader = apple, "0000320193-25-000079", equity.RiskReader
 		if diff := cmp.Diff(s.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", s.fact, diff)
 		}

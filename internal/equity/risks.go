@@ -16,11 +16,17 @@ const (
 	RisksNotFound RiskState = "not_found"
 )
 
+// RiskReader is the version of the reader of the section. A change that reads a document otherwise makes it one more, and the reports that an older one has
+// read are read again.
+const RiskReader = 2
+
 // RiskFactors is what a report's section "Risk Factors" (item 1A) says, as the report's document has it.
 type RiskFactors struct {
 	CIK       CIK
 	Accession string
-	State     RiskState
+	// Reader is the version of the reader, RiskReader when it was read.
+	Reader int
+	State  RiskState
 	// ByParagraph reports whether the section has no headings, so that its paragraphs are listed instead.
 	ByParagraph bool
 	// Risks are the headings of the risks, or the paragraphs, in the order of the document and without repetitions. Only RisksRead has some.

@@ -13,16 +13,16 @@ import (
 )
 
 const addRisksSQL = `
-	insert into risk_factors (cik, accession, known_at, state, by_paragraph, risks, words, fetch_id)
-	values (@cik, @accession, @known_at, @state, @by_paragraph, @risks, @words, @fetch_id)
+	insert into risk_factors (cik, accession, reader, known_at, state, by_paragraph, risks, words, fetch_id)
+	values (@cik, @accession, @reader, @known_at, @state, @by_paragraph, @risks, @words, @fetch_id)
 	on conflict do nothing`
 
-// addRisks stores what reports say of risks. A document does not change, so what is stored stays.
+// addRisks stores what reports say of risks. A document does not change, so what one version of the reader has read stays.
 func addRisks(ctx context.Context, tx pgx.Tx, l EquityLoad) (added int64, err error) {
 	var batch pgx.Batch
 	for _, r := range l.Risks {
 		batch.Queue(addRisksSQL, pgx.NamedArgs{
-			"cik": int64(r.CIK), "accession": r.Accession, "known_at": l.Fetch.FetchedAt, "state": string(r.State), "by_paragraph": r.ByParagraph,
+			"cik": int64(r.CIK), "accession": r.Accession, "reader": r.Reader, "known_at": l.Fetch.FetchedAt, "state": string(r.State), "by_paragraph": r.ByParagraph,
 			"risks": nonNil(r.Risks), "words": r.Words, "fetch_id": l.Fetch.ID,
 		}).Exec(func(t pgconn.CommandTag) error { added += t.RowsAffected(); return nil })
 	}
@@ -32,10 +32,12 @@ func addRisks(ctx context.Context, tx pgx.Tx, l EquityLoad) (added int64, err er
 	return added, nil
 }
 
-// Selects the newest edition of each report.
+// Selects the newest edition of each report, and what the newest reader read of it.
 const riskReportsSQL = `
-	select r.cik, r.accession, r.state, r.by_paragraph, r.risks, r.words, r.known_at, f.form, f.filed, f.period, f.url
-	from risk_factors r
+	select r.cik, r.accession, r.reader, r.state, r.by_paragraph, r.risks, r.words, r.known_at, f.form, f.filed, f.period, f.url
+	from (
+		select distinct on (cik, accession) * from risk_factors where cik = any(@ciks) order by cik, accession, reader desc
+	) r
 	join lateral (
 		select f.form, f.filed, f.period, f.url
 		from filings f
@@ -43,7 +45,6 @@ const riskReportsSQL = `
 		order by f.edition desc
 		limit 1
 	) f on true
-	where r.cik = any(@ciks)
 	order by r.cik, f.filed, r.accession` // primary keys
 
 // RiskReports returns what reports of companies say of risks, by the date of the report.
@@ -56,7 +57,7 @@ func (db EquityStore) RiskReports(ctx context.Context, ids []equity.CIK) (map[eq
 	for rows.Next() {
 		var r picks.RiskReport
 		var period *time.Time
-		if err := rows.Scan(&r.CIK, &r.Accession, &r.State, &r.ByParagraph, &r.Risks, &r.Words, &r.KnownAt, &r.Filing.Form, &r.Filing.Filed, &period, &r.Filing.URL); err != nil {
+		if err := rows.Scan(&r.CIK, &r.Accession, &r.Reader, &r.State, &r.ByParagraph, &r.Risks, &r.Words, &r.KnownAt, &r.Filing.Form, &r.Filing.Filed, &period, &r.Filing.URL); err != nil {
 			rows.Close()
 			return nil, fmt.Errorf("read risk factors: %w", asUnavailable(err))
 		}
@@ -69,7 +70,7 @@ func (db EquityStore) RiskReports(ctx context.Context, ids []equity.CIK) (map[eq
 	return of, nil
 }
 
-// RiskCounts returns of how many reports of each company the risk factors were read. The number grows with each report.
+// RiskCounts returns how often the risk factors of each company's reports were read. The number grows with each report, and when one is read again.
 func (db EquityStore) RiskCounts(ctx context.Context) (map[equity.CIK]int, error) {
 	rows, err := db.reads.Query(ctx, `select cik, count(*) from risk_factors group by cik`)
 	if err != nil {

@@ -400,7 +400,7 @@ func TestEquitiesAreAppendOnly(t *testing.T) {
 		Filings: []equity.Filing{{CIK: acme, Accession: "a-25", Form: "10-K", Filed: newYorkDay("2025-02-10")}}, Bars: bars(acme, "p", "2026-02-27", "10.00"),
 		Actions: []equity.Action{{CIK: acme, Kind: equity.Delisting, Date: newYorkDay("2026-02-28"), Source: "p"}},
 		News:    []equity.NewsItem{{ID: "1", Source: "wire", Title: "Acme", PublishedAt: instant(t, "2026-03-01T00:00:00Z")}},
-		Risks:   []equity.RiskFactors{{CIK: acme, Accession: "a-25", State: equity.RisksUnchanged, Words: 20}},
+		Risks:   []equity.RiskFactors{{CIK: acme, Accession: "a-25", Reader: 1, State: equity.RisksUnchanged, Words: 20}},
 	})
 	for _, table := range []string{"companies", "listings", "filings", "facts", "bars", "actions", "news", "risk_factors"} {
 		for _, sql := range []string{"update " + table + " set cik = cik", "delete from " + table, "truncate " + table + " cascade"} {
