@@ -137,7 +137,7 @@ func (b *portfolioBody) plot(history []view.HistorySnapshot) {
 	b.Points = embedJSON(shownPoints(history, b.Weekly))
 	from, to := days[0], days[n-1]
 	last, symbol := history[n-1], b.Portfolio.Benchmark.Symbol
-	b.Return = template.HTML(plot.Figure{
+	returns := plot.Figure{
 		ID: "plot-return", Title: b.Say("portfolio.plot", symbol, b.Date(history[0].Date)),
 		Description: b.Say("portfolio.plot text", b.Date(last.Date), b.Pct(last.ReturnPct), b.Pct(last.BenchmarkReturnPct)),
 		Height:      cmp.Or(b.Height, 280), From: from, To: to, Suffix: b.PercentSign(), Rules: []float64{0}, Words: b.figureWords(),
@@ -145,15 +145,17 @@ func (b *portfolioBody) plot(history []view.HistorySnapshot) {
 			plot.Line{Class: "second", X: x, Y: theirs, Label: symbol + " " + b.Pct(last.BenchmarkReturnPct)},
 			plot.Line{X: x, Y: ours, Label: b.T("portfolio") + " " + b.Pct(last.ReturnPct)},
 		},
-	}.SVG())
-	if b.Weekly {
-		return
 	}
-	b.Drawdown = template.HTML(plot.Figure{
+	below := plot.Figure{
 		ID: "plot-drawdown", Title: b.T("portfolio.drawdown plot"), Description: b.Say("portfolio.drawdown text", b.Pct(b.Portfolio.MaxDrawdownPct)),
 		Height: 130, From: from, To: to, Suffix: b.PercentSign(), Rules: []float64{0}, Ticks: 3, Words: b.figureWords(),
 		Marks: []plot.Mark{plot.Area{Class: "bad", X: x, Y: drawdown}, plot.Line{Class: "thin bad", X: x, Y: drawdown}},
-	}.SVG())
+	}
+	if !b.Weekly {
+		plot.Align(&returns, &below)
+		b.Drawdown = template.HTML(below.SVG())
+	}
+	b.Return = template.HTML(returns.SVG())
 }
 
 // weeklyReturn plots the return of the portfolio and of its benchmark with the points that are free. It is empty without a portfolio.

@@ -165,9 +165,11 @@ func (o overlay) marks(d signals.Definition, points []view.HistoryPoint) (behind
 	return behind, front, to
 }
 
-// strip returns the numbers of the events above a plot with a range of x.
-func (o overlay) strip(label string, from, to time.Time) plot.Strip {
-	out := plot.Strip{Label: label, From: from, To: to}
+// strip returns the numbers of the events above a plot with a range of x and a room for labels.
+func (o overlay) strip(l localizer, from, to time.Time, letters int) plot.Strip {
+	out := plot.Strip{
+		Label: l.T("signal.event strip"), One: l.T("signal.event one"), Several: l.T("signal.event several"), Letters: letters, From: from, To: to,
+	}
 	for _, e := range o.Events {
 		out.Events = append(out.Events, plot.Event{At: e.Day, Number: e.Number, Target: "event-" + e.ID})
 	}

@@ -59,10 +59,10 @@ func TestEventsThatAreCloseShareANumber(t *testing.T) {
 	t.Parallel()
 	day := func(n int) time.Time { return time.Date(2020, 1, 1+n, 0, 0, 0, 0, time.UTC) }
 	svg := plot.Strip{
-		Label: "Events", From: day(0), To: day(100),
+		Label: "Eventos", One: "Evento %s", Several: "Eventos %s–%s", From: day(0), To: day(100),
 		Events: []plot.Event{{At: day(0), Number: 1, Target: "event-a"}, {At: day(9), Number: 2, Target: "event-b"}, {At: day(30), Number: 3, Target: "event-c"}, {At: day(100), Number: 4, Target: "event-d"}},
 	}.SVG()
-	for _, want := range []string{`href="#event-a" data-events="event-a event-b" aria-label="Events 1–2"`, `data-events="event-c" aria-label="Event 3"`, `<svg x="100%"`} {
+	for _, want := range []string{`href="#event-a" data-events="event-a event-b" aria-label="Eventos 1–2"`, `data-events="event-c" aria-label="Evento 3"`, `<svg x="100%"`} {
 		if !strings.Contains(svg, want) {
 			t.Errorf("the strip has no %s: %s", want, svg)
 		}

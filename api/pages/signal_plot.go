@@ -111,7 +111,7 @@ func columnsOf(d signals.Definition, points []view.HistoryPoint) columns {
 	}
 	for i, p := range points {
 		x := float64(p.ObservedAt.Unix())
-		if i > 0 && (x-all.x[len(all.x)-1] > longest || !d.SameSeason(points[i-1].ObservedAt, p.ObservedAt)) {
+		if i > 0 && (x-all.x[len(all.x)-1] > longest || !d.SameSeason(points[i-1].ObservedAt, p.ObservedAt)) && !onePerSeason(d, points, i) {
 			add((x+all.x[len(all.x)-1])/2, view.HistoryPoint{Value: none, Lo: none, Hi: none, Baseline: none, Z: none})
 		}
 		add(x, p)
@@ -125,6 +125,15 @@ func columnsOf(d signals.Definition, points []view.HistoryPoint) columns {
 		return out
 	}
 	return columns{x: pick(all.x), value: pick(all.value), lo: pick(all.lo), hi: pick(all.hi), baseline: pick(all.baseline), z: pick(all.z)}
+}
+
+// onePerSeason reports whether a point and the one before it are the only ones of two successive seasons. Long ago only the final yield of
+// each year is known, and a line joins these.
+func onePerSeason(d signals.Definition, points []view.HistoryPoint, i int) bool {
+	alone := func(i int) bool {
+		return (i == 0 || !d.SameSeason(points[i-1].ObservedAt, points[i].ObservedAt)) && (i+1 == len(points) || !d.SameSeason(points[i].ObservedAt, points[i+1].ObservedAt))
+	}
+	return alone(i-1) && alone(i) && points[i].ObservedAt.Before(points[i-1].ObservedAt.AddDate(1, 1, 0))
 }
 
 // plotHistory plots points in ascending time: the value with its interval and baseline, and the z-score. If the points are as of an earlier
@@ -143,7 +152,7 @@ func (l localizer) plotHistory(d signals.Definition, s view.SignalSnapshot, poin
 		out.Scored = out.Scored || p.Z == p.Z
 	}
 	if len(points) == 0 {
-		out.Value = template.HTML(plot.Figure{}.SVG())
+		out.Value = template.HTML(plot.Figure{Words: l.figureWords()}.SVG())
 		return out
 	}
 	from, to := points[0].ObservedAt, points[len(points)-1].ObservedAt
@@ -170,17 +179,19 @@ func (l localizer) plotHistory(d signals.Definition, s view.SignalSnapshot, poin
 		Description: l.describe(d, points), Words: l.figureWords(),
 		Marks: marks,
 	}
-	out.Value, out.Strip = template.HTML(value.SVG()), template.HTML(over.strip(l.T("signal.event strip"), from, end).SVG())
+	score := plot.Figure{
+		ID: "plot-z", Title: l.Say("plot.z of", cmp.Or(d.Name, s.Name), span), Height: 140, From: from, To: end, Ticks: 3,
+		Description: l.T("plot.z text"), Words: l.figureWords(),
+		Include: []float64{-2, 2}, Rules: []float64{0},
+		Marks: []plot.Mark{plot.Area{X: c.x, Y: c.z}, plot.Line{Class: "thin", X: c.x, Y: c.z}},
+	}
+	if out.Scored {
+		plot.Align(&value, &score)
+		out.Z = template.HTML(score.SVG())
+	}
+	out.Value, out.Strip = template.HTML(value.SVG()), template.HTML(over.strip(l, from, end, plot.Align(&value)).SVG())
 	value.Marks = slices.DeleteFunc(marks, func(m plot.Mark) bool { _, moments := m.(plot.Moments); return moments }) // their texts are not in the image
 	out.figure, out.source = value, [2]string{l.FigureUnit(d) + ". " + s.PageURL, clipped(firstSentence(s.License), 150)}
-	if out.Scored {
-		out.Z = template.HTML(plot.Figure{
-			ID: "plot-z", Title: l.Say("plot.z of", cmp.Or(d.Name, s.Name), span), Height: 140, From: from, To: end, Ticks: 3,
-			Description: l.T("plot.z text"), Words: l.figureWords(),
-			Include: []float64{-2, 2}, Rules: []float64{0},
-			Marks: []plot.Mark{plot.Area{X: c.x, Y: c.z}, plot.Line{Class: "thin", X: c.x, Y: c.z}},
-		}.SVG())
-	}
 	return out
 }
 
@@ -254,7 +265,7 @@ func (l localizer) newBacktestBody(s view.SignalSnapshot) *backtestBody {
 	}
 	out := &backtestBody{}
 	out.Plot = template.HTML(plot.Estimates{
-		ID: "plot-backtest", Title: l.T("backtest.plot"), Description: l.T("backtest.plot text"), Decimal: l.language().Decimal,
+		ID: "plot-backtest", Title: l.T("backtest.plot"), Description: l.T("backtest.plot text"), Words: l.figureWords(),
 		Rows: []plot.Estimate{
 			row(l.Say("backtest.all", l.Count(b.N)), b.RankIC, b.RankICBounds, ""),
 			row(l.Say("backtest.out", l.Count(b.OutOfSample.N)), b.OutOfSample.RankIC, b.OutOfSample.RankICBounds, ""),
@@ -267,7 +278,7 @@ func (l localizer) newBacktestBody(s view.SignalSnapshot) *backtestBody {
 	}
 	if len(rows) > 0 {
 		out.Skill = template.HTML(plot.Estimates{
-			ID: "plot-skill", Title: l.T("backtest.skill plot"), Decimal: l.language().Decimal,
+			ID: "plot-skill", Title: l.T("backtest.skill plot"), Words: l.figureWords(),
 			Description: l.T("backtest.skill text"), Rows: rows,
 		}.SVG())
 	}

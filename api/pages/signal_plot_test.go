@@ -98,6 +98,30 @@ func TestSeasonsAreApartAlsoWhereNoPointIsMissing(t *testing.T) {
 	}
 }
 
+func TestFinalsOfSuccessiveYearsAreOneLine(t *testing.T) {
+	t.Parallel()
+	var points []view.HistoryPoint
+	add := func(year int, month time.Month) {
+		points = append(points, view.HistoryPoint{
+			ObservedAt: time.Date(year, month, 1, 0, 0, 0, 0, time.UTC), Value: 40, Lo: math.NaN(), Hi: math.NaN(), Baseline: math.NaN(), Z: math.NaN(),
+		})
+	}
+	for year := 1901; year < 1924; year++ {
+		if year != 1910 { // a gap of the source
+			add(year, time.January)
+		}
+	}
+	for year := 1924; year < 1934; year++ {
+		for month := time.May; month <= time.November; month++ {
+			add(year, month)
+		}
+	}
+	plots := localizer{Lang: "en"}.plotHistory(signals.Definition{SeasonStart: time.May}, view.SignalSnapshot{Name: "Corn"}, points, nil, overlay{}, "all")
+	if got := drawn(t, string(plots.Value), "line"); got != 12 {
+		t.Errorf("two runs of finals and ten seasons are drawn in %d pieces", got)
+	}
+}
+
 func TestAPageOfAnEarlierDayShowsWhatWasRevised(t *testing.T) {
 	t.Parallel()
 	then, now := tradingDays(50, nil), tradingDays(50, nil)

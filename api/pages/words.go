@@ -112,7 +112,7 @@ func (l localizer) figureWords() (out plot.Words) {
 	if l.Lang == picks.English {
 		return out
 	}
-	out.Decimal = l.language().Decimal
+	out.Decimal, out.Empty = l.language().Decimal, l.T("plot.empty")
 	for i, name := range l.language().Months {
 		if out.Months[i] = name; name[0] < utf8.RuneSelf && len(name) > 4 {
 			out.Months[i] = name[:3]
@@ -227,6 +227,14 @@ func (l localizer) Country(code string) string {
 		return l.T("unknown")
 	}
 	return picks.WriteTerm(l.Lang, "country."+code)
+}
+
+// SourceTitle translates the word for a filing in the title of a source: "Formulario 10-K, 2026-02-20".
+func (l localizer) SourceTitle(title string) string {
+	if form, ok := strings.CutPrefix(title, "Form "); ok {
+		return l.T("source form") + " " + form
+	}
+	return title
 }
 
 // Tone returns the CSS class of a number: up, down or none.

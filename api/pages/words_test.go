@@ -139,3 +139,17 @@ func TestAmountsHaveTheUnitsOfTheLanguage(t *testing.T) {
 		}
 	}
 }
+
+func TestAFilingIsNamedInTheLanguage(t *testing.T) {
+	t.Parallel()
+	for lang, want := range map[picks.Lang]string{
+		picks.English: "Form 10-K, 2026-02-20", "es": "Formulario 10-K, 2026-02-20", "pt": "Formulário 10-K, 2026-02-20", "hi": "फ़ॉर्म 10-K, 2026-02-20",
+	} {
+		if got := (localizer{Lang: lang}).SourceTitle("Form 10-K, 2026-02-20"); got != want {
+			t.Errorf("%s: %q, want %q", lang, got, want)
+		}
+	}
+	if got := (localizer{Lang: "es"}).SourceTitle("Closing prices"); got != "Closing prices" {
+		t.Errorf("another source is called %q", got)
+	}
+}

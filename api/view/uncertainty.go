@@ -3,6 +3,7 @@ package view
 import (
 	"fmt"
 	"strconv"
+	"time"
 
 	"tidemark/internal/postgres"
 	"tidemark/signals"
@@ -62,9 +63,17 @@ func UncertaintyOf(d signals.Definition, stored *postgres.Uncertainty) Uncertain
 		u.Text += fmt.Sprintf(" In the last two years: %s.", coverageText(r.Last2Years))
 	}
 	if r.Stage != "" {
-		u.Text += fmt.Sprintf(" Counted at one stage only: %s.", r.Stage)
+		u.Text += fmt.Sprintf(" Counted at one stage only: %s.", stageName(r.Stage))
 	}
 	return u
+}
+
+// stageName returns the name of a stage in a sentence. Months have a capital letter.
+func stageName(stage string) string {
+	if month, err := time.Parse("January", stage); err == nil { // which ignores the case
+		return month.Month().String()
+	}
+	return stage
 }
 
 // IntervalCoverage is how often an interval held.

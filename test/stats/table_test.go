@@ -78,13 +78,14 @@ func TestTheRecordOfCornNamesTheStageThatItCounts(t *testing.T) {
 	t.Parallel()
 	d := definition(t, "iowa-corn-yield")
 	for at, stage := range map[string]string{"2024-06-01": "trend", "2023-12-01": "november", "2023-09-20": "september"} {
+		name := map[string]string{"trend": "trend", "november": "November", "september": "September"}[stage]
 		set := series.Set{}
 		for id, points := range illinoisCorn(t) {
 			set[id] = slices.DeleteFunc(points, func(p series.Point) bool { return p.VintageAt.After(date(at)) })
 		}
 		_, record := d.MeasureInterval(set, nil, date(at))
 		text := view.UncertaintyOf(d, postgres.NewUncertainty(signals.BasisMeasured, record)).Text
-		if record.Stage != stage || !strings.Contains(text, "Counted at one stage only: "+stage+".") {
+		if record.Stage != stage || !strings.Contains(text, "Counted at one stage only: "+name+".") {
 			t.Errorf("as of %s the record is of %q, want %q: %s", at, record.Stage, stage, text)
 		}
 		for _, s := range d.RunBacktest(set, date(at), signals.Arrivals{}).Skill {

@@ -37,9 +37,9 @@ func (l Line) draw(b *strings.Builder, s scale) {
 // narrowFigure wide.
 const labelHeight, letterWidth, narrowFigure = 15, 7.5, 400
 
-// labelAt returns the baseline of the text of a line's label. It chooses the place with the fewest points of the lines behind it, clear of
-// the labels that are placed already. Of equal places it takes the nearest to the line's end.
-func labelAt(s scale, l Line, lines []Line, placed []float64) float64 {
+// labelAt returns the baseline of the text of a line's label. It chooses the place with the fewest points of the lines and ranges behind it,
+// clear of the labels that are placed already. Of equal places it takes the nearest to the line's end.
+func labelAt(s scale, l Line, lines []Line, ranges []Ranges, placed []float64) float64 {
 	_, end, _ := l.end()
 	left := s.to - (s.to-s.from)*min(letterWidth*float64(len([]rune(l.Label)))/narrowFigure, .5)
 	own := l.heights(s, left)
@@ -47,8 +47,16 @@ func labelAt(s scale, l Line, lines []Line, placed []float64) float64 {
 	for _, other := range lines {
 		behind = append(behind, other.heights(s, left)...)
 	}
+	for _, r := range ranges {
+		behind = append(behind, r.heights(s, left)...)
+	}
+	places := []float64{slices.Min(own) - 8, slices.Max(own) + 18}
+	for n := range 3 {
+		further := float64(n * labelHeight)
+		places = append(places, s.y(end)-8-further, s.y(end)+18+further)
+	}
 	best, hidden, distance := s.y(end)-8, math.MaxInt, 0.0
-	for _, at := range []float64{s.y(end) - 8, s.y(end) + 18, slices.Min(own) - 8, slices.Max(own) + 18} {
+	for _, at := range places {
 		n := 0
 		for _, y := range behind {
 			if y > at-labelHeight && y < at+4 {
@@ -95,9 +103,15 @@ func labels(b *strings.Builder, s scale, marks []Mark) {
 		class, text string
 	}
 	var lines []Line
+	var ranges []Ranges
 	for _, m := range marks {
-		if l, ok := m.(Line); ok && l.Label != "" {
-			lines = append(lines, l)
+		switch m := m.(type) {
+		case Line:
+			if m.Label != "" {
+				lines = append(lines, m)
+			}
+		case Ranges:
+			ranges = append(ranges, m)
 		}
 	}
 	slices.SortStableFunc(lines, func(a, b Line) int { return cmp.Compare(a.Class, b.Class) }) // the values choose first
@@ -108,7 +122,7 @@ func labels(b *strings.Builder, s scale, marks []Mark) {
 		if !known {
 			continue
 		}
-		at := labelAt(s, l, lines, placed)
+		at := labelAt(s, l, lines, ranges, placed)
 		placed = append(placed, at)
 		list = append(list, label{at, l.Class, l.Label})
 		if l.Class == "" {

@@ -44,9 +44,9 @@ func (p Plane) SVG() string {
 	share := func(v float64) string { return number(s.x(v)/inner*100) + "%" }
 
 	var b strings.Builder
-	fmt.Fprintf(&b, `<svg role="img" id="%s" aria-labelledby="%s-title %s-desc" width="100%%" height="%s"><title id="%s-title">%s</title><desc id="%s-desc">%s</desc>`,
-		p.ID, p.ID, p.ID, number(p.Height), p.ID, html.EscapeString(p.Title), p.ID, html.EscapeString(p.Description))
 	rows, step := Ticks(lo, hi, 4)
+	fmt.Fprintf(&b, `<svg role="img" id="%s" class="%s" aria-labelledby="%s-title %s-desc" width="100%%" height="%s"><title id="%s-title">%s</title><desc id="%s-desc">%s</desc>`,
+		p.ID, roomClass(longest(p.Words, rows, step, "")), p.ID, p.ID, number(p.Height), p.ID, html.EscapeString(p.Title), p.ID, html.EscapeString(p.Description))
 	for _, v := range rows {
 		fmt.Fprintf(&b, `<line class="%s" x1="0" x2="100%%" y1="%s" y2="%s"/>`, gridClass(v), number(s.y(v)), number(s.y(v)))
 	}
@@ -56,13 +56,11 @@ func (p Plane) SVG() string {
 	}
 	p.shapes(&b, s, share)
 	for _, v := range rows {
-		fmt.Fprintf(&b, `<text class="halo" x="0" y="%s">%s</text>`, number(s.y(v)-4), p.Words.label(v, step))
+		b.WriteString(rowLabel(s.y(v), p.Words.label(v, step)))
 	}
 	for _, v := range columns {
 		anchor := "middle"
-		if at := s.x(v) / inner; at < .04 {
-			anchor = "start"
-		} else if at > .96 {
+		if s.x(v)/inner > .96 {
 			anchor = "end"
 		}
 		fmt.Fprintf(&b, `<text x="%s" y="%s" text-anchor="%s">%s</text>`, share(v), number(p.Height-6), anchor, p.Words.label(v, width))

@@ -5,6 +5,7 @@
 package plot
 
 import (
+	"cmp"
 	"fmt"
 	"html"
 	"math"
@@ -33,14 +34,18 @@ type Figure struct {
 	Ticks int
 	// Suffix follows each labelled value, for example "%".
 	Suffix string
+	// Letters is the room left of the shapes for labels of y, in letters. Zero means as many as the labels have. Align sets it.
+	Letters int
 	// Words are the decimal sign and the months of the reader's language. The zero value is English.
 	Words Words
 }
 
-// Words are the parts of a figure that depend on the language: the sign before decimals, and the short names of months.
+// Words are the parts of a figure that depend on the language: the sign before decimals, the short names of months, and the sentence in place of a
+// figure without values.
 type Words struct {
 	Decimal string
 	Months  [12]string
+	Empty   string
 }
 
 // label is Label with the language's separators.
@@ -98,7 +103,8 @@ func (f Figure) Alone(width int, source ...string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" role="img" width="%d" height="%s" viewBox="0 0 %d %s" font-family="system-ui, sans-serif"><style>%s</style><rect class="paper" width="100%%" height="100%%"/>`,
 		width, number(f.Height+head+foot), width, number(f.Height+head+foot), aloneStyle)
-	fmt.Fprintf(&b, `<text class="title" x="12" y="22">%s</text><svg x="12" y="%d" width="%d" height="%s" overflow="visible">%s`, html.EscapeString(f.Title), head, width-24, number(f.Height), inside)
+	left := 12 + int(math.Ceil(12*(.65*float64(min(max(f.letters(), minRoom), maxRoom))+.5))) // as the style sheet has it, with letters of 12 pixels
+	fmt.Fprintf(&b, `<text class="title" x="12" y="22">%s</text><svg x="%d" y="%d" width="%d" height="%s" overflow="visible">%s`, html.EscapeString(f.Title), left, head, width-12-left, number(f.Height), inside)
 	for i, text := range source {
 		fmt.Fprintf(&b, `<text x="12" y="%s">%s</text>`, number(f.Height+head+float64(line*(i+1))-2), html.EscapeString(text))
 	}
@@ -115,32 +121,17 @@ const aloneStyle = `.paper{fill:#fff}text{fill:#4d606a;font-size:12px}.title{fil
 
 // SVG draws the figure. If it has no values, it says so.
 func (f Figure) SVG() string {
-	lo, hi := math.NaN(), math.NaN()
-	for _, v := range append(append([]float64{}, f.Include...), f.Rules...) {
-		lo, hi = widen(lo, hi, v)
+	lo, hi, ok := f.extent()
+	if !ok {
+		return nothing(f.Words.Empty)
 	}
-	some := false
-	for _, m := range f.Marks {
-		a, b := m.bounds()
-		some = some || a == a
-		lo, hi = widen(lo, hi, a)
-		lo, hi = widen(lo, hi, b)
-	}
-	if !some {
-		return `<p class="quiet">There is nothing to plot in this range.</p>`
-	}
-	ticks := f.Ticks
-	if ticks == 0 {
-		ticks = 4
-	}
-	lo, hi = room(lo, hi)
-	values, step := Ticks(lo, hi, ticks)
+	values, step := Ticks(lo, hi, f.ticks())
 	s := scale{
 		from: float64(f.From.Unix()), to: max(float64(f.To.Unix()), float64(f.From.Unix())+1), lo: lo, hi: hi, top: above, end: f.Height - below,
 	}
 
 	var b strings.Builder
-	fmt.Fprintf(&b, `<svg role="img" id="%s" aria-labelledby="%s-title %s-desc" width="100%%" height="%s"`, f.ID, f.ID, f.ID, number(f.Height))
+	fmt.Fprintf(&b, `<svg role="img" id="%s" class="%s" aria-labelledby="%s-title %s-desc" width="100%%" height="%s"`, f.ID, roomClass(f.letters()), f.ID, f.ID, number(f.Height))
 	fmt.Fprintf(&b, ` data-from="%.0f" data-to="%.0f" data-lo="%g" data-hi="%g" data-top="%s" data-end="%s">`, s.from, s.to, s.lo, s.hi,
 		number(s.top), number(s.end))
 	fmt.Fprintf(&b, `<title id="%s-title">%s</title><desc id="%s-desc">%s</desc>`, f.ID, html.EscapeString(f.Title), f.ID,
@@ -159,22 +150,101 @@ func (f Figure) SVG() string {
 		fmt.Fprintf(&b, `<line class="axis" x1="0" x2="100%%" y1="%s" y2="%s"/>`, y, y)
 	}
 	for _, v := range values {
-		fmt.Fprintf(&b, `<text class="halo" x="0" y="%s">%s%s</text>`, number(s.y(v)-4), f.Words.label(v, step), html.EscapeString(f.Suffix))
+		b.WriteString(rowLabel(s.y(v), f.Words.label(v, step)+f.Suffix))
 	}
 	labels(&b, s, f.Marks)
 	for i, t := range Dates(f.From, f.To, 5) {
 		at := s.x(float64(t.At.Unix())) / inner * 100
-		anchor := "middle"
+		anchor, class := "middle", everyOther(i)
 		switch {
 		case at < 4:
 			anchor = "start"
-		case at > 96:
-			anchor = "end"
+		case at > 96: // it stands left of its place, near the date before
+			anchor, class = "end", everyOther(1)
 		}
-		fmt.Fprintf(&b, `<text%s x="%s%%" y="%s" text-anchor="%s">%s</text>`, everyOther(i), number(at), number(f.Height-6), anchor, f.Words.date(t))
+		fmt.Fprintf(&b, `<text%s x="%s%%" y="%s" text-anchor="%s">%s</text>`, class, number(at), number(f.Height-6), anchor, f.Words.date(t))
 	}
 	b.WriteString(`</svg>`)
 	return b.String()
+}
+
+// extent returns the range of y with its margin. ok is false if no mark has a value.
+func (f Figure) extent() (lo, hi float64, ok bool) {
+	lo, hi = math.NaN(), math.NaN()
+	for _, v := range append(append([]float64{}, f.Include...), f.Rules...) {
+		lo, hi = widen(lo, hi, v)
+	}
+	for _, m := range f.Marks {
+		a, b := m.bounds()
+		ok = ok || a == a
+		lo, hi = widen(lo, hi, a)
+		lo, hi = widen(lo, hi, b)
+	}
+	lo, hi = room(lo, hi)
+	return lo, hi, ok
+}
+
+// ticks is the approximate number of labelled y values.
+func (f Figure) ticks() int { return cmp.Or(f.Ticks, 4) }
+
+// letters returns the room left of the shapes, in letters: what Align has set, or what the longest label needs.
+func (f Figure) letters() int {
+	lo, hi, ok := f.extent()
+	if f.Letters > 0 || !ok {
+		return f.Letters
+	}
+	values, step := Ticks(lo, hi, f.ticks())
+	return longest(f.Words, values, step, f.Suffix)
+}
+
+// Align gives figures, of which one stands below the other, the same room for their labels, so that an instant has the same x in each. It
+// returns the room in letters.
+func Align(figures ...*Figure) (letters int) {
+	for _, f := range figures {
+		letters = max(letters, f.letters())
+	}
+	for _, f := range figures {
+		f.Letters = letters
+	}
+	return letters
+}
+
+// longest is the room of the longest label, in letters as wide as a digit.
+func longest(w Words, values []float64, step float64, suffix string) int {
+	widest := 0.0
+	for _, v := range values {
+		n := 0.0
+		for _, r := range w.label(v, step) + suffix {
+			switch r {
+			case '%':
+				n += 1.5
+			case '−':
+				n += 1.3
+			case '.', ',', '\u00a0':
+				n += .5
+			default:
+				n++
+			}
+		}
+		widest = max(widest, n)
+	}
+	return int(math.Ceil(widest))
+}
+
+// The style sheet has a class for each room from minRoom to maxRoom letters.
+const minRoom, maxRoom = 2, 9
+
+// roomClass is the class of a figure with room for labels of a number of letters left of its shapes.
+func roomClass(letters int) string { return fmt.Sprintf("room%d", min(max(letters, minRoom), maxRoom)) }
+
+// rowLabel writes a label of y left of the shapes, where no line passes through it.
+func rowLabel(y float64, text string) string {
+	return fmt.Sprintf(`<text x="0" dx="-.5em" y="%s" dy=".35em" text-anchor="end">%s</text>`, number(y), html.EscapeString(text))
+}
+
+// nothing stands in place of a figure without values.
+func nothing(text string) string {
+	return `<p class="quiet">` + html.EscapeString(cmp.Or(text, "There is nothing to plot in this range.")) + `</p>`
 }
 
 // everyOther marks every second label of an axis. The style sheet hides those if the letters are large and the figure is narrow.

@@ -156,6 +156,11 @@ func TestFigure(t *testing.T) {
 	if found := regexp.MustCompile(`\sstyle=|NaN|Inf`).FindString(svg); found != "" {
 		t.Errorf("the figure has %q", found)
 	}
+	for _, label := range regexp.MustCompile(`<text[^>]*>(?:0|50|100)</text>`).FindAllString(svg, -1) {
+		if !strings.HasPrefix(label, `<text x="0" dx="-.5em"`) || !strings.Contains(label, `text-anchor="end"`) {
+			t.Errorf("the label %s is not left of the shapes", label)
+		}
+	}
 	f.Marks = []Mark{Line{X: x, Y: []float64{1, unknown, 3, unknown, 5}}}
 	if got := strings.Count(f.SVG(), "h8"); got != 3 {
 		t.Errorf("%d points stand alone, want 3", got)
@@ -243,11 +248,33 @@ func TestAFigureHasTheSignsOfItsLanguage(t *testing.T) {
 	t.Parallel()
 	months := [12]string{time.March - 1: "marzo"}
 	f := Figure{
-		ID: "p", Title: "t", Description: "d", Height: 142, From: day(2026, 3, 1), To: day(2026, 3, 5), Words: Words{",", months},
+		ID: "p", Title: "t", Description: "d", Height: 142, From: day(2026, 3, 1), To: day(2026, 3, 5), Words: Words{Decimal: ",", Months: months},
 		Marks: []Mark{Line{X: []float64{float64(day(2026, 3, 1).Unix()), float64(day(2026, 3, 5).Unix())}, Y: []float64{0, .8}}},
 	}
 	if svg := f.SVG(); !strings.Contains(svg, ">0,25<") || !strings.Contains(svg, ">2 marzo<") {
 		t.Errorf("Spanish labels: %s", svg)
+	}
+}
+
+func TestFiguresBelowEachOtherHaveOneRoomForTheirLabels(t *testing.T) {
+	t.Parallel()
+	figure := func(suffix string, values ...float64) Figure {
+		return Figure{From: day(2026, 3, 1), To: day(2026, 3, 2), Suffix: suffix, Marks: []Mark{Line{X: []float64{float64(day(2026, 3, 1).Unix()), float64(day(2026, 3, 2).Unix())}, Y: values}}}
+	}
+	wide, narrow := figure("%", -1000, 0), figure("", 0, 4)
+	if !strings.Contains(narrow.SVG(), `class="room2"`) { // 0 to 4
+		t.Errorf("a figure alone: %s", narrow.SVG())
+	}
+	if got := Align(&wide, &narrow); got != 8 { // −1,000%: seven letters, some of them wide or narrow
+		t.Errorf("the room has %d letters", got)
+	}
+	for _, f := range []Figure{wide, narrow} {
+		if !strings.Contains(f.SVG(), `class="room8"`) {
+			t.Errorf("an aligned figure: %s", f.SVG())
+		}
+	}
+	if empty := (Figure{Words: Words{Empty: "No hay nada."}}).SVG(); !strings.Contains(empty, "No hay nada.") {
+		t.Errorf("a figure without values in Spanish: %s", empty)
 	}
 }
 

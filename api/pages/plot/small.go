@@ -49,8 +49,8 @@ type Estimate struct {
 type Estimates struct {
 	ID, Title, Description string
 	Rows                   []Estimate
-	// Decimal is the sign before decimals. Empty means a point.
-	Decimal string
+	// Words are the decimal sign of the reader's language. The zero value is English.
+	Words Words
 }
 
 // SVG draws the figure, or says that it is empty.
@@ -64,9 +64,9 @@ func (e Estimates) SVG() string {
 		}
 	}
 	if !some {
-		return `<p class="quiet">There is nothing to plot.</p>`
+		return nothing(e.Words.Empty)
 	}
-	const rowHeight = 46
+	const rowHeight, nameHeight = 46, 21
 	lo, hi = room(lo, hi)
 	values, step := Ticks(lo, hi, 5)
 	height := float64(len(e.Rows)*rowHeight + below)
@@ -80,14 +80,16 @@ func (e Estimates) SVG() string {
 		if v == 0 {
 			class = "axis"
 		}
-		fmt.Fprintf(&b, `<line class="%s" x1="%s" x2="%s" y1="0" y2="%s"/>`, class, at(v), at(v), number(height-below))
+		for row := range e.Rows { // not behind the names
+			fmt.Fprintf(&b, `<line class="%s" x1="%s" x2="%s" y1="%d" y2="%d"/>`, class, at(v), at(v), row*rowHeight+nameHeight, (row+1)*rowHeight)
+		}
 		anchor := "middle"
 		if share := (v - lo) / (hi - lo); share < .05 {
 			anchor = "start"
 		} else if share > .95 {
 			anchor = "end"
 		}
-		fmt.Fprintf(&b, `<text%s x="%s" y="%s" text-anchor="%s">%s</text>`, everyOther(i), at(v), number(height-6), anchor, Words{Decimal: e.Decimal}.label(v, step))
+		fmt.Fprintf(&b, `<text%s x="%s" y="%s" text-anchor="%s">%s</text>`, everyOther(i), at(v), number(height-6), anchor, e.Words.label(v, step))
 	}
 	for i, r := range e.Rows {
 		if r.Value != r.Value {
@@ -95,7 +97,7 @@ func (e Estimates) SVG() string {
 		}
 		top := float64(i * rowHeight)
 		y := number(top + 32)
-		fmt.Fprintf(&b, `<text class="halo" x="0" y="%s">%s</text>`, number(top+16), html.EscapeString(r.Label))
+		fmt.Fprintf(&b, `<text class="row-name" x="0" y="%s">%s</text>`, number(top+16), html.EscapeString(r.Label))
 		if r.Lo == r.Lo && r.Hi == r.Hi {
 			fmt.Fprintf(&b, `<line class="line %s" x1="%s" x2="%s" y1="%s" y2="%s"/>`, r.Class, at(r.Lo), at(r.Hi), y, y)
 		}

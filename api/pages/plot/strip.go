@@ -19,8 +19,10 @@ type Event struct {
 // Strip draws the numbers of events above a figure with the same range of x. Each number is a link to its description. Events that are
 // close to each other share a link. It is empty without events.
 type Strip struct {
-	// Label names the strip for screen readers.
-	Label    string
+	// Label names the strip for screen readers. One and Several name a link to an event, and to the events between two numbers.
+	Label, One, Several string
+	// Letters is the room of the figure for its labels.
+	Letters  int
 	From, To time.Time
 	// Events are in ascending time.
 	Events []Event
@@ -40,7 +42,7 @@ func (s Strip) SVG() string {
 	length := max(s.To.Sub(s.From).Seconds(), 1)
 	at := func(e Event) float64 { return e.At.Sub(s.From).Seconds() / length }
 	var b strings.Builder
-	fmt.Fprintf(&b, `<svg class="marks" role="group" aria-label="%s" width="100%%" height="%d">`, html.EscapeString(s.Label), stripHeight)
+	fmt.Fprintf(&b, `<svg class="marks %s" role="group" aria-label="%s" width="100%%" height="%d">`, roomClass(s.Letters), html.EscapeString(s.Label), stripHeight)
 	for from := 0; from < len(s.Events); {
 		to := from + 1
 		for to < len(s.Events) && at(s.Events[to])-at(s.Events[to-1]) < apart {
@@ -49,9 +51,9 @@ func (s Strip) SVG() string {
 		group := s.Events[from:to]
 		first, last := group[0], group[len(group)-1]
 		label := strconv.Itoa(first.Number)
-		name := "Event " + label
+		name := fmt.Sprintf(s.One, label)
 		if len(group) > 1 {
-			label, name = fmt.Sprintf("%d–%d", first.Number, last.Number), fmt.Sprintf("Events %d–%d", first.Number, last.Number)
+			label, name = fmt.Sprintf("%d–%d", first.Number, last.Number), fmt.Sprintf(s.Several, strconv.Itoa(first.Number), strconv.Itoa(last.Number))
 		}
 		targets := make([]string, len(group))
 		for i, e := range group {
@@ -60,7 +62,7 @@ func (s Strip) SVG() string {
 		const half = 9
 		width := 2*half + 8*(len([]rune(label))-1)
 		fmt.Fprintf(&b, `<a class="mark" href="#%s" data-events="%s" aria-label="%s"><svg x="%s%%" y="%d" overflow="visible"><rect class="reach" x="%d" y="%d" width="%d" height="%d"/><rect x="%s" y="%d" width="%d" height="%d" rx="%d"/><text y="4" text-anchor="middle">%s</text></svg></a>`,
-			targets[0], strings.Join(targets, " "), name, number((at(first)+at(last))*50), stripHeight/2,
+			targets[0], strings.Join(targets, " "), html.EscapeString(name), number((at(first)+at(last))*50), stripHeight/2,
 			-max(width, 24)/2, -stripHeight/2, max(width, 24), stripHeight, number(-float64(width)/2), -half, width, 2*half, half, label)
 		from = to
 	}
@@ -88,6 +90,18 @@ type Ranges struct {
 }
 
 func (m Ranges) bounds() (lo, hi float64) { return Band{Lo: m.Lo, Hi: m.Hi}.bounds() }
+
+// heights returns positions of the ranges from a time on.
+func (m Ranges) heights(s scale, since float64) (out []float64) {
+	for i, x := range m.X {
+		for n := range steps + 1 {
+			if y := m.Lo[i] + float64(n)/steps*(m.Hi[i]-m.Lo[i]); x >= since && y == y {
+				out = append(out, s.y(y))
+			}
+		}
+	}
+	return out
+}
 
 func (m Ranges) draw(b *strings.Builder, s scale) {
 	b.WriteString(`<path class="range ` + m.Class + `" d="`)

@@ -71,6 +71,7 @@ func Dates(from, to time.Time, maxDates int) []Date {
 		{5, 0, 0},
 		{10, 0, 0},
 		{20, 0, 0},
+		{25, 0, 0},
 		{50, 0, 0},
 		{100, 0, 0},
 	} {

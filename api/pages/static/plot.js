@@ -13,6 +13,13 @@ function rows(text) {
 const day = (seconds) => new Date(seconds * 1000).toISOString().slice(0, 10);
 const number = (cell) => (cell === "" || cell === undefined || cell === null ? NaN : Number(cell));
 
+// inside is the box of a drawing without the room for the labels of its values, which is left of it.
+function inside(svg) {
+  const box = svg.getBoundingClientRect();
+  const room = parseFloat(getComputedStyle(svg).paddingLeft);
+  return { left: box.left + room, top: box.top, width: box.width - room };
+}
+
 class Plot {
   constructor(figure) {
     this.figure = figure;
@@ -96,7 +103,7 @@ class Plot {
       }));
       const [svg, strip] = [this.panels[0].svg, mark.getBoundingClientRect()];
       const { from, to } = this.panels[0];
-      const box = svg.getBoundingClientRect();
+      const box = inside(svg);
       this.place(from + ((strip.left + strip.width / 2 - box.left) / box.width) * (to - from), -strip.height);
     };
     for (const type of ["pointerenter", "focus", "click"]) mark.addEventListener(type, tell);
@@ -127,7 +134,7 @@ class Plot {
   // time is the time below a place of the screen, within the plot.
   time(clientX) {
     const { svg, from, to } = this.panels[0];
-    const box = svg.getBoundingClientRect();
+    const box = inside(svg);
     return from + Math.max(0, Math.min(1, (clientX - box.left) / box.width)) * (to - from);
   }
 
@@ -255,11 +262,11 @@ class Plot {
   place(x, high) {
     const { svg, from, to } = this.panels[0];
     this.tip.hidden = false;
-    const width = svg.getBoundingClientRect().width;
+    const [box, whole] = [inside(svg), this.figure.getBoundingClientRect()];
     const half = this.tip.offsetWidth / 2;
-    const middle = Math.max(half, Math.min(width - half, ((x - from) / (to - from)) * width));
-    this.tip.style.left = `${middle - half}px`;
-    this.tip.style.top = `${svg.getBoundingClientRect().top - this.figure.getBoundingClientRect().top + high - this.tip.offsetHeight - 14}px`;
+    const at = box.left - whole.left + ((x - from) / (to - from)) * box.width;
+    this.tip.style.left = `${Math.max(half, Math.min(whole.width - half, at)) - half}px`;
+    this.tip.style.top = `${box.top - whole.top + high - this.tip.offsetHeight - 14}px`;
   }
 
   unchoose() {

@@ -170,7 +170,7 @@ test("the portfolio is in the visitor's language, with its numbers, and the menu
   }
 });
 
-test("with letters of twice their size no page of a telephone is wider than the screen, and the dates of a plot do not overlap", async () => {
+test("with letters of twice their size no page of a telephone is wider than the screen, and the labels of a plot overlap neither each other nor its lines", async () => {
   for (const path of [`/signals/${signals[0]}`, "/signals/crack-spread-321?range=all", "/docs", "/portfolio", "/compare?first=hormuz-transit&second=crack-spread-321"]) {
     await visit(path, { viewport: { width: 390, height: 844 } }, async (page) => {
       await page.evaluate(() => { document.documentElement.style.fontSize = "200%"; });
@@ -182,6 +182,15 @@ test("with letters of twice their size no page of a telephone is wider than the 
         return row.slice(1).filter((b, i) => b.left < row[i].right).map(() => svg.id);
       }));
       assert.deepEqual(over, [], path);
+      const [placed, within] = await page.locator(".plot > svg[class^=room]").evaluateAll((list) => {
+        const labels = list.flatMap((svg) => [...svg.querySelectorAll(":scope > text[x='0'][dx]")].map((e) => [e, svg]));
+        return [labels.length, labels.filter(([e, svg]) => {
+          const [label, box] = [e.getBoundingClientRect(), svg.getBoundingClientRect()];
+          return label.right <= box.left + parseFloat(getComputedStyle(svg).paddingLeft) && label.left >= box.left - 1;
+        }).length];
+      });
+      assert.equal(within, placed, `${path}: so many of the labels of values stand between the edge and the shapes`);
+      if (!path.startsWith("/docs")) assert.ok(placed >= 3, `${path} has ${placed} labels of values`);
     });
   }
 });
@@ -806,17 +815,29 @@ test("no number and no day of the figures that a pick was announced with is cut 
   });
 });
 
-test("no table is cut off on a telephone or a tablet, and no page is wider than the screen", async () => {
+test("no table is cut off and no word in one is cut in two at any width, also in what opens, and no page is wider than the screen", async () => {
   // The longest names decide, so every pick is looked at.
   for (const path of [...everyPage, ...chain.picks.slice(1).map(({ date }) => `/picks/${date}`)]) {
-    for (const width of [390, 768]) {
+    for (const width of [390, 768, 1280]) {
       await visit(path, { viewport: { width, height: 844 }, expected: /.*/ }, async (page) => {
+        await page.evaluate(() => { for (const d of document.querySelectorAll("details")) d.open = true; });
         const cut = await page.evaluate(() => [...document.querySelectorAll("table:not(:has(td.hash, td.mono))")].flatMap((table) => {
           let box = table;
           while (box && (box.scrollWidth <= box.clientWidth + 1 || getComputedStyle(box).overflowX === "visible")) box = box.parentElement;
           return box ? [`${[...table.querySelectorAll("thead th")].map((th) => th.textContent).join(" | ")}: ${box.scrollWidth} in ${box.clientWidth}`] : [];
         }));
         assert.deepEqual(cut, [], `${path} at ${width}`);
+        const squeezed = await page.evaluate(() => [...document.querySelectorAll("table td, table th")].flatMap((cell) => {
+          const node = cell.firstChild;
+          if (node?.nodeType !== Node.TEXT_NODE || cell.matches(".hash, .long")) return [];
+          const range = document.createRange();
+          return [...node.data.matchAll(/[\p{L}\p{M}]+|\d{4}-\d\d-\d\d/gu)].flatMap((word) => {
+            range.setStart(node, word.index);
+            range.setEnd(node, word.index + word[0].length);
+            return new Set([...range.getClientRects()].map((box) => Math.round(box.top))).size > 1 ? [word[0]] : [];
+          });
+        }));
+        assert.deepEqual(squeezed, [], `${path} at ${width}: words and days that a narrow column cuts in two`);
         assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${path} is wider than ${width}`);
       });
     }
