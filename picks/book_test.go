@@ -162,6 +162,7 @@ func wantConclusions(t *testing.T, b Brief, s Score) {
 		"earnings without cash, of cash flow above income":            b.risk == "accruals" && backed >= 0,
 		"cash that hardly backs the result, of cash flow above it":    slices.Contains(b.poor, CashBacking) && backed >= 0,
 		"cash that backs the result, of cash flow below it":           slices.Contains(b.strong, CashBacking) && backed <= 0,
+		"a need of new capital, of free cash flow":                    b.risk == "loss" && number("free_cash_flow") > 0,
 		"a fall that may go on, of a gain":                            b.risk == "falling" && number("momentum") >= 0,
 		"high expectations, of a price of less than 20 times profit":  b.risk == "price" && number("pe") < 20,
 		"little room for debt, of less than a quarter of the assets":  b.risk == "debt" && number("debt_ratio") < 25,

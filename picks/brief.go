@@ -23,6 +23,8 @@ type Brief struct {
 
 	// lead and next are the groups that favour the company most; weak is the group that counts most against it. Empty means none.
 	lead, next, weak Group
+	// last reports whether all other companies are better in the weak group.
+	last bool
 	// strong and poor are the metrics for and against the company, the clearest first.
 	strong, poor []string
 	// risk is the key of the main risk.
@@ -144,6 +146,7 @@ func (b *Brief) choose(s Score, scores []Score) {
 		}
 		if last := groups[3]; s.Groups[last] < -clear && ahead(last) < 50 {
 			b.weak = last
+			b.last = !slices.ContainsFunc(scores, func(o Score) bool { return o.CIK != s.CIK && o.Groups[last] <= s.Groups[last] })
 		}
 	}
 	metrics := slices.DeleteFunc(slices.Clone(s.Metrics), func(m Metric) bool { return math.IsNaN(m.Z) })
@@ -279,7 +282,8 @@ func mainRisk(s Score, facts Data) string {
 		above float64
 		holds bool
 	}{
-		{"loss", loss(value("net_income")), true},
+		{"loss", loss(value("net_income")), !(value("free_cash_flow") > 0)},
+		{"loss.funded", loss(value("net_income")), value("free_cash_flow") > 0},
 		{"price", price, value("pe") >= 20 && !s.depressed()},
 		{"depressed", price, value("pe") >= 20 && s.depressed()},
 		{"debt", max(value("debt_ratio")/40-1, -z(LowDebt)-1.5), value("debt_ratio") >= 25},

@@ -117,7 +117,11 @@ func (b Brief) summary() []string {
 		phrases = append(phrases, "why.next."+string(b.next))
 	}
 	if b.weak != "" {
-		phrases = append(phrases, "why.weak."+string(b.weak))
+		weak := "why.weak." + string(b.weak)
+		if b.last {
+			weak += ".none"
+		}
+		phrases = append(phrases, weak)
 	}
 	standing := "why.passed"
 	if d, _ := b.Facts.Find("rank"); d.Value == "1" {
@@ -236,6 +240,9 @@ func (b Brief) metricPhrase(id, side string) string {
 	fact := map[string]string{EarningsYield: "net_income", CashYield: "free_cash_flow", FundsYield: "funds", TangibleYield: "tangible_equity", OperatingYield: OperatingYield, BookYield: BookYield}[id]
 	if d, ok := b.Facts.Find(fact); ok && d.Number() < 0 {
 		side = "loss"
+	}
+	if d, ok := b.Facts.Find(CashYield); id == CashYield && side == "bad" && ok && d.Number() == 0 {
+		side = "thin" // it is rounded to nothing
 	}
 	if id == CashBacking && b.loses {
 		side = map[string]string{"good": "loss", "bad": "burn"}[side]

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"tidemark/internal/concepts"
 	"tidemark/internal/equity"
 )
 
@@ -82,6 +83,9 @@ func (b *Financials) trailingTotal(c concept) Figure {
 			best = Figure{
 				Value: whole.Value + now.Value - before.Value, Over: Period{before.Over.End.AddDate(0, 0, 1), p.End},
 				From: slices.Concat(whole.From, now.From, before.From), Why: now.Why,
+			}
+			if best.Why == concepts.Only && now.From[0].Tag != whole.From[0].Tag {
+				best.Why = concepts.Equal // a filing states the same amount under both
 			}
 			break
 		}
