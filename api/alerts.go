@@ -67,7 +67,11 @@ func (s *Server) createAlert(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	var asked alertRequest
-	if _, err := readObject(w, r, &asked, false); err != nil {
+	body, err := readObject(w, r, &asked, false)
+	if err != nil {
+		return err
+	}
+	if err := unknownMember(body, asked); err != nil {
 		return err
 	}
 	made, err := s.makeAlert(r, key, asked)
@@ -86,6 +90,9 @@ func (s *Server) makeAlert(r *http.Request, key postgres.Key, asked alertRequest
 	rule, target, err := s.parseAlert(asked)
 	if err != nil {
 		return made, err
+	}
+	if member := rule.Restriction(); member != "" && s.o.Free && (key.ProUntil == nil || !s.billing.Now().Before(*key.ProUntil)) {
+		return made, errEventsSold[member]
 	}
 	encoded, err := json.Marshal(rule)
 	if err != nil {
@@ -109,6 +116,16 @@ func (s *Server) makeAlert(r *http.Request, key postgres.Key, asked alertRequest
 	}
 	made.Alert, err = showAlert(one)
 	return made, err
+}
+
+// errEventsSold are the problems of a rule that would tell what is sold of events, by the member: how severe an event is, or which company it is
+// about.
+var errEventsSold = map[string]*problemError{"min_severity": eventsSold("min_severity"), "ticker": eventsSold("ticker")}
+
+func eventsSold(member string) *problemError {
+	const detail = "Events of the portfolio are sold here, so only a key with Pro can select them by severity or company. An alert without that tells " +
+		"the type of each event; /api/v1/events has the rest."
+	return &problemError{code: view.CodeInvalidParameter, detail: detail, errors: []view.ParameterError{{Pointer: "/rule/" + member, Detail: detail}}}
 }
 
 const secretWarning = "Store this secret now; it is not shown again."

@@ -17,7 +17,8 @@ import (
 type alertsFixture struct {
 	*billingFixture
 
-	owner string
+	owner   string
+	options api.Options
 }
 
 func newAlertsFixture(t *testing.T) *alertsFixture {
@@ -32,7 +33,8 @@ func newAlertsFixture(t *testing.T) *alertsFixture {
 	db := s.open(postgres.RoleAPI)
 	s.madeUp = false
 	f := &alertsFixture{billingFixture: s, owner: s.key()}
-	s.serve(api.Options{View: s.view, Pushes: db, Accounts: &api.Accounts{DB: db, Tariff: tariff, Now: time.Now}})
+	f.options = api.Options{View: s.view, Pushes: db, Accounts: &api.Accounts{DB: db, Tariff: tariff, Now: time.Now}}
+	s.serve(f.options)
 	return f
 }
 
@@ -110,17 +112,21 @@ func TestAnAlertThatCannotBeIsRefusedWithItsMember(t *testing.T) {
 	t.Parallel()
 	f := newAlertsFixture(t)
 	for body, pointer := range map[string]string{
-		`{"url":"https://hooks.example.com/"}`:                                                                       "/rule",
-		`{"rule":{"on":"pick"}}`:                                                                                     "/url",
-		`{"rule":{"on":"weather"},"url":"https://hooks.example.com/"}`:                                               "/rule/on",
-		`{"rule":{"on":"value","signal":"none","above":1},"url":"https://hooks.example.com/"}`:                       "/rule/signal",
-		`{"rule":{"on":"value","signal":"crack-spread-321","above":1,"below":2},"url":"https://hooks.example.com/"}`: "/rule/above",
-		`{"rule":{"on":"value","signal":"crack-spread-321","above":"much"},"url":"https://hooks.example.com/"}`:      "/rule/above",
-		`{"rule":{"on":"pick"},"url":"http://hooks.example.com/"}`:                                                   "/url",
-		`{"rule":{"on":"pick"},"url":"https://127.0.0.1/"}`:                                                          "/url",
-		`{"rule":{"on":"pick"},"url":"https://169.254.169.254/latest/meta-data/"}`:                                   "/url",
-		`{"rule":{"on":"pick"},"url":"https://[::ffff:10.0.0.1]/"}`:                                                  "/url",
-		`{"rule":{"on":"pick"},"url":"https://localhost/"}`:                                                          "/url",
+		`{"url":"https://hooks.example.com/"}`:                                                                         "/rule",
+		`{"rule":{"on":"pick"}}`:                                                                                       "/url",
+		`{"rule":{"on":"weather"},"url":"https://hooks.example.com/"}`:                                                 "/rule/on",
+		`{"rule":{"on":"value","signal":"none","above":1},"url":"https://hooks.example.com/"}`:                         "/rule/signal",
+		`{"rule":{"on":"value","signal":"crack-spread-321","above":1,"below":2},"url":"https://hooks.example.com/"}`:   "/rule/above",
+		`{"rule":{"on":"value","signal":"crack-spread-321","above":"much"},"url":"https://hooks.example.com/"}`:        "/rule/above",
+		`{"rule":{"on":"pick"},"url":"http://hooks.example.com/"}`:                                                     "/url",
+		`{"rule":{"on":"pick"},"url":"https://127.0.0.1/"}`:                                                            "/url",
+		`{"rule":{"on":"pick"},"url":"https://169.254.169.254/latest/meta-data/"}`:                                     "/url",
+		`{"rule":{"on":"pick"},"url":"https://[::ffff:10.0.0.1]/"}`:                                                    "/url",
+		`{"rule":{"on":"pick"},"url":"https://localhost/"}`:                                                            "/url",
+		`{"rule":{"on":"value","signal":"crack-spread-321","above":1,"rearmed":0},"url":"https://hooks.example.com/"}`: "/rule/rearmed",
+		`{"rule":{"on":"pick","Ticker":"ACME"},"url":"https://hooks.example.com/"}`:                                    "/rule/Ticker",
+		`{"rule":{"on":"pick"},"url":"https://hooks.example.com/","secret":"x"}`:                                       "/secret",
+		`{"rule":{"on":"pick","a/b":{}},"url":"https://hooks.example.com/"}`:                                           "/rule/a~1b",
 	} {
 		p := f.problem(f.by(f.owner, http.MethodPost, "", body), http.StatusBadRequest, "invalid_parameter")
 		if errs, _ := p["errors"].([]any); len(errs) != 1 || errs[0].(map[string]any)["pointer"] != pointer {
@@ -129,6 +135,31 @@ func TestAnAlertThatCannotBeIsRefusedWithItsMember(t *testing.T) {
 	}
 	if got := f.query(`select count(*) from push_rules`)[0]; got != "0" {
 		t.Errorf("%s rules were made", got)
+	}
+}
+
+// Where events are sold, an alert for a company would tell for nothing which events are about it. A key with Pro can read them all.
+func TestWhereEventsAreSoldOnlyAKeyWithProSelectsThem(t *testing.T) {
+	t.Parallel()
+	f := newAlertsFixture(t)
+	f.options.Free = true
+	f.serve(f.options)
+	bodies := map[string]string{
+		"/rule/min_severity": `{"rule":{"on":"event","min_severity":4},"url":"https://hooks.example.com/"}`,
+		"/rule/ticker":       `{"rule":{"on":"event","ticker":"ACME"},"url":"https://hooks.example.com/"}`,
+	}
+	for pointer, body := range bodies {
+		p := f.problem(f.by(f.owner, http.MethodPost, "", body), http.StatusBadRequest, "invalid_parameter")
+		if errs, _ := p["errors"].([]any); len(errs) != 1 || errs[0].(map[string]any)["pointer"] != pointer {
+			t.Errorf("%s: %v, want %s", body, p["errors"], pointer)
+		}
+	}
+	if a := f.by(f.owner, http.MethodPost, "", `{"rule":{"on":"event"},"url":"https://hooks.example.com/"}`); a.StatusCode != http.StatusCreated {
+		t.Errorf("all events: %s: %s", a.Status, a.body)
+	}
+	f.query(`insert into plan_changes (key_id, kind, period, by, reason) select id, 'grant', '1 day', 'op', 'why' from keys returning id`)
+	for _, body := range bodies {
+		f.eventually("a key with Pro to make "+body, func() bool { return f.by(f.owner, http.MethodPost, "", body).StatusCode == http.StatusCreated })
 	}
 }
 

@@ -6,11 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"mime"
 	"net/http"
+	"reflect"
+	"slices"
 	"strings"
 
 	"tidemark/api/view"
+	"tidemark/internal/nearest"
 )
 
 // maxBody is the maximum size of a request body, in bytes.
@@ -57,6 +61,48 @@ func parseObject(body []byte, into any) error {
 		return &problemError{code: view.CodeInvalidRequest, detail: "The body is not well-formed JSON."}
 	}
 	return nil
+}
+
+// unknownMember returns the problem of a member that a body must not have: one that the structure into does not name. In most bodies such
+// members mean nothing, but a mistyped one of a rule would make it select something else.
+func unknownMember(body []byte, into any) error {
+	pointer, names := strayMember(body, reflect.TypeOf(into), "")
+	if pointer == "" {
+		return nil
+	}
+	name := pointer[strings.LastIndex(pointer, "/")+1:]
+	if near := nearest.Of(name, names...); near != "" {
+		return invalidMember(pointer, "There is no such member. Did you mean "+near+"?")
+	}
+	return invalidMember(pointer, "There is no such member. There are "+strings.Join(names, ", ")+".")
+}
+
+// strayMember returns the path of the first member that a type does not name, and the names that can stand in its place.
+func strayMember(body []byte, of reflect.Type, path string) (pointer string, names []string) {
+	for of.Kind() == reflect.Pointer {
+		of = of.Elem()
+	}
+	members := map[string]json.RawMessage{}
+	if of.Kind() != reflect.Struct || json.Unmarshal(body, &members) != nil {
+		return "", nil
+	}
+	types := map[string]reflect.Type{}
+	for i := range of.NumField() {
+		name, _, _ := strings.Cut(of.Field(i).Tag.Get("json"), ",")
+		types[name] = of.Field(i).Type
+		names = append(names, name)
+	}
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		inner, ok := types[name]
+		if !ok {
+			escaped := strings.NewReplacer("~", "~0", "/", "~1").Replace(strings.ToValidUTF8(name[:min(len(name), maxName)], ""))
+			return path + escaped, names
+		}
+		if pointer, inside := strayMember(members[name], inner, path+name+"/"); pointer != "" {
+			return pointer, inside
+		}
+	}
+	return "", nil
 }
 
 // invalidMember returns the problem of an invalid member of the body.

@@ -56,6 +56,8 @@ func alertNotice(p *problemError) (view.Notice, bool) {
 		return said("many alerts", postgres.MaxPushRules), true
 	case errAlertsFull:
 		return said("alerts full"), true
+	case errEventsSold["min_severity"], errEventsSold["ticker"]:
+		return said("events sold"), true
 	}
 	for _, fault := range p.errors {
 		if word, ok := faultyMembers[fault.Pointer]; ok {

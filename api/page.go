@@ -19,6 +19,15 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) error {
 	if err := s.limitedPage(w, r); err != nil {
 		return err
 	}
+	if names, ok := s.o.Pages.FileParameters(r.URL.Path); ok {
+		p := s.parameters(r)
+		for _, name := range names {
+			p.text(name)
+		}
+		if err := p.err(); err != nil {
+			return err
+		}
+	}
 	key, sees := s.visitor(r)
 	visitor := view.Visitor{Lang: preferred(r.Header["Accept-Language"]), Sees: sees}
 	page, err := s.o.Pages.Page(r.Context(), r.URL, visitor)

@@ -48,7 +48,12 @@ func TestTheCalendarIsTheSameEverywhere(t *testing.T) {
 			t.Errorf("%s comes after %s", r.ExpectedAt, list.Data[i-1].ExpectedAt)
 		}
 	}
-	if a := s.ask(http.MethodGet, "/api/calendar?when=soon"); a.StatusCode != http.StatusBadRequest {
-		t.Errorf("an unknown parameter: %s", a.Status)
+	for address, status := range map[string]int{
+		"/api/calendar?when=soon": 400, "/calendar.ics?when=soon": 400, "/calendar.ics?language=es": 400, "/calendar.ics?lang=es&lang=pt": 400,
+		"/changelog.json?when=soon": 400, "/calendar.ics?lang=es": 200, "/calendar.ics?utm_source=x&_=1": 200,
+	} {
+		if a := s.ask(http.MethodGet, address, "Accept", "text/calendar"); a.StatusCode != status || status == 400 && !strings.Contains(string(a.body), `"invalid_parameter"`) {
+			t.Errorf("%s: %s: %s, want %d", address, a.Status, a.body, status)
+		}
 	}
 }

@@ -161,6 +161,27 @@ func TestASnapshotReachesTheStreamAndTheFeed(t *testing.T) {
 	}
 }
 
+// The publisher withdraws the newest observation: the signal goes back to an earlier one, and then to none. An observation that comes again is
+// a new print.
+func TestAWithdrawnObservationIsARevision(t *testing.T) {
+	t.Parallel()
+	s, _ := streaming(t)
+	events, _ := s.listenTo("")
+	day := func(n int) *time.Time { return new(noon.AddDate(0, 0, n)) }
+	for i, c := range []struct {
+		observed *time.Time
+		value    *float64
+		kind     string
+	}{{day(-3), new(1.0), "new_print"}, {day(-2), new(2.0), "new_print"}, {day(-3), new(1.0), "revision"}, {nil, nil, "revision"}, {day(-2), new(2.0), "new_print"}, {day(-3), new(2.0), "revision"}} {
+		snap := full()
+		snap.At, snap.ObservedAt, snap.Value = noon.Add(time.Duration(i-100)*time.Hour), c.observed, c.value
+		s.save(snap)
+		if e := s.next(events); !strings.Contains(e.data, `"kind":"`+c.kind+`"`) {
+			t.Errorf("snapshot %d is pushed as %s, want %s", i, e.data, c.kind)
+		}
+	}
+}
+
 func TestNothingIsLostOverAReconnectOrANewServer(t *testing.T) {
 	t.Parallel()
 	s, say := streaming(t)

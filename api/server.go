@@ -27,6 +27,8 @@ type Pages interface {
 	// Page returns the page at an address for a visitor. It returns nil if the page does not exist. A *view.Refusal error is the client's
 	// fault. A *view.Moved error contains the page's canonical address.
 	Page(ctx context.Context, address *url.URL, v view.Visitor) (*view.Page, error)
+	// FileParameters returns the parameters of a page that is a file for programs, and whether it is one.
+	FileParameters(path string) (names []string, ok bool)
 	// Problem returns the HTML of a problem in a language. named reports that the address names the language. detail is the problem's detail in that
 	// language, empty if it exists in English only.
 	Problem(p view.Problem, lang picks.Lang, named bool, detail string) []byte

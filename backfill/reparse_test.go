@@ -140,7 +140,7 @@ func TestAnArchiveAloneRebuildsTheObservations(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		added, err := archive.Import(t.Context(), folder, second.store, second.db, time.Time{})
+		added, err := archive.Import(t.Context(), folder, second.store, second.db, time.Time{}, nil)
 		_ = folder.Close()
 		if err != nil || added.Exchanges != wantAdded {
 			t.Fatalf("import %d added %d exchanges (%v), want %d", round+1, added.Exchanges, err, wantAdded)
@@ -182,7 +182,7 @@ func TestTheLastOfSeveralAnswersMayHoldNothing(t *testing.T) {
 	}
 	defer func() { _ = folder.Close() }()
 	second := newRecord(t)
-	if _, err := archive.Import(t.Context(), folder, second.store, second.db, time.Time{}); err != nil {
+	if _, err := archive.Import(t.Context(), folder, second.store, second.db, time.Time{}, nil); err != nil {
 		t.Fatal(err)
 	}
 	blind := src

@@ -182,27 +182,34 @@ func TestAnAlertHoldsWhenTheNumberCrossesItsThreshold(t *testing.T) {
 	}
 }
 
-// Where events are sold, an alert about great events was sent all of them. What it is sent still has nothing that is sold.
+// Where events are sold, an alert about great events was sent all of them. With Pro it is sent those that it asks for. Without Pro it is sent
+// none, because they would tell for nothing which events are great. No message has what is sold.
 func TestAnAlertAboutEventsHoldsForItsSeverityAndCompanyWhereEventsAreSold(t *testing.T) {
 	t.Parallel()
 	h := newHooks(t)
 	h.matcher.Origin.Free = true
 	great, company, all := h.rule(pushes.Rule{On: pushes.OnEvent, MinSeverity: new(4)}), h.rule(pushes.Rule{On: pushes.OnEvent, Ticker: "ACME"}), h.rule(pushes.Rule{On: pushes.OnEvent})
-	for ticker, severity := range map[string]int{"ACME": 2, "OTHR": 4} {
-		h.do(`select push('event', 'happened', $1, jsonb_build_object('id', 'ev_' || $1, 'type', 'price_move', 'severity', $2::int, 'ticker', $1::text))`, ticker, severity)
-	}
-	h.picks()
-	for id, want := range map[string]int{great: 1, company: 1, all: 2} {
-		h.sent = nil
-		if err := h.send(id); err != nil || len(h.sent) != want {
-			t.Errorf("%d messages, want %d: %v", len(h.sent), want, err)
+	check := func(plan string, want map[string]int) {
+		t.Helper()
+		for ticker, severity := range map[string]int{"ACME": 2, "OTHR": 4} {
+			h.do(`select push('event', 'happened', $1, jsonb_build_object('id', 'ev_' || $1, 'type', 'price_move', 'severity', $2::int, 'ticker', $1::text))`, ticker, severity)
 		}
-		for _, m := range h.sent {
-			if text := string(m.Body); strings.Contains(text, "ACME") || strings.Contains(text, "OTHR") || strings.Contains(text, "severity") {
-				t.Errorf("a message tells what is sold: %s", text)
+		h.picks()
+		for id, n := range want {
+			h.sent = nil
+			if err := h.send(id); err != nil || len(h.sent) != n {
+				t.Errorf("%s: %d messages, want %d: %v", plan, len(h.sent), n, err)
+			}
+			for _, m := range h.sent {
+				if text := string(m.Body); strings.Contains(text, "ACME") || strings.Contains(text, "OTHR") || strings.Contains(text, "severity") {
+					t.Errorf("%s: a message tells what is sold: %s", plan, text)
+				}
 			}
 		}
 	}
+	check("without Pro", map[string]int{great: 0, company: 0, all: 2})
+	h.do(`insert into plan_changes (key_id, kind, period, by, reason) select id, 'grant', '1 day', 'op', 'why' from keys`)
+	check("with Pro", map[string]int{great: 1, company: 1, all: 2})
 }
 
 func TestAChangeThatCannotBeReadHoldsUpNoAlert(t *testing.T) {

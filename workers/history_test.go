@@ -121,7 +121,7 @@ func (i installation) take(ctx context.Context, dir string) (archive.Imported, e
 		i.t.Fatal(err)
 	}
 	defer func() { _ = folder.Close() }()
-	return archive.Import(ctx, folder, i.store, i.db, time.Time{})
+	return archive.Import(ctx, folder, i.store, i.db, time.Time{}, nil)
 }
 
 // history returns the job that rebuilds an installation.
@@ -369,7 +369,7 @@ func TestAnImportAndARebuildThatWereKilledGoOn(t *testing.T) {
 	defer func() { _ = folder.Close() }()
 	for killed := 1; ; killed++ {
 		ctx, stop := context.WithCancel(t.Context())
-		_, err := archive.Import(ctx, folder, second.store, &stopper{second.db, 3, stop}, time.Time{})
+		_, err := archive.Import(ctx, folder, second.store, &stopper{second.db, 3, stop}, time.Time{}, nil)
 		stop()
 		if err == nil {
 			if killed < 3 {

@@ -191,7 +191,7 @@ func (m *Matcher) Match(ctx context.Context) error {
 }
 
 // decide compares changes with rules, in the order of the cursors. A rule or a change that cannot be read is left out, so that it stops nothing
-// else.
+// else. Where events are sold, only keys with Pro can select them by severity or company.
 func (m *Matcher) decide(ctx context.Context, rules []postgres.MatchingRule, changes []postgres.Push) (sends []postgres.NewDelivery) {
 	byTopic := map[string][]int{}
 	parsed := make([]pushes.Rule, len(rules))
@@ -199,6 +199,9 @@ func (m *Matcher) decide(ctx context.Context, rules []postgres.MatchingRule, cha
 		if err := json.Unmarshal(r.Rule, &parsed[i]); err != nil {
 			m.Log.ErrorContext(ctx, "a rule cannot be read", "rule", r.PublicID, "err", err)
 			continue
+		}
+		if m.Origin.Free && !r.Pro && parsed[i].Restriction() != "" {
+			continue // which events it selects would tell what is sold
 		}
 		byTopic[r.Topic] = append(byTopic[r.Topic], i)
 	}

@@ -151,6 +151,16 @@ func (r *rendered) find(address string, lang picks.Lang, sees string) *view.Page
 // parameters are the query parameters that pages read. Other parameters, as in links from other sites, do not change the page.
 var parameters = []string{"as_of", "code", "cursor", "first", "from", "lag", "lang", "min_severity", "range", "second", "status", "to"}
 
+// fileParameters are the parameters of the addresses for programs.
+var fileParameters = map[string][]string{calendarName: {"lang"}, picksFeed: {}, "/changelog.json": {}}
+
+// FileParameters returns the parameters of an address for programs, and whether the address is one. Any other parameter of it is a mistake.
+// Links from other sites do not lead to it.
+func (p *Pages) FileParameters(path string) (names []string, ok bool) {
+	names, ok = fileParameters[path]
+	return names, ok && p.whole[path] != nil
+}
+
 // maxRendered bounds the cached pages of a state. Beyond that, pages are rendered for each request.
 const maxRendered = 512
 

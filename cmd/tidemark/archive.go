@@ -46,17 +46,16 @@ func (c archiveImport) Run(ctx context.Context, p *program) error {
 		return err
 	}
 	defer func() { _ = folder.Close() }()
-	switch _, told, err := folder.Origin(); {
+	switch of, told, err := folder.Origin(); {
 	case err != nil:
 		return err
+	case of.World == "sandbox" && p.settings.World == "live":
+		return usageError{fmt.Errorf("%s was exported from a sandbox, WORLD is live: give it its own database, with WORLD=sandbox", c.Dir)}
 	case !told && !c.WithoutHistory:
 		return fmt.Errorf("%s has no %s, which says what was done with its exchanges and since when each was known: nothing is imported. "+
 			"Copy the whole folder again; where it never had one, import it with --without-history", c.Dir, archive.HistoryName)
 	}
-	if err := p.settle(ctx, db, c.Dir, folder); err != nil {
-		return err
-	}
-	done, err := archive.Import(ctx, folder, store, db, time.Time{})
+	done, err := archive.Import(ctx, folder, store, db, time.Time{}, func(ctx context.Context) error { return p.settle(ctx, db, c.Dir, folder) })
 	if broken := (*archive.DamagedError)(nil); errors.As(err, &broken) && broken.Used {
 		return err
 	}
@@ -82,15 +81,11 @@ func (c archiveImport) Run(ctx context.Context, p *program) error {
 // shownExchanges is the maximum number of exchanges that an import names.
 const shownExchanges = 20
 
-// settle prepares a database without a world for an import. The database gets the world WORLD and the time of the imported archive. settle
-// refuses to import an archive from a sandbox into a live world.
+// settle prepares a database without a world for an import. The database gets the world WORLD and the time of the imported archive.
 func (p *program) settle(ctx context.Context, db *postgres.DB, dir string, folder *archive.Folder) error {
 	of, _, err := folder.Origin()
 	if err != nil {
 		return err
-	}
-	if of.World == "sandbox" && p.settings.World == "live" {
-		return usageError{fmt.Errorf("%s was exported from a sandbox, WORLD is live: give it its own database, with WORLD=sandbox", dir)}
 	}
 	_, err = db.World(ctx)
 	if !errors.Is(err, postgres.ErrNotFound) {

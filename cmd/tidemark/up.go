@@ -263,7 +263,7 @@ func (p *program) bringPast(ctx context.Context, db *postgres.DB, store *archive
 		return fmt.Errorf("REPLAY_ARCHIVE: %w", err)
 	}
 	defer func() { _ = folder.Close() }()
-	done, err := archive.Import(ctx, folder, store, db, at)
+	done, err := archive.Import(ctx, folder, store, db, at, nil)
 	if err != nil {
 		return fmt.Errorf("REPLAY_ARCHIVE: %w", err)
 	}

@@ -49,8 +49,9 @@ type Imported struct {
 //
 // All bodies are verified against their digests before the first is added. If some are missing or broken, the error is a *DamagedError
 // that names each. If the content of one of them was ever used, nothing is imported, because observations made without it would belong to
-// another past. Otherwise all other exchanges are imported.
-func Import(ctx context.Context, from *Folder, to *Store, ledger FetchLog, until time.Time) (done Imported, err error) {
+// another past. Otherwise all other exchanges are imported. Import calls begin, which may be nil, when everything is verified and before it adds
+// anything: what it refuses changes nothing.
+func Import(ctx context.Context, from *Folder, to *Store, ledger FetchLog, until time.Time, begin func(context.Context) error) (done Imported, err error) {
 	if err := from.verifyHistory(); err != nil {
 		return done, err
 	}
@@ -66,6 +67,11 @@ func Import(ctx context.Context, from *Folder, to *Store, ledger FetchLog, until
 		}()
 		if fault.Used {
 			return done, nil
+		}
+	}
+	if begin != nil {
+		if err := begin(ctx); err != nil {
+			return done, err
 		}
 	}
 	var ids []int64

@@ -20,6 +20,8 @@ type MatchingRule struct {
 	// Armed is whether the rule can hold.
 	Armed bool
 	After int64
+	// Pro is whether the key has Pro now.
+	Pro bool
 }
 
 // NewDelivery is a message that a rule sends.
@@ -66,7 +68,7 @@ func (db PushStore) MatchPushes(ctx context.Context, limit int, match PushMatch)
 		}
 		newest := changes[len(changes)-1].ID
 		rows, err = tx.Query(ctx, `
-			select r.id, r.public_id, r.topic, r.rule, r.armed, r.after from push_rules r join keys k on k.id = r.key_id
+			select r.id, r.public_id, r.topic, r.rule, r.armed, r.after, coalesce(k.pro_until > billing_now(), false) as pro from push_rules r join keys k on k.id = r.key_id
 			where r.topic = any(@topics) and r.after < @newest and k.revoked_at is null
 			order by r.id for no key update of r`, pgx.NamedArgs{"topics": list, "newest": newest}) // index push_rules_of_topic
 		rules, err := collect[MatchingRule](rows, err)

@@ -56,6 +56,19 @@ var members = map[string][]string{
 	OnRevision: {"signal"}, OnForecast: {"signal", "kind"}, OnPick: {"ticker"}, OnEvent: {"min_severity", "ticker"},
 }
 
+// Restriction returns the member that selects events of the portfolio by what is sold of them, empty if the rule has none.
+func (r Rule) Restriction() string {
+	switch {
+	case r.On != OnEvent:
+		return ""
+	case r.MinSeverity != nil:
+		return "min_severity"
+	case r.Ticker != "":
+		return "ticker"
+	}
+	return ""
+}
+
 var tickerForm = regexp.MustCompile(`^[A-Z0-9.-]{1,12}$`)
 
 // Check reports what is wrong with a rule, as a *RuleError. known reports whether a signal exists; statuses are the statuses of a signal.

@@ -35,7 +35,8 @@ func alertEndpoints() []route {
 			description: "Makes a rule of the key. What it selects from the stream of changes is posted to `url`, signed as Standard Webhooks describes (`webhook-id`, `webhook-timestamp`, " +
 				"`webhook-signature`), in the order of the cursors. A message that is not answered with 2xx is sent again with growing pauses for three days, always with the same `webhook-id`. " +
 				"A rule about a number holds once when it passes `above` or `below`, and again after the number was back at `rearm`. One that is made while the number is beyond already waits, " +
-				"too (`armed` is false). A key can have 20 alerts. Free of charge.",
+				"too (`armed` is false). A key can have 20 alerts. Free of charge. Where events of the portfolio are sold (`PAGES=free`), only a key with Pro can select them by " +
+				"`min_severity` or `ticker`. A member that a rule does not have is refused.",
 			request: &content{body: body[AlertRequest](""), description: "The rule and the address.", example: AlertRequest{
 				Rule: pushes.Rule{On: pushes.OnZScore, Signal: "crack-spread-321", Above: new(2.0), Rearm: new(1.5)}, URL: "https://hooks.example.com/tidemark",
 			}},

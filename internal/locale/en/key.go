@@ -166,6 +166,7 @@ var keyWords = map[string]string{
 	"key.said bad signal":     "This signal does not exist.",
 	"key.said bad threshold":  "Give one number, above or below, to an alert about a value or a z-score; other alerts have none.",
 	"key.said bad rearm":      "The number to return to must be on the other side of the threshold, or at it. Only alerts with a threshold have one.",
+	"key.said events sold":    "Only a key with Pro can limit an alert about events to a severity or a company. Leave both empty: the alert then tells the type of each event.",
 	"key.said bad ticker":     "Give a stock symbol only to an alert about picks or events, such as AAPL.",
 	"key.said bad severity":   "Give a severity from 1 to 5 only to an alert about events.",
 }

@@ -166,6 +166,7 @@ var keyWords = map[string]string{
 	"key.said bad signal":     "No existe esa señal.",
 	"key.said bad threshold":  "Indique un número, por encima o por debajo, en una alerta sobre un valor o una puntuación z; las demás no lo llevan.",
 	"key.said bad rearm":      "El número al que debe volver está al otro lado del umbral, o en él. Solo lo llevan las alertas con umbral.",
+	"key.said events sold":    "Solo una clave con Pro puede limitar una alerta de eventos por importancia o por empresa. Deje ambos campos vacíos: la alerta indicará entonces el tipo de cada evento.",
 	"key.said bad ticker":     "Indique un símbolo bursátil, como AAPL, solo en una alerta sobre selecciones o eventos.",
 	"key.said bad severity":   "Indique una importancia de 1 a 5 solo en una alerta sobre eventos.",
 }

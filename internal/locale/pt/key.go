@@ -166,6 +166,7 @@ var keyWords = map[string]string{
 	"key.said bad signal":     "Esse sinal não existe.",
 	"key.said bad threshold":  "Informe um número, acima ou abaixo, em um alerta sobre valor ou escore z; os outros não o têm.",
 	"key.said bad rearm":      "O número ao qual voltar deve estar do outro lado do limite, ou nele. Só alertas com limite o têm.",
+	"key.said events sold":    "Só uma chave com Pro pode limitar um alerta de eventos por gravidade ou por empresa. Deixe os dois campos vazios: o alerta informará então o tipo de cada evento.",
 	"key.said bad ticker":     "Informe um código de ação, como AAPL, só em um alerta sobre seleções ou eventos.",
 	"key.said bad severity":   "Informe uma gravidade de 1 a 5 só em um alerta sobre eventos.",
 }
