@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // Figure is a plot over time.
@@ -153,19 +154,32 @@ func (f Figure) SVG() string {
 		b.WriteString(rowLabel(s.y(v), f.Words.label(v, step)+f.Suffix))
 	}
 	labels(&b, s, f.Marks)
-	for i, t := range Dates(f.From, f.To, 5) {
-		at := s.x(float64(t.At.Unix())) / inner * 100
-		anchor, class := "middle", everyOther(i)
-		switch {
-		case at < 4:
-			anchor = "start"
-		case at > 96: // it stands left of its place, near the date before
-			anchor, class = "end", everyOther(1)
-		}
-		fmt.Fprintf(&b, `<text%s x="%s%%" y="%s" text-anchor="%s">%s</text>`, class, number(at), number(f.Height-6), anchor, f.Words.date(t))
-	}
+	dates(&b, s, f)
 	b.WriteString(`</svg>`)
 	return b.String()
+}
+
+// dates writes the labels of x. The last one stands left of its place if that is at the edge; it is left out if the one before is too near on
+// a small telephone.
+func dates(b *strings.Builder, s scale, f Figure) {
+	const small = 270.0 // the width of the shapes, in pixels
+	free := 0.0         // where the labels so far end
+	for i, t := range Dates(f.From, f.To, 5) {
+		label := f.Words.date(t)
+		at, width := s.x(float64(t.At.Unix()))/inner*100, letterWidth*float64(utf8.RuneCountInString(label))/small*100
+		anchor, class, left := "middle", everyOther(i), at-width/2
+		switch {
+		case at < 4:
+			anchor, left = "start", at
+		case at > 96:
+			anchor, class, left = "end", everyOther(1), at-width
+		}
+		if anchor == "end" && left < free {
+			continue
+		}
+		free = left + width
+		fmt.Fprintf(b, `<text%s x="%s%%" y="%s" text-anchor="%s">%s</text>`, class, number(at), number(f.Height-6), anchor, html.EscapeString(label))
+	}
 }
 
 // extent returns the range of y with its margin. ok is false if no mark has a value.
