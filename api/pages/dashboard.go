@@ -103,7 +103,7 @@ func usagePlot(l localizer, d view.Dashboard) string {
 		x, y = append(x, float64(at.Unix())), append(y, byDay[at.Format(time.DateOnly)])
 	}
 	return plot.Figure{
-		ID: "plot-usage", Title: l.T("key.usage plot"), Height: 180, From: d.From.Add(-day / 2), To: d.To.Add(day / 2), Ticks: 3, Rules: []float64{0},
+		ID: "plot-usage", Title: l.T("key.usage plot"), Height: 180, From: d.From.Add(-day / 2), To: d.To.Add(day / 2), Ticks: 3, Whole: true, Rules: []float64{0},
 		Description: fmt.Sprintf(l.T("key.usage text"), total, l.Date(d.From), l.Date(d.To)),
 		Words:       l.figureWords(), Include: []float64{0, 1}, Marks: []plot.Mark{plot.Bars{X: x, Y: y, Width: 0.7 * day.Seconds()}},
 	}.SVG()

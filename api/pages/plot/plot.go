@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"html"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -33,6 +34,8 @@ type Figure struct {
 	Rules []float64
 	// Ticks is the approximate number of labelled y values. Zero means 4.
 	Ticks int
+	// Whole reports that the values are counts, which have no labels between whole numbers.
+	Whole bool
 	// Suffix follows each labelled value, for example "%".
 	Suffix string
 	// Letters is the room left of the shapes for labels of y, in letters. Zero means as many as the labels have. Align sets it.
@@ -126,7 +129,7 @@ func (f Figure) SVG() string {
 	if !ok {
 		return nothing(f.Words.Empty)
 	}
-	values, step := Ticks(lo, hi, f.ticks())
+	values, step := f.values(lo, hi)
 	s := scale{
 		from: float64(f.From.Unix()), to: max(float64(f.To.Unix()), float64(f.From.Unix())+1), lo: lo, hi: hi, top: above, end: f.Height - below,
 	}
@@ -198,8 +201,14 @@ func (f Figure) extent() (lo, hi float64, ok bool) {
 	return lo, hi, ok
 }
 
-// ticks is the approximate number of labelled y values.
-func (f Figure) ticks() int { return cmp.Or(f.Ticks, 4) }
+// values returns the labelled values of y and their distance.
+func (f Figure) values(lo, hi float64) (values []float64, step float64) {
+	values, step = Ticks(lo, hi, cmp.Or(f.Ticks, 4))
+	if f.Whole && step < 1 {
+		values, step = slices.DeleteFunc(values, func(v float64) bool { return math.Abs(v-math.Round(v)) > step/10 }), 1
+	}
+	return values, step
+}
 
 // letters returns the room left of the shapes, in letters: what Align has set, or what the longest label needs.
 func (f Figure) letters() int {
@@ -207,7 +216,7 @@ func (f Figure) letters() int {
 	if f.Letters > 0 || !ok {
 		return f.Letters
 	}
-	values, step := Ticks(lo, hi, f.ticks())
+	values, step := f.values(lo, hi)
 	return longest(f.Words, values, step, f.Suffix)
 }
 

@@ -256,6 +256,18 @@ func TestAFigureHasTheSignsOfItsLanguage(t *testing.T) {
 	}
 }
 
+func TestCountsHaveWholeLabels(t *testing.T) {
+	t.Parallel()
+	f := Figure{From: day(2026, 3, 1), To: day(2026, 3, 2), Ticks: 3, Whole: true, Include: []float64{0, 1}, Marks: []Mark{Line{X: []float64{float64(day(2026, 3, 1).Unix())}, Y: []float64{0}}}}
+	if svg := f.SVG(); strings.Contains(svg, ">0.5<") || !strings.Contains(svg, ">0<") || !strings.Contains(svg, ">1<") {
+		t.Errorf("no request or one: %s", svg)
+	}
+	f.Include = []float64{0, 1000}
+	if svg := f.SVG(); !strings.Contains(svg, ">500<") {
+		t.Errorf("a thousand requests: %s", svg)
+	}
+}
+
 func TestFiguresBelowEachOtherHaveOneRoomForTheirLabels(t *testing.T) {
 	t.Parallel()
 	figure := func(suffix string, values ...float64) Figure {
