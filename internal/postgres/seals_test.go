@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -111,6 +112,34 @@ func kindsOf(leaves []tlog.Leaf) (list []string) {
 		list = append(list, l.Kind)
 	}
 	return list
+}
+
+// A seal says who made the pick, before anybody sees it: the version of the method, or an editor.
+func TestTheSealOfAnEditorsPickNamesNoMethod(t *testing.T) {
+	t.Parallel()
+	s := newSealing(t, "2026-03-02")
+	version := strings.Repeat("ab", 32)
+	if _, err := s.db.RecordMethod(t.Context(), postgres.Method{Name: "picks", Version: version[:12], SHA256: version, Status: postgres.MethodAdopted, Note: "x"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, made := range [][2]string{{"2026-03-02", "method"}, {"2026-03-03", "editor"}} {
+		pick := newPick("MSFT", "1.00", made[0])
+		pick.Origin = made[1]
+		s.clock(made[0], 17*time.Hour+30*time.Minute)
+		if _, added, err := s.db.AppendPick(t.Context(), task.Fence{}, pick); err != nil || !added {
+			t.Fatal(added, err)
+		}
+	}
+	s.sequence()
+	got := map[string]string{}
+	for _, l := range s.leaves() {
+		if l.Kind == tlog.KindSeal {
+			got[l.Get("about")] = l.Get("method")
+		}
+	}
+	if want := map[string]string{"pick 2026-03-02": "picks/" + version[:12], "pick 2026-03-03": "editor"}; !maps.Equal(got, want) {
+		t.Errorf("the seals name %v, want %v", got, want)
+	}
 }
 
 func TestAPickIsSealedInItsTransactionAndRevealedWithItsAnnouncement(t *testing.T) {
