@@ -60,13 +60,20 @@ func RecordPicksTrial(ctx context.Context, db *postgres.DB) error {
 }
 
 // RecordPicksBacktest records that this program's versions of the picks, their variants and their backtest run on history, before the results
-// are shown. It returns how many versions and variants of the picks ran on history so far, these included.
-func RecordPicksBacktest(ctx context.Context, db *postgres.DB) (trials int, err error) {
+// are shown. It returns how many versions and variants of the picks ran on history so far, these included. window names the days that are looked
+// at, such as "from-2020-01-02.every-10"; empty: the usual ones. Each look at other days is a trial of the method and of each variant.
+func RecordPicksBacktest(ctx context.Context, db *postgres.DB, window string) (trials int, err error) {
 	list := []postgres.Method{
 		picksMethod(),
 		method("picks-backtest", backtest.SourceHash(), "how the method of the picks is judged on history: the code of package picks/backtest and of all that it imports"),
 	}
-	for _, m := range append(list, picksVariants()...) {
+	list = append(list, picksVariants()...)
+	if window != "" {
+		for _, m := range append([]postgres.Method{picksMethod()}, picksVariants()...) {
+			list = append(list, ofWindow(m, window))
+		}
+	}
+	for _, m := range list {
 		if err := try(ctx, db, m); err != nil {
 			return 0, err
 		}
@@ -95,6 +102,15 @@ func picksVariants() (list []postgres.Method) {
 		})
 	}
 	return list
+}
+
+// ofWindow is the trial of a version or a variant on other days than the usual ones.
+func ofWindow(m postgres.Method, window string) postgres.Method {
+	sum := sha256.Sum256([]byte(m.SHA256 + " " + window))
+	return postgres.Method{
+		Name: m.Name, Version: m.Version + "." + window, SHA256: hex.EncodeToString(sum[:]),
+		Note: m.Version + " on other days than the usual ones; only the backtest runs it. The SHA-256 is of that of " + m.Version + ", a space and the days",
+	}
 }
 
 func try(ctx context.Context, db *postgres.DB, m postgres.Method) error {

@@ -49,11 +49,11 @@ func (c picksBacktest) Run(ctx context.Context, p *program) error {
 		return err
 	}
 	defer db.Close()
-	in, err := c.input(ctx, db)
+	in, window, err := c.input(ctx, db)
 	if err != nil {
 		return err
 	}
-	if in.Trials, err = workers.RecordPicksBacktest(ctx, db); err != nil {
+	if in.Trials, err = workers.RecordPicksBacktest(ctx, db, window); err != nil {
 		return err
 	}
 	show := p.meter()
@@ -71,28 +71,34 @@ func (c picksBacktest) Run(ctx context.Context, p *program) error {
 	return writeBacktest(p.stdout, r, len(in.Prices)-1)
 }
 
-// input reads what the backtest runs on, as it is known now.
-func (c picksBacktest) input(ctx context.Context, db *postgres.DB) (backtest.Input, error) {
-	in := backtest.Input{Rules: picks.DefaultRules(), Holding: picks.DefaultPortfolioRules(), Random: c.Random, Seed: c.Seed, To: c.To}
+// usualEvery is the default of --every.
+const usualEvery = 5
+
+// input reads what the backtest runs on, as it is known now. window names the days if they are not the usual ones.
+func (c picksBacktest) input(ctx context.Context, db *postgres.DB) (in backtest.Input, window string, err error) {
+	in = backtest.Input{Rules: picks.DefaultRules(), Holding: picks.DefaultPortfolioRules(), Random: c.Random, Seed: c.Seed, To: c.To}
 	now, err := db.Now(ctx)
 	if err != nil {
-		return in, err
+		return in, "", err
 	}
-	if last := calendar.LastClosed(now); in.To.IsZero() || in.To.After(last) {
+	var parts []string
+	if last := calendar.LastClosed(now); in.To.IsZero() || !in.To.Before(last) {
 		in.To = last
+	} else {
+		parts = append(parts, "to-"+in.To.Format(time.DateOnly))
 	}
 	companies, err := db.Companies(ctx, now)
 	if err != nil {
-		return in, err
+		return in, "", err
 	}
 	ids := append(slices.Sorted(maps.Keys(companies)), equity.Benchmark)
 	slices.Sort(ids)
 	if in.Prices, err = db.Histories(ctx, slices.Compact(ids), in.To, now); err != nil {
-		return in, err
+		return in, "", err
 	}
 	filings, err := db.FilingsOf(ctx, slices.Compact(ids), time.Time{}, in.To, now)
 	if err != nil {
-		return in, err
+		return in, "", err
 	}
 	in.Departures = map[equity.CIK][]equity.Filing{}
 	for _, f := range filings {
@@ -102,12 +108,16 @@ func (c picksBacktest) input(ctx context.Context, db *postgres.DB) (backtest.Inp
 	}
 	bars := in.Prices[equity.Benchmark].Bars
 	if len(bars) == 0 {
-		return in, fmt.Errorf("the benchmark has no price up to %s", in.To.Format(time.DateOnly))
+		return in, "", fmt.Errorf("the benchmark has no price up to %s", in.To.Format(time.DateOnly))
 	}
 	const year = 253
 	from := calendar.Add(bars[0].Date, year)
 	if c.From.After(from) {
 		from = c.From
+		parts = append([]string{"from-" + from.Format(time.DateOnly)}, parts...)
+	}
+	if c.Every != usualEvery {
+		parts = append(parts, fmt.Sprintf("every-%d", c.Every))
 	}
 	for i, day := range calendar.Between(from, in.To) {
 		if i%c.Every == 0 {
@@ -115,7 +125,7 @@ func (c picksBacktest) input(ctx context.Context, db *postgres.DB) (backtest.Inp
 		}
 	}
 	in.Market = func(day time.Time) ([]picks.Candidate, error) { return db.Candidates(ctx, day, now) }
-	return in, nil
+	return in, strings.Join(parts, "."), nil
 }
 
 // scored shows on a terminal how many days are scored.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -41,6 +42,7 @@ func TestABacktestOfThePicksOnTheCommandLine(t *testing.T) {
 		} `json:"rank_ic"`
 		Tests       []struct{ Name string }
 		ScoresFound *bool `json:"scores_found"`
+		Picks       struct{ Trials int }
 	}
 	text := e.says(0, nil, "picks", "backtest", "--random=50", "--json", "--to=2026-02-27")
 	if err := json.Unmarshal([]byte(text), &r); err != nil {
@@ -51,6 +53,20 @@ func TestABacktestOfThePicksOnTheCommandLine(t *testing.T) {
 	}
 	if last := r.RankIC[len(r.RankIC)-1]; last.Month != 12 || last.Mean != nil {
 		t.Errorf("the twelfth month after is not over and has a figure:\n%s", text)
+	}
+
+	// Other days are another look at history: a trial of the method and of each variant, counted once.
+	if r.Picks.Trials != 28 {
+		t.Errorf("after a look at other days there are %d trials, want 28", r.Picks.Trials)
+	}
+	for range 2 {
+		e.says(0, []string{"42 trials of the method so far"}, "picks", "backtest", "--random=50", "--to=2026-02-27", "--every=4")
+	}
+	list, err := e.db.Methods(t.Context())
+	if err != nil || !slices.ContainsFunc(list, func(m postgres.Method) bool {
+		return m.Status == postgres.MethodTried && m.Version == picks.SourceHash()[:12]+".to-2026-02-27.every-4"
+	}) {
+		t.Errorf("the registry has %+v (%v)", list, err)
 	}
 
 	e.says(2, []string{"--every"}, "picks", "backtest", "--every=0")
