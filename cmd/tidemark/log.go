@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/http"
 	"os"
@@ -161,6 +163,7 @@ func (p *program) startWitnesses(ctx context.Context) (serve func(context.Contex
 	if err != nil {
 		return nil, err
 	}
+	before := readWitnesses(p.settings.LogWitnesses)
 	var policy strings.Builder
 	policy.WriteString("# The witnesses of this sandbox show the mechanism. They are not independent: one process runs them all.\n")
 	for _, k := range keys {
@@ -171,11 +174,17 @@ func (p *program) startWitnesses(ctx context.Context) (serve func(context.Contex
 	}
 	var run []func(context.Context) error
 	for _, label := range sandboxWitnesses {
-		one, line, err := p.sandboxWitness(ctx, filepath.Join(dir, label), label, keys)
-		if err != nil {
-			return nil, err
+		one, line, err := p.sandboxWitness(ctx, filepath.Join(dir, label), label, before[label] != "", keys)
+		switch vkey := before[label]; {
+		case err == nil:
+			run = append(run, one)
+		case vkey != "" && (errors.Is(err, witness.ErrState) || errors.Is(err, fs.ErrNotExist)):
+			// It must not begin again. It stays in the policy, so that the quorum is the same, and has no address.
+			p.log.ErrorContext(ctx, "a witness of this sandbox has lost its state, so it cosigns no more: the others go on", "witness", label, "err", err)
+			line = fmt.Sprintf("witness %s %s\n", label, vkey)
+		default:
+			return nil, fmt.Errorf("the witness %s: %w", label, err)
 		}
-		run = append(run, one)
 		policy.WriteString(line)
 	}
 	fmt.Fprintf(&policy, "group three 3 %s\nquorum three\n", strings.Join(sandboxWitnesses, " "))
@@ -191,6 +200,21 @@ func (p *program) startWitnesses(ctx context.Context) (serve func(context.Contex
 	}, nil
 }
 
+// readWitnesses returns the keys of the witnesses of a policy file, by their names; nothing without a policy.
+func readWitnesses(file string) map[string]string {
+	keys := map[string]string{}
+	text, err := os.ReadFile(file) //nolint:gosec // a file of this installation
+	if err != nil {
+		return keys
+	}
+	if policy, err := tlog.ParsePolicy(text); err == nil {
+		for _, w := range policy.Witnesses {
+			keys[w.Label] = w.VKey()
+		}
+	}
+	return keys
+}
+
 // logPath returns the path of a log below the public address.
 func logPath(log string) string {
 	if log == postgres.LogSources {
@@ -199,9 +223,9 @@ func logPath(log string) string {
 	return "log"
 }
 
-// sandboxWitness opens a witness of a sandbox on its own port, and returns its line of the policy.
-func (p *program) sandboxWitness(ctx context.Context, dir, label string, logs []*workers.LogKey) (run func(context.Context) error, line string, err error) {
-	if _, err := os.Stat(dir); err != nil {
+// sandboxWitness opens a witness of a sandbox on its own port, and returns its line of the policy. It makes one that is not known yet.
+func (p *program) sandboxWitness(ctx context.Context, dir, label string, known bool, logs []*workers.LogKey) (run func(context.Context) error, line string, err error) {
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) && !known {
 		if _, err := witness.Init(dir, "sandbox.invalid/"+label); err != nil {
 			return nil, "", err
 		}
