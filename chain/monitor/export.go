@@ -3,11 +3,15 @@ package monitor
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"tidemark/chain/tlog"
@@ -31,7 +35,8 @@ const (
 
 // Export copies a log into a folder, as the static files that its server has: any web server can serve them, and any client can verify
 // them. It computes every hash from the leaves, and writes the checkpoints only if their roots are the computed ones. A copy that is there already is
-// continued: its full bundles are not read again, and the log must continue the checkpoint of the copy.
+// continued: its full bundles are not read again, and the log must continue the checkpoint of the copy. If a key that signed the copy's checkpoint
+// signs no more, that checkpoint stays in the copy, under its size and the key's id: it is verified by that key, and the newer one by its own.
 func Export(ctx context.Context, policy *tlog.Policy, log tlog.PolicyLog, transport http.RoundTripper, dir string) (*Exported, error) {
 	m := &Monitor{o: Options{AnswerTimeout: 30 * time.Second}, client: newClient(transport)}
 	e := &export{ctx: ctx, m: m, prefix: trimmed(log.URL), dir: dir, tiles: map[tlog.Tile][]byte{}, roots: map[int64]tlog.Hash{}}
@@ -52,7 +57,10 @@ func Export(ctx context.Context, policy *tlog.Policy, log tlog.PolicyLog, transp
 		if len(note) == 0 {
 			continue
 		}
-		if opened[i], err = policy.Open(note); err != nil {
+		if opened[i], err = policy.Open(note); err != nil && i == 0 {
+			opened[i], err = ownCheckpoint(note) // by an older key than those of the policy; its signature was checked when it was copied
+		}
+		if err != nil {
 			return nil, fmt.Errorf("%s: %w", []string{"the checkpoint of the copy", witnessedFile, newestFile}[i], err)
 		}
 		if opened[i].Origin != log.Name() {
@@ -72,6 +80,11 @@ func Export(ctx context.Context, policy *tlog.Policy, log tlog.PolicyLog, transp
 		}
 		return nil, err
 	}
+	for _, file := range []string{newestFile, witnessedFile} {
+		if err := e.keepOld(file, last.Origin, newest); err != nil {
+			return nil, err
+		}
+	}
 	out := &Exported{Origin: last.Origin, Size: last.Size}
 	if opened[1] != nil {
 		out.Witnessed = opened[1].Size
@@ -80,6 +93,47 @@ func Export(ctx context.Context, policy *tlog.Policy, log tlog.PolicyLog, transp
 		}
 	}
 	return out, e.write(newestFile, newest)
+}
+
+// ownCheckpoint reads a checkpoint of the copy without its signatures.
+func ownCheckpoint(note []byte) (*tlog.Opened, error) {
+	c, err := tlog.ParseBody(tlog.SignedBody(note))
+	return &tlog.Opened{Checkpoint: c, Note: note}, err
+}
+
+// keepOld keeps a checkpoint of the copy that is about to be replaced, if a key signed it that does not sign the newest one.
+func (e *export) keepOld(file, origin string, newest []byte) error {
+	old, err := os.ReadFile(filepath.Join(e.dir, file)) //nolint:gosec // the folder is the operator's
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("the copy that is there: %w", err)
+	}
+	c, err := ownCheckpoint(old)
+	if err != nil {
+		return fmt.Errorf("%s of the copy: %w", file, err)
+	}
+	for _, id := range keysOf(old, origin) {
+		if slices.Contains(keysOf(newest, origin), id) {
+			continue
+		}
+		if err := e.write(fmt.Sprintf("%s.%d+%s", file, c.Size, id), old); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// keysOf are the ids of the keys that signed a checkpoint under the name of the log.
+func keysOf(note []byte, origin string) (ids []string) {
+	for line := range strings.Lines(string(note)) {
+		encoded, ok := strings.CutPrefix(line, "— "+origin+" ")
+		if raw, err := base64.StdEncoding.DecodeString(strings.TrimSuffix(encoded, "\n")); ok && err == nil && len(raw) > 4 {
+			ids = append(ids, hex.EncodeToString(raw[:4]))
+		}
+	}
+	return ids
 }
 
 // copy writes the leaves and tiles up to a size, and compares the roots with the checkpoints: of the copy, witnessed, newest.

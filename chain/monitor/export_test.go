@@ -1,6 +1,7 @@
 package monitor
 
 import (
+	"crypto/rand"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -79,6 +80,65 @@ func TestACopyOfALogIsServedAsTheLog(t *testing.T) {
 	kinds = slices.DeleteFunc(kinds, func(k string) bool { return k == KindUnavailable }) // the policy names no address of a witness
 	if len(kinds) > 0 {
 		t.Errorf("the monitor of the copy found %+v", all)
+	}
+}
+
+// A log changes its key. The reader's policy has the new one alone; the copy goes on, and the old checkpoint can be verified with what the copy has.
+func TestACopyOutlivesAChangeOfTheLogsKey(t *testing.T) {
+	t.Parallel()
+	l, dir := newTestLog(t), t.TempDir()
+	if _, err := l.export(dir); err != nil {
+		t.Fatal(err)
+	}
+	oldKey, old := l.vkey, l.note
+	keys, err := tlog.NewLogKey(rand.Reader, l.signer.Origin())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l.signer, err = tlog.NewSigner(keys.Private); err != nil {
+		t.Fatal(err)
+	}
+	l.vkey = keys.Public
+	l.grow(leafOf(t, tlog.KindKey, oldKey, keys.Public, "2026-06-01T00:00:00.000000Z", "2026-03-02T00:00:00.000000Z"))
+	l.grow(gaps(t, "more", 300)...)
+	for range 2 {
+		if got, err := l.export(dir); err != nil || got.Size != l.tree.size {
+			t.Fatalf("after the change of the key the copy is %+v, %v", got, err)
+		}
+	}
+	found, err := filepath.Glob(filepath.Join(dir, "checkpoint.[0-9]*+*"))
+	if err != nil || len(found) != 1 {
+		t.Fatalf("checkpoints of the old key: %v, %v", found, err)
+	}
+	kept, err := os.ReadFile(found[0])
+	if err != nil || string(kept) != string(old) {
+		t.Fatalf("%s is not what the old key signed: %v", found[0], err)
+	}
+	key, err := tlog.NewVerifier(oldKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := tlog.Open(kept, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var edge tlog.Edge
+	for n := int64(0); edge.Size < o.Size; n++ {
+		tile := tlog.Tile{N: n, Entries: true, Width: int(min(tlog.TileWidth, o.Size-n*tlog.TileWidth))}
+		bundle, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(tile.Path())))
+		if err != nil {
+			t.Fatal(err)
+		}
+		leaves, err := tlog.SplitBundle(bundle)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, leaf := range leaves {
+			edge.Add(tlog.LeafHash(leaf))
+		}
+	}
+	if edge.Root() != o.Root {
+		t.Error("the leaves of the copy have another root at the size that the old key signed")
 	}
 }
 
