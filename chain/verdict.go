@@ -31,6 +31,17 @@ type Holding struct {
 	Attester string
 	// At is when the witness recorded it. Zero: the end of the day of its newest pick, in UTC.
 	At time.Time
+	// Named reports whether the server alone names whom to ask, such as a node of the L2. Then it is no party and covers nothing. If it holds
+	// something else, it contradicts the chain like any other.
+	Named bool
+	// Kept reports whether it is a checkpoint that the reader kept. If it is the head that is shown now, it can be a copy of it: then it is no
+	// party and covers nothing.
+	Kept bool
+}
+
+// Counts reports whether it is a party. against is the reason why it contradicts the chain, empty if it agrees.
+func (h Holding) Counts(chain Recomputed, against string) bool {
+	return !h.Named && (!h.Kept || h.Length != chain.Length || against != "")
 }
 
 // QuorumFresh is how long the cosignatures of a log count for the present: without news a size is cosigned again once a day.
@@ -136,11 +147,16 @@ func (j Judgement) Of(seq int64) Verdict {
 // witness if a fresh quorum cosigned it.
 func Judge(chain Recomputed, holdings []Holding, r Reader) Judgement {
 	j := Judgement{Verdict: SelfConsistent, Against: make([]string, len(holdings))}
-	parties := map[string]party{}
+	parties, named := map[string]party{}, false
 	for i, h := range holdings {
-		p := parties[h.party()]
 		is, ok := chain.At(h.Length)
-		if j.Against[i] = h.against(is, ok, chain.Length, r.Attester); j.Against[i] != "" {
+		j.Against[i] = h.against(is, ok, chain.Length, r.Attester)
+		if !h.Counts(chain, j.Against[i]) {
+			named = named || j.Against[i] != ""
+			continue
+		}
+		p := parties[h.party()]
+		if j.Against[i] != "" {
 			p.against = true
 			parties[h.party()] = p
 			continue
@@ -162,7 +178,7 @@ func Judge(chain Recomputed, holdings []Holding, r Reader) Judgement {
 		j.Unlogged = r.Log.Newest + 1
 	}
 	j.Lacks = r.Log != nil && r.Log.Read && r.Log.Lacks
-	contradicted := chain.Faulty || j.LogAgainst != ""
+	contradicted := chain.Faulty || named || j.LogAgainst != ""
 	for _, p := range parties {
 		j.Parties++
 		if p.fresh && !p.against {

@@ -27,8 +27,8 @@ type Options struct {
 	// Signers is a file of keys in the form of ssh-keygen's allowed signers. One of the keys must have signed every commit. If Signers is
 	// empty, signatures are not checked.
 	Signers string
-	// RPC are nodes of the chain with the attestations, tried in order. If RPC is empty, a server on this machine may name its own node.
-	// Otherwise the attestations are not checked, because a node chosen by the server proves nothing.
+	// RPC are nodes of the chain with the attestations, tried in order. If RPC is empty, a server on this machine may name a node on it. That
+	// node is asked, and what it says counts only against the chain: a node chosen by the server proves nothing.
 	RPC []string
 	// Attester is the account that must have attested, known from another source. If it is empty, the server's account is used.
 	Attester string
@@ -170,8 +170,11 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	}
 	if unasked == nil {
 		unasked = new(compareAttestations(w, attested, ledger, said))
+		if len(o.RPC) == 0 && unasked.Status != Mismatch {
+			unasked.Detail += "; by the node that the server names, so they do not count: name yours with --rpc"
+		}
 	}
-	r.add(*unread, *unasked, compareLog(sealed, unreadSeals, rules, o.Now), compareSeals(w, sealed, unreadSeals, final, now))
+	r.add(*unread, *unasked, compareLog(sealed, unreadSeals, rules, o.Now), compareSeals(w, sealed, unreadSeals, final, now, o.Now))
 	isForked := sealed != nil && sealed.forked != ""
 	if sealed != nil && !isForked {
 		r.add(compareLogged(w, sealed), compareNotes(sealed, final), compareSealOrder(ctx, s, rules, sealed, now, said.Environment != "demo"), compareDataset(ctx, s, sealed, now))
@@ -337,8 +340,10 @@ func (w *verification) answer(a *answer, environment string) Check {
 
 // checkpoint holds the chain against what was known of it before.
 func (w *verification) checkpoint(known chain.Checkpoint) Check {
-	c := Check{"checkpoint", OK, fmt.Sprintf("after %d picks the head is the one that you know", known.Length)}
+	c := Check{"checkpoint", OK, fmt.Sprintf("after %d picks the head is the one that you know: nothing up to there was changed since you noted it", known.Length)}
 	switch head := w.heads[known.Length]; {
+	case head.Head == known.Head && head.Length == w.verifier.Checkpoint().Length && w.broken == nil:
+		c.Detail = "you have the head that is shown now, which can be a copy of it, so it does not count: compare it again when the chain has grown"
 	case head.Length == 0:
 		c.Status, c.Detail = Mismatch, fmt.Sprintf("you know of %d picks, and the chain has %d", known.Length, w.verifier.Checkpoint().Length)
 	case head.Head != known.Head:

@@ -17,16 +17,19 @@ type Witness struct {
 	At *time.Time `json:"at"`
 	// Against says why the witness contradicts the chain. It is empty if the witness agrees.
 	Against string `json:"against"`
+	// Counts reports whether it is a party. A witness that the server alone names is none, nor is a checkpoint that is the head shown now.
+	Counts bool `json:"counts"`
 }
 
-// holdings returns the holdings of the witnesses that the reader's policy counts: all attestations, and a ledger and a checkpoint if the
-// reader named them. A ledger that only the server names is compared, but it is not an independent witness.
+// holdings returns the holdings of the witnesses that are compared: all attestations, and a ledger and a checkpoint if the reader named them.
+// Attestations by a node that only the server names do not count. A ledger that only the server names is compared elsewhere, and does not count.
 func (o Options) holdings(ledger *gitledger.Record, attested *attestations) []chain.Holding {
 	var out []chain.Holding
 	if attested != nil {
 		for _, a := range attested.list {
 			out = append(out, chain.Holding{
 				Witness: fmt.Sprintf("attestation %.18s", a.UID.Hex()), Checkpoint: a.Statement.Checkpoint(), Attester: a.Attester.Hex(), At: a.Time,
+				Named: len(o.RPC) == 0,
 			})
 		}
 	}
@@ -35,7 +38,7 @@ func (o Options) holdings(ledger *gitledger.Record, attested *attestations) []ch
 		out = append(out, chain.Holding{Witness: "the ledger that you named", Checkpoint: chain.Checkpoint{Length: p.Seq, Head: p.Hash, Date: p.Date}})
 	}
 	if o.Checkpoint.Length > 0 {
-		out = append(out, chain.Holding{Witness: "your checkpoint", Checkpoint: chain.Checkpoint{Length: o.Checkpoint.Length, Head: o.Checkpoint.Head}})
+		out = append(out, chain.Holding{Witness: "your checkpoint", Checkpoint: chain.Checkpoint{Length: o.Checkpoint.Length, Head: o.Checkpoint.Head}, Kept: true})
 	}
 	return out
 }
@@ -82,7 +85,7 @@ func (r *Report) judge(w *verification, holdings []chain.Holding, logged bool, r
 		r.Newest = &j.Newest
 	}
 	for i, h := range holdings {
-		r.Witnesses[i] = Witness{Name: h.Witness, Length: h.Length, Head: h.Head, Against: j.Against[i]}
+		r.Witnesses[i] = Witness{Name: h.Witness, Length: h.Length, Head: h.Head, Against: j.Against[i], Counts: h.Counts(recomputed, j.Against[i])}
 		if !h.At.IsZero() {
 			r.Witnesses[i].At = &h.At
 		}
@@ -95,7 +98,7 @@ func (r *Report) judge(w *verification, holdings []chain.Holding, logged bool, r
 		if reader.Log.Named {
 			name += ", as the server names it"
 		}
-		witness := Witness{Name: name, Against: j.LogAgainst}
+		witness := Witness{Name: name, Against: j.LogAgainst, Counts: !reader.Log.Named}
 		if n := len(reader.Log.Hashes); !c.At.IsZero() && n > 0 {
 			witness.Length, witness.Head, witness.At = int64(n), reader.Log.Hashes[n-1], &c.At
 		} else {

@@ -52,8 +52,8 @@ func TestALogThatTheServerNamesVouchesForNothingAndCannotBeHidden(t *testing.T) 
 			t.Parallel()
 			s := witnessedServer(t, tt.ages...)
 			s.policy = nil
-			if last := s.Picks[len(s.Picks)-1]; !tt.alone {
-				s.options.Checkpoint = chain.Checkpoint{Length: last.Seq, Head: last.Hash}
+			if before := s.Picks[len(s.Picks)-2]; !tt.alone {
+				s.options.Checkpoint = chain.Checkpoint{Length: before.Seq, Head: before.Hash}
 			}
 			if tt.edit != nil {
 				tt.edit(s)
@@ -61,6 +61,31 @@ func TestALogThatTheServerNamesVouchesForNothingAndCannotBeHidden(t *testing.T) 
 			r := s.report()
 			if c := check(t, r, "log"); r.Verdict != tt.verdict || r.Agreeing != tt.k || r.Parties != tt.n || !strings.Contains(c.Detail, tt.says) {
 				t.Errorf("%s, %d of %d: %s\nwant %s, %d of %d: %s", r.Verdict, r.Agreeing, r.Parties, c.Detail, tt.verdict, tt.k, tt.n, tt.says)
+			}
+		})
+	}
+}
+
+// A head that was copied from the server a moment ago proves nothing; yesterday's proves that the chain goes on from it.
+func TestACheckpointThatIsTheHeadShownNowIsNoParty(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		back, parties int
+		verdict       chain.Verdict
+		says          string
+	}{
+		"the head that is shown now": {1, 0, chain.SelfConsistent, "it does not count"},
+		"the head of the day before": {2, 1, chain.Witnessed, "nothing up to there was changed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := witnessedServer(t, time.Hour, time.Hour)
+			s.policy = nil
+			kept := s.Picks[len(s.Picks)-tt.back]
+			s.options.Checkpoint = chain.Checkpoint{Length: kept.Seq, Head: kept.Hash}
+			r := s.report()
+			if c := check(t, r, "checkpoint"); r.Verdict != tt.verdict || r.Parties != tt.parties || c.Status != audit.OK || !strings.Contains(c.Detail, tt.says) {
+				t.Errorf("%s of %d parties, %s: %s", r.Verdict, r.Parties, c.Status, c.Detail)
 			}
 		})
 	}

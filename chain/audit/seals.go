@@ -169,8 +169,9 @@ func (l *sealing) add(index int64, text []byte) {
 	l.addDataset(index, leaf)
 }
 
-// compareSeals holds the sealed picks of the log to their reveals, and the newest picks of the log to the chain.
-func compareSeals(w *verification, l *sealing, unread error, final *answer, now time.Time) Check {
+// compareSeals holds the sealed picks of the log to their reveals, and the newest picks of the log to the chain. now is the record's time, which
+// a demonstration states, and reader is that of the reader's clock.
+func compareSeals(w *verification, l *sealing, unread error, final *answer, now, reader time.Time) Check {
 	c := Check{Name: "seals", Status: Mismatch}
 	if final != nil {
 		for _, f := range final.Seals.Faults {
@@ -191,6 +192,9 @@ func compareSeals(w *verification, l *sealing, unread error, final *answer, now 
 		return c
 	}
 	against := slices.Clone(l.misshapen)
+	if ahead := l.days.Ahead(later(now, reader)); ahead != "" {
+		against = append(against, ahead)
+	}
 	var late, waiting []string
 	sealed, open := 0, 0
 	leaves := fmt.Sprintf("the %d leaves of the log that the server names", l.size)
@@ -225,8 +229,18 @@ func compareSeals(w *verification, l *sealing, unread error, final *answer, now 
 		c.Status, c.Detail = OK, "no pick was sealed in "+leaves
 	default:
 		c.Status, c.Detail = OK, fmt.Sprintf("%s in %s, each opened by its reveal%s%s", count(sealed, "sealed pick"), leaves, notDue(open), more)
+		if len(late) > 0 { // the record stands, and whoever revealed late could wait for what came
+			c.Status = Unproven
+		}
 	}
 	return c
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }
 
 // compareNotes looks for the log's days without a pick and its corrections in the server's answer. The log was read before the answer.

@@ -177,7 +177,7 @@ func TestASealedPickThatIsNotRevealedIsNamedByItsDay(t *testing.T) {
 		says   string
 	}{
 		"all are revealed":                  {whole, audit.OK, "5 sealed picks in the"},
-		"one came late":                     {func(s *sealedServer, p pick) { s.seal(p); s.reveal(p, 11); s.picked(p) }, audit.OK, "The pick of 2026-03-04 was revealed at"},
+		"one came late":                     {func(s *sealedServer, p pick) { s.seal(p); s.reveal(p, 11); s.picked(p) }, audit.Unproven, "The pick of 2026-03-04 was revealed at"},
 		"one is missing, the log went on":   {func(s *sealedServer, p pick) { s.seal(p); goesOn(s, p) }, audit.Mismatch, "A pick of 2026-03-04 was sealed and had to be revealed by"},
 		"announced all the same":            {func(s *sealedServer, p pick) { s.seal(p); s.picked(p); goesOn(s, p) }, audit.Mismatch, "A pick of 2026-03-04 was sealed and had to be revealed by"},
 		"one is missing, the log is silent": {func(s *sealedServer, p pick) { s.seal(p) }, audit.Pending, "A pick of 2026-03-04 was sealed"},

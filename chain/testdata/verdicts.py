@@ -59,7 +59,12 @@ def late(picks):
 
 
 def kept(picks, length):
-    return {"witness": "checkpoint", "length": length, "head": picks[length - 1]["hash"]}
+    return {"witness": "checkpoint", "length": length, "head": picks[length - 1]["hash"], "kept": True}
+
+
+def by_its_node(witnesses):
+    """Attestations as a node of the server's choice shows them."""
+    return [w | {"named": True} for w in witnesses]
 
 
 def edited(picks, seq, **members):
@@ -86,7 +91,7 @@ BASE = (151122213495354007725011514095885315114540126930418572060461132839498477
 def plus(a, b):
     (x1, y1), (x2, y2) = a, b
     xy = D * x1 * x2 * y1 * y2
-    return (x1 * y2 + x2 * y1) * pow(1 + xy, P - 2, P) % P, (y1 * y2 + x1 * x2) * pow(1 - xy, P - 2, P) % P
+    return (x1 * y2 + x2 * y1) * pow(1 + xy, -1, P) % P, (y1 * y2 + x1 * x2) * pow(1 - xy, -1, P) % P
 
 
 def point(n, of=BASE):
@@ -110,8 +115,9 @@ class Key:
 
     def sign(self, message):
         r = int.from_bytes(hashlib.sha512(self.prefix + message).digest(), "little") % L
-        k = int.from_bytes(hashlib.sha512(point(r) + self.public + message).digest(), "little")
-        return point(r) + ((r + k * self.scalar) % L).to_bytes(32, "little")
+        begin = point(r)
+        k = int.from_bytes(hashlib.sha512(begin + self.public + message).digest(), "little")
+        return begin + ((r + k * self.scalar) % L).to_bytes(32, "little")
 
     def line(self, payload):
         return f"\u2014 {self.name} {base64.b64encode(self.id + payload).decode()}\n"
@@ -191,6 +197,29 @@ def gap_after_seal(until, *more):
     leaves = sealed_leaves(good, pick10=until)[:-1]
     leaves.append(b"tidemark/gap/v1\ndate 2025-01-16\nreason no candidate\nat 2025-01-16T23:30:00.000000Z\n")
     return leaves + [b"tidemark/sources/v1\nsize 1\nroot " + base64.b64encode(bytes(32)) + f"\nat {at}:00.000000Z\n".encode() for at in more]
+
+
+OTHERS = {
+    "forecast": "seq 1\nid crack/2025-W03\nrelease_at 2025-01-15T15:30:00.000000Z\nvalue -1.5e-05\nlo -2\nhi 1e+06\nlevel 0.8\nmethod crack/1\nhash " + "ab" * 32,
+    "grade": "seq 1\nid crack/2025-W03\npublished_at 2025-01-15T15:30:00.000000Z\nvalue none\nscore none\nhash " + "ab" * 32,
+    "method": "name picks\nversion 1\nstatus tried\nsha256 " + "ab" * 32 + "\nnote x",
+    "sources": "size 1\nroot " + base64.b64encode(bytes(32)).decode(),
+    "key": "old a+b+c\nnew a+d+e\nuntil 2025-04-15T00:00:00.000000Z",
+    "dataset": "date 2025-01-15\nas_of 2025-01-16T00:00:00.000000Z\nsha256 " + "ab" * 32 + "\nfiles 31",
+}
+# What is wrong with one line of each of the other kinds.
+ILL = [
+    ("forecast", "value -1.5e-05", "value 0x1p4"), ("forecast", "hi 1e+06", "hi NaN"), ("forecast", "release_at 2025-01", "release_at 2025-13"),
+    ("forecast", "seq 1", "seq -1"), ("forecast", "lo -2\n", ""), ("forecast", "level 0.8", f"level {'9' * 21}"), ("grade", "value none", "value nothing"), ("grade", "score none", "score "),
+    ("grade", "hash ab", "hash AB"), ("method", "status tried", "status good"), ("method", "note x", "note x\nmore y"), ("sources", "root AAAA", "root AAA"),
+    ("sources", "size 1", "size 9223372036854775808"), ("key", "until 2025-04-15", "until 2025-04-31"), ("dataset", "date 2025-01-15", "date 2025-1-15"),
+    ("dataset", "files 31", "files many"),
+]
+
+
+def of_kind(kind, old="", new=""):
+    """A leaf of another kind than those about picks, with a line that is replaced."""
+    return f"tidemark/{kind}/v1\n{OTHERS[kind].replace(old, new)}\nat 2025-01-16T23:00:00.000000Z\n".encode()
 
 
 def signed_by(leaves, log=None):
@@ -346,9 +375,9 @@ cosigned = [
      "contradicted", None, 9, (2, 3)),
     ("a gap on a sealed day, which need not be revealed before 2999", answer(good[:9], gaps=SEALED_GAP), [], {}, logged(gap_after_seal("until 2999"), T, T),
      "contradicted", None, 9, (2, 3)),
-    ("a gap on a sealed day, whose almost 48 hours last", answer(good[:9], gaps=SEALED_GAP), [], {}, logged(gap_after_seal("almost 48 hours", "2025-01-17T23:59"), T, T),
+    ("a gap on a sealed day, whose almost 48 hours last", answer(good[:9], gaps=SEALED_GAP), [], {"now": "2025-01-18T00:01:00Z"}, logged(gap_after_seal("almost 48 hours", "2025-01-17T23:59"), T, T),
      "witnessed", None, 9, (2, 3)),
-    ("a gap on a sealed day, whose almost 48 hours are over", answer(good[:9], gaps=SEALED_GAP), [], {}, logged(gap_after_seal("almost 48 hours", "2025-01-18T00:00"), T, T),
+    ("a gap on a sealed day, whose almost 48 hours are over", answer(good[:9], gaps=SEALED_GAP), [], {"now": "2025-01-18T00:01:00Z"}, logged(gap_after_seal("almost 48 hours", "2025-01-18T00:00"), T, T),
      "contradicted", None, 9, (2, 3)),
     ("a byte-order mark before the pick of a reveal", answer(good), [], {}, logged(sealed_leaves(good, pick6="a byte-order mark, sealed so"), T, T),
      "contradicted", None, 10, (2, 3)),
@@ -369,6 +398,18 @@ cosigned = [
      logged(whole + [b"tidemark/correction/v1\nseq 7\nwhat \xff\nevidence x\ndate 2025-01-15\nat 2025-01-16T23:30:00.000000Z\n"], T, T), "contradicted", None, 10, (2, 3)),
     ("a byte-order mark before a leaf, which is of no kind then", answer(good), [], {}, logged(whole + [b"\xef\xbb\xbf" + leaf_of(good[9])], T, T),
      "witnessed", None, 10, (2, 3)),
+    ("a leaf of each kind", answer(good), [], {}, logged(whole + [of_kind(kind) for kind in OTHERS], T, T), "witnessed", None, 10, (2, 3)),
+    *((f"a leaf of kind {kind} that is not in its form: {new.strip()[:40] or 'without ' + old.strip()}", answer(good), [], {},
+       logged(whole + [of_kind(kind, old, new)], T, T), "contradicted", None, 10, (2, 3)) for kind, old, new in ILL),
+    # A leaf of a time that has not come: the log states a false one. The clock of neither reader nor demonstration has it.
+    ("a reveal of tomorrow", answer(good), [], {}, logged(replaced(sealed_leaves(good), 29, b"at 2025-01-16", b"at 2025-01-17"), T, T), "contradicted", None, 10, (2, 3)),
+    ("a reveal of a year to come, in a log that only the server names", answer(good), all_good, {},
+     logged(replaced(sealed_leaves(good), 29, b"at 2025-01-16", b"at 2026-01-16"), T, T, named=True, required=True), "contradicted", None, 10, (1, 1)),
+    ("a leaf whose clock is five minutes ahead", answer(good), [], {}, logged(whole + [of_kind("key").replace(b"16T23:00", b"17T01:05")], T, T), "witnessed", None, 10, (2, 3)),
+    ("a leaf whose clock is five minutes and a second ahead", answer(good), [], {},
+     logged(whole + [of_kind("key").replace(b"16T23:00:00", b"17T01:05:01")], T, T), "contradicted", None, 10, (2, 3)),
+    ("a leaf that a demonstration's clock has not, and the reader's has", answer(good), [], {"clock": "2026-11-23T12:00:00Z"},
+     logged(whole + [of_kind("key").replace(b"16T23:00", b"17T04:00")], "2026-11-23T11:00:00Z", "2026-11-23T11:30:00Z"), "witnessed", None, 10, (2, 3)),
     # Two checkpoints that the log signed. A log of two histories vouches for nothing.
     ("the second checkpoint is of fewer leaves of the same history", answer(good), [], {}, logged(whole, T, T, other=signed_by(whole[:7])), "witnessed", None, 10, (2, 3)),
     ("the second checkpoint is of another history", answer(good), [], {}, logged(whole, T, T, other=signed_by(leaves_of(rewritten)[:7])), "contradicted", None, 0, (0, 3)),
@@ -390,7 +431,14 @@ cases = [
     ("good, attester expected in other letters", answer(good), all_good, {"attester": ATTESTER.upper().replace("X", "x")}, "witnessed", None, 10, (1, 1)),
     ("good, the newest pick is not attested yet", answer(good), all_good[:3], {}, "witnessed", None, 8, (1, 1)),
     ("good, nobody was asked", answer(good), [], {}, "self_consistent", None, 0, (0, 0)),
-    ("good, a checkpoint kept today", answer(good), [kept(good, 10)], {}, "witnessed", None, 10, (1, 1)),
+    ("good, and a checkpoint that is the head shown now", answer(good), [kept(good, 10)], {}, "self_consistent", None, 0, (0, 0)),
+    ("good, a checkpoint kept the day before", answer(good), [kept(good, 9)], {}, "witnessed", None, 9, (1, 1)),
+    ("a checkpoint of the whole chain with another head", answer(rewritten), [kept(good, 10)], {}, "contradicted", None, 0, (0, 1)),
+    ("good by a node that the server names", answer(good), by_its_node(all_good), {}, "self_consistent", None, 0, (0, 0)),
+    ("good by a node that the server names, and by another account on the reader's node", answer(good), by_its_node(all_good) + [attested(good, 9, STRANGER)], {},
+     "witnessed", None, 9, (1, 1)),
+    ("rewritten, and a node that the server names has what was", answer(rewritten), by_its_node(all_good), {}, "contradicted", None, 0, (0, 0)),
+    ("cut, and a node that the server names has what was, beside a checkpoint", answer(cut), by_its_node(all_good) + [kept(good, 5)], {}, "contradicted", None, 0, (0, 1)),
     ("good, a checkpoint kept long ago", answer(good), [kept(good, 3)], {}, "self_consistent", None, 0, (0, 1)),
     ("empty", answer([]), [], {}, "self_consistent", None, 0, (0, 0)),
     ("edited", answer(edited(good, 3, price="999.99")), all_good, {}, "contradicted", 3, None, None),
@@ -459,9 +507,10 @@ cases = [
     ("a witness of no known date", answer(good), [attested(good, 10, date="")], {}, "witnessed", None, 10, (1, 1)),
     ("a witness of no pick", answer(good), [kept(good, 10) | {"length": 0}], {}, "contradicted", None, 0, (0, 1)),
     ("a witness of a negative number of picks", answer(good), [kept(good, 10) | {"length": -1}], {}, "contradicted", None, 0, (0, 1)),
-    ("empty, and a witness of no pick", answer([]), [{"witness": "checkpoint", "length": 0, "head": GENESIS}], {}, "contradicted", None, 0, (0, 1)),
+    ("empty, and a witness of no pick", answer([]), [{"witness": "checkpoint", "length": 0, "head": GENESIS, "kept": True}], {}, "contradicted", None, 0, (0, 1)),
     ("one attestation three times is one party", answer(good), [attested(good, 10)] * 3, {}, "witnessed", None, 10, (1, 1)),
-    ("an account and a checkpoint are two parties", answer(good), all_good + [kept(good, 10)], {}, "witnessed", None, 10, (2, 2)),
+    ("an account and a checkpoint are two parties", answer(good), all_good + [kept(good, 9)], {}, "witnessed", None, 10, (2, 2)),
+    ("an account and the head that is shown now are one party", answer(good), all_good + [kept(good, 10)], {}, "witnessed", None, 10, (1, 1)),
     ("two accounts are two parties", answer(good), [attested(good, 10), attested(good, 9, STRANGER)], {}, "witnessed", None, 10, (2, 2)),
     ("one of two parties is stale", answer(good), [attested(good, 10), attested(good, 2, STRANGER)], {}, "witnessed", None, 10, (1, 2)),
     ("one of two parties holds something else", answer(good), [attested(good, 10), attested(rewritten, 10, STRANGER)], {}, "contradicted", None, 10, (1, 2)),
@@ -470,9 +519,9 @@ cases = [
     ("a witness of the future", answer(good), [attested(good, 10, at="2030-01-01T00:00:00Z")], {}, "self_consistent", None, 0, (0, 1)),
     ("a witness whose clock is four minutes ahead", answer(good), [attested(good, 10, at="2025-01-17T01:04:00Z")], {}, "witnessed", None, 10, (1, 1)),
     ("a witness whose clock is six minutes ahead", answer(good), [attested(good, 10, at="2025-01-17T01:06:00Z")], {}, "self_consistent", None, 0, (0, 1)),
-    ("a checkpoint kept on the evening of the last pick", answer(good), [kept(good, 10)], {"now": "2025-01-16T23:05:00Z"}, "witnessed", None, 10, (1, 1)),
+    ("a checkpoint of the last pick, which only the reader has", answer(appended("2025-01-17")), [kept(good, 10)], {"now": "2025-01-17T23:05:00Z"}, "witnessed", None, 10, (1, 1)),
     ("a checkpoint of a pick that is dated ahead", answer(last(date="2025-02-03")), [kept(last(date="2025-02-03"), 10)], {},
-     "contradicted", None, 0, (0, 1)),
+     "contradicted", None, 0, (0, 0)),
     ("a pick without a witness that is dated ahead", answer(last(date="2025-02-03")), [attested(good, 9)], {}, "contradicted", None, 9, (1, 1)),
     ("exactly 120 hours old", answer(good), [attested(good, 10, at="2025-01-12T01:00:00Z")], {}, "witnessed", None, 10, (1, 1)),
     ("a second more than 120 hours old", answer(good), [attested(good, 10, at="2025-01-12T00:59:59Z")], {}, "self_consistent", None, 0, (0, 1)),

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"tidemark/chain"
 )
 
 // SealFault says what is wrong with the sealed pick of a day.
@@ -82,15 +84,16 @@ func (d SealedDay) Text() string {
 // SealedDays follows the leaves of a record and holds the reveals to their seals. The zero value is before the first leaf.
 type SealedDays struct {
 	days map[string]*SealedDay
-	// from is the first day that must be sealed, empty while none is known. newest is the latest time of a leaf.
-	from   string
-	newest time.Time
+	// from is the first day that must be sealed, empty while none is known. newest is the latest time of a leaf, and newestIndex its number.
+	from        string
+	newest      time.Time
+	newestIndex int64
 }
 
 // Add adds the next leaf. Kinds that say nothing about seals may be left out.
 func (s *SealedDays) Add(index int64, l Leaf) {
-	if at := l.At(); at.After(s.newest) {
-		s.newest = at
+	if at := l.At(); at.After(s.newest) && l.Kind != KindBody { // bodies are of the other log
+		s.newest, s.newestIndex = at, index
 	}
 	switch l.Kind {
 	case KindGenesis:
@@ -104,6 +107,14 @@ func (s *SealedDays) Add(index int64, l Leaf) {
 	case KindPick:
 		s.pick(l)
 	}
+}
+
+// Ahead says in a sentence that a leaf is of a time that had not come at an instant; empty for none. A log that signed one states a false time.
+func (s *SealedDays) Ahead(now time.Time) string {
+	if !s.newest.After(now.Add(chain.Ahead)) {
+		return ""
+	}
+	return fmt.Sprintf("Leaf %d of the log is of %s, which has not come yet.", s.newestIndex, s.newest.UTC().Format("2006-01-02 15:04:05 UTC"))
 }
 
 // day returns the day with a date, and makes it if need be.

@@ -205,6 +205,13 @@ func TestVerifyProofTakesItsKeysFromTheReaderAlone(t *testing.T) {
 		says   string
 	}{
 		"no policy":                   {"", []string{"--proof", file}, 2, "--proof needs --policy"},
+		"a server beside it":          {log.policy(), []string{"--proof", file, "--policy", policy, "--url", "http://127.0.0.1:1"}, 2, "--url does not go with --proof"},
+		"a node beside it":            {log.policy(), []string{"--proof", file, "--policy", policy, "--rpc", "http://127.0.0.1:1"}, 2, "--rpc does not go with --proof"},
+		"a checkpoint beside it":      {log.policy(), []string{"--proof", file, "--policy", policy, "--checkpoint", "1:x"}, 2, "--checkpoint does not go with --proof"},
+		"a memory beside it":          {log.policy(), []string{"--proof", file, "--policy", policy, "--no-remember"}, 2, "--no-remember does not go with --proof"},
+		"a receipt's file beside it":  {log.policy(), []string{"--proof", file, "--policy", policy, "--content", file}, 2, "--content does not go with --proof"},
+		"a policy beside a receipt":   {log.policy(), []string{"--receipt", file, "--policy", policy}, 2, "--policy does not go with --receipt"},
+		"a time stamp of a server":    {log.policy(), []string{"--url", "http://127.0.0.1:1", "--timestamp-ca", file}, 2, "--timestamp-ca goes with --proof"},
 		"no proof":                    {log.policy(), []string{"--policy", policy, "--url", "http://127.0.0.1:1"}, 2, "nothing listens"},
 		"a policy of no witness":      {"log " + log.key.Public + "\nquorum none\n", []string{"--proof", file, "--policy", policy}, 0, "Self-consistent"},
 		"a policy with other keys":    {newProofLog(t, "log.example/log", 1).policy(), []string{"--proof", file, "--policy", policy}, 2, "not checked"},

@@ -26,7 +26,7 @@ type verifyCommand struct {
 	URL         string   `help:"The server. Default: PUBLIC_URL, or else ADDR." placeholder:"URL"`
 	Ledger      string   `help:"The git ledger to compare with, a folder or an address. Default: the server's." placeholder:"REPO"`
 	Signers     string   `help:"Allowed signers: each commit of the ledger must carry a good signature of one of them." placeholder:"FILE"`
-	RPC         []string `name:"rpc" help:"A trusted node of the chain with the attestations; may be given again. Default: a server on this machine names its own." placeholder:"URL"`
+	RPC         []string `name:"rpc" help:"A trusted node of the chain with the attestations; may be given again. Default: a server on this machine may name its own, which is asked and does not count." placeholder:"URL"`
 	Attester    string   `help:"The account that must have attested, as you know it from elsewhere." placeholder:"ADDRESS"`
 	Checkpoint  string   `help:"What you know from an earlier day: the length of the chain of picks and its last hash, or a file with a signed checkpoint of the log." placeholder:"LENGTH:HASH|FILE"`
 	Remember    string   `help:"The file that keeps the last checkpoint of each log that you verified. A log that shrinks or forks later is contradicted. Default: tidemark/verified.json in the folder of your settings." placeholder:"FILE"`
@@ -55,13 +55,10 @@ var errNotWitnessed = errors.New("the record is not witnessed: --require=witness
 // Run audits a server and prints one line a check. A mismatch is an error.
 func (c verifyCommand) Run(ctx context.Context, p *program) error {
 	check := c.verifyServer
+	if err := c.checkFlags(); err != nil {
+		return usageError{err}
+	}
 	switch {
-	case c.Proof != "" && c.Receipt != "":
-		return usageError{errors.New("--proof and --receipt are two verifications: run one after the other")}
-	case c.Proof == "" && c.Timestamp != "", c.Timestamp == "" && c.TimestampCA != "":
-		return usageError{errors.New("--timestamp goes with --proof, and --timestamp-ca with --timestamp")}
-	case c.Receipt == "" && (c.Content != "" || c.Transaction != "" || c.Keys != ""):
-		return usageError{errors.New("--content, --transaction and --keys go with --receipt")}
 	case c.Receipt != "":
 		check = c.verifyReceipt
 	case c.Proof != "":
@@ -75,6 +72,46 @@ func (c verifyCommand) Run(ctx context.Context, p *program) error {
 		return errors.Join(err, printed)
 	}
 	return err
+}
+
+// checkFlags refuses flags that the verification which is asked for would ignore: of a proof, of a receipt, or else of a server.
+func (c verifyCommand) checkFlags() error {
+	what := "server"
+	switch {
+	case c.Proof != "" && c.Receipt != "":
+		return errors.New("--proof and --receipt are two verifications: run one after the other")
+	case c.Proof != "":
+		what = "proof"
+	case c.Receipt != "":
+		what = "receipt"
+	}
+	for _, f := range []struct {
+		name  string
+		given bool
+		with  string
+	}{
+		{"--url", c.URL != "", "server"}, {"--ledger", c.Ledger != "", "server"}, {"--signers", c.Signers != "", "server"},
+		{"--rpc", len(c.RPC) > 0, "server"}, {"--attester", c.Attester != "", "server"}, {"--checkpoint", c.Checkpoint != "", "server"},
+		{"--remember", c.Remember != "", "server"}, {"--no-remember", c.NoRemember, "server"},
+		{"--require", c.Require == "witnessed", "server, proof"}, {"--policy", c.Policy != "", "server, proof"},
+		{"--timestamp", c.Timestamp != "", "proof"}, {"--timestamp-ca", c.TimestampCA != "", "proof"},
+		{"--content", c.Content != "", "receipt"}, {"--transaction", c.Transaction != "", "receipt"}, {"--keys", c.Keys != "", "receipt"},
+	} {
+		switch {
+		case !f.given || strings.Contains(f.with, what):
+		case what == "server":
+			return fmt.Errorf("%s goes with --%s", f.name, f.with)
+		default:
+			return fmt.Errorf("%s does not go with --%s", f.name, what)
+		}
+	}
+	switch {
+	case c.TimestampCA != "" && c.Timestamp == "":
+		return errors.New("--timestamp-ca goes with --timestamp")
+	case c.Remember != "" && c.NoRemember:
+		return errors.New("--remember and --no-remember exclude each other")
+	}
+	return nil
 }
 
 // notChecked is the JSON of a verification without a verdict.
@@ -221,8 +258,10 @@ func conclusion(r *audit.Report) string {
 			record, r.Agreeing, parties(r.Parties), r.Covered, newest)
 	case r.Verdict == chain.Contradicted:
 		return strings.Join(append([]string{"Contradicted: " + record + "."}, against...), "; ")
-	case r.Parties == 0:
+	case r.Parties == 0 && len(r.Witnesses) == 0:
 		return "Self-consistent: " + record + ". The chain agrees with itself, and no witness was asked." + unvouched(r)
+	case r.Parties == 0:
+		return "Self-consistent: " + record + ". The chain agrees with itself, and no witness that counts was asked." + unvouched(r)
 	case r.Unproven != "":
 		return "Self-consistent: " + record + ". " + r.Unproven
 	}

@@ -121,13 +121,13 @@ func TestVerifyPrintsJSONInEveryForm(t *testing.T) {
 		"a proof that must be witnessed": {[]string{"--proof", file, "--policy", policy, "--require", "witnessed"}, 3, `"root": "` + root + `"`},
 		"bytes that are no proof":        {[]string{"--proof", broken, "--policy", policy}, 2, `"error": "not checked: `},
 		"a proof without a policy":       {[]string{"--proof", file}, 2, `"verdict": "not_checked"`},
-		"a server that is not there":     {[]string{"--url", "http://127.0.0.1:1"}, 2, `"verdict": "not_checked"`},
-		"a wrong checkpoint":             {[]string{"--url", "http://127.0.0.1:1", "--checkpoint", "1:xy"}, 2, `is not LENGTH:HASH`},
+		"a server that is not there":     {[]string{"--no-remember", "--url", "http://127.0.0.1:1"}, 2, `"verdict": "not_checked"`},
+		"a wrong checkpoint":             {[]string{"--no-remember", "--url", "http://127.0.0.1:1", "--checkpoint", "1:xy"}, 2, `is not LENGTH:HASH`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var out, stderr bytes.Buffer
-			status := run(t.Context(), append([]string{"verify", "--json", "--no-remember"}, tt.args...), &out, &stderr)
+			status := run(t.Context(), append([]string{"verify", "--json"}, tt.args...), &out, &stderr)
 			if status != tt.status || !json.Valid(out.Bytes()) || !strings.Contains(out.String(), tt.want) {
 				t.Errorf("exit status %d, want %d and %s:\n%s\n%s", status, tt.status, tt.want, out.String(), stderr.String())
 			}

@@ -2,8 +2,9 @@
 """An independent verifier of a chain of picks and of proofs of the transparency log. It shares no code with Tidemark and needs Python alone.
 
     verify.py CASES                          every case of a file like chain/testdata/verdicts.json, as a list: verdict, fault, covered, parties
-    verify.py --url URL [--policy FILE]      the chain of a server, recomputed, and by the witnesses of your policy (C2SP tlog-policy) that
-                                             cosigned the server's log; without a policy nobody is asked, so at best it is self-consistent
+    verify.py --url URL [--policy FILE]      the chain of a server, recomputed, its log, and by the witnesses of your policy (C2SP tlog-policy) that
+                                             cosigned it; without a policy the server names the log and its witnesses: what the log says can
+                                             contradict the chain, and nobody counts, so at best it is self-consistent
     verify.py --proof FILE --policy FILE     a .tlog-proof file (C2SP), by the keys of your policy; no network is used
 
 Exit status: 0 for witnessed, 1 for contradicted, 2 where nothing was checked (no server, no such file, bytes that do not fit), 3 for a proof without
@@ -187,6 +188,7 @@ class Log:
         self.newest, self.leaves = self, leaves
         self.policy, self.required, self.named = Policy(policy), required, named
         self.hashes, self.fault, self.times, self.broken, self.notes, self.fits, self.sealed = [], False, {}, {}, [], False, False
+        self.late, self.last = [], None
         try:
             origin, size, root, cosigned = open_note(note, self.policy)
             if other:
@@ -206,7 +208,8 @@ class Log:
                 self.hashes.append(found[3])
             else:
                 self.fault = True
-        self.broken, self.notes = broken_seals(leaves), notes_of(leaves)
+        self.broken, self.late, self.last = broken_seals(leaves)
+        self.notes = notes_of(leaves)
         self.sealed = any(leaf.startswith(b"tidemark/seal/v1\n") for leaf in leaves)
 
     def contradicts(self, hashes):
@@ -216,6 +219,11 @@ class Log:
     def added(self, answer):
         """Returns the days without a pick and the corrections that an answer shows, and that the log does not have."""
         return [note for note in shown_notes(answer) if note not in self.newest.notes] if self.newest.fits else []
+
+    def ahead(self, now):
+        """Returns the number and the time of a leaf whose time has not come, None without one: the log states a false time."""
+        last = self.newest.last
+        return last if last and last[1] > now + CLOCKS else None
 
     def hidden(self, answer):
         """Returns the days without a pick and the corrections of the log that an answer does not show."""
@@ -257,7 +265,7 @@ class SealedDay:
 
     def __init__(self):
         self.seal = self.reveal = self.commitment = self.reveal_by = self.shown = self.picked = self.fault = None
-        self.unbounded = False
+        self.unbounded = self.late = False
 
     def blame(self, fault):
         worse = [None, "missing", "unsealed", "doubled", "wrong"]
@@ -269,19 +277,22 @@ class SealedDay:
 
 
 def broken_seals(leaves):
-    """Returns the days whose leaves prove that the promise of a seal was broken, each with its fault.
+    """Returns the days whose leaves prove that the promise of a seal was broken, each with its fault; the days that were revealed late; and
+    the number and the time of the leaf of the latest time, None without one.
 
     A late reveal is not among them. Neither is a missing one while the log has no leaf of a time after its reveal_by. That one is less than
-    48 hours after its day begins. A leaf of a kind that is read here and is not in its form is a fault, too, under its number.
+    48 hours after its day begins. A leaf of a record that is not in its form is a fault, too, under its number.
     """
-    days, begin, newest, misshapen = {}, "", "", {}
+    days, begin, newest, last, misshapen = {}, "", "", None, {}
     for index, leaf in enumerate(leaves):
         kind, found = parsed(leaf)
         if not found:
             if kind:
                 misshapen[f"leaf {index}"] = "not in its form"
             continue
-        newest = max(newest, found[found.re.groups])
+        if found[found.re.groups] > newest:
+            newest = found[found.re.groups]
+            last = index, second_of(newest).replace(tzinfo=timezone.utc)
         of = {"seal": 1, "reveal": 2}.get(kind)
         about = found[of][5:] if of and found[of].startswith("pick ") and is_day(found[of][5:]) else None
         if kind == "genesis" and is_day(found[1]):
@@ -302,6 +313,7 @@ def broken_seals(leaves):
                 day.blame("doubled")
                 continue
             day.reveal, day.shown = index, base64_of(found[4])
+            day.late = day.reveal_by is not None and found[5] > day.reveal_by
             opened = hashlib.sha256(b"tidemark/seal/v1\n" + bytes.fromhex(found[3]) + day.shown).hexdigest()
             if day.seal is None or found[1] != str(day.seal) or opened != day.commitment:
                 day.blame("wrong")
@@ -318,8 +330,9 @@ def broken_seals(leaves):
     for day in days.values():
         if day.seal is not None and day.reveal is None and newest > day.reveal_by:
             day.blame("missing")
-    return misshapen | {date: f"{day.fault}: it may be revealed until {day.reveal_by}" if day.unbounded else day.fault
-                        for date, day in sorted(days.items()) if day.fault}
+    broken = misshapen | {date: f"{day.fault}: it may be revealed until {day.reveal_by}" if day.unbounded else day.fault
+                          for date, day in sorted(days.items()) if day.fault}
+    return broken, [date for date, day in sorted(days.items()) if day.late and not day.fault], last
 
 
 def notes_of(leaves):
@@ -357,9 +370,12 @@ def judge(answer, witnesses, policy, log=None):
 
     parties, against, fresh, covered = set(), set(), set(), 0
     for witness in witnesses:
-        party = party_of(witness)
+        party, differs = party_of(witness), disagrees(witness, picks, hashes, policy.get("attester"))
+        if witness.get("named") or witness.get("kept") and not differs and witness["length"] == len(picks):
+            admitted = admitted or differs  # whom the server names, and a copy of the head that it shows, can contradict and vouch for nothing
+            continue
         parties.add(party)
-        if disagrees(witness, picks, hashes, policy.get("attester")):
+        if differs:
             against.add(party)
             continue
         at = witness.get("at")
@@ -367,10 +383,11 @@ def judge(answer, witnesses, policy, log=None):
             fresh.add(party)
             covered = max(covered, witness["length"])
     cosigned, quorum, logged = set(), False, False
+    clock = max(now, instant(policy.get("clock") or policy["now"]))
     if log is not None:
         parties.update(("cosigner", label) for label in log.policy.witnesses if not log.named)
         logged = log.contradicts(hashes)
-        admitted = admitted or bool(log.newest.forked) or bool(log.newest.broken) or bool(log.hidden(answer))
+        admitted = admitted or bool(log.newest.forked) or bool(log.newest.broken) or bool(log.hidden(answer)) or log.ahead(clock) is not None
         if not logged:
             cosigned = log.fresh(instant(policy.get("clock") or policy["now"]).timestamp())
             quorum = bool(cosigned) and log.policy.quorum != "none" and log.policy.is_met(cosigned)
@@ -399,7 +416,8 @@ def leaf_form(kind, *lines):
     return re.compile(f"tidemark/{kind}/v1\n" + "".join(f"{line}\n" for line in lines) + f"at ({INSTANT})\n", re.ASCII)
 
 
-# The kinds that every verifier reads.
+DECIMAL = r"-?[0-9]{1,20}(?:\.[0-9]{1,40})?(?:e[+-]?[0-9]{1,2})?"
+# The kinds of a record.
 LEAVES = {
     "genesis": leaf_form("genesis", f"origin {VALUE}", "environment (?:live|demo)", "chain_length [0-9]+", f"chain_head {HASH}", f"ledger_commit {VALUE}",
                          f"sealing_from ({VALUE})"),
@@ -408,8 +426,14 @@ LEAVES = {
     "pick": leaf_form("pick", "seq ([0-9]+)", f"preimage ({VALUE})", f"hash ({HASH})"),
     "gap": leaf_form("gap", f"date ({VALUE})", f"reason ({VALUE})"),
     "correction": leaf_form("correction", "seq ([0-9]+)", f"what ({VALUE})", f"evidence ({VALUE})", f"date ({VALUE})"),
+    "forecast": leaf_form("forecast", "seq [0-9]+", f"id {VALUE}", f"release_at {INSTANT}", *(f"{key} {DECIMAL}" for key in ("value", "lo", "hi", "level")),
+                          f"method {VALUE}", f"hash {HASH}"),
+    "grade": leaf_form("grade", "seq [0-9]+", f"id {VALUE}", f"published_at {INSTANT}", f"value (?:none|{DECIMAL})", f"score {VALUE}", f"hash {HASH}"),
+    "method": leaf_form("method", f"name {VALUE}", f"version {VALUE}", "status (?:tried|adopted|dropped)", f"sha256 {HASH}", f"note {VALUE}"),
+    "sources": leaf_form("sources", "size [0-9]+", f"root {VALUE}"),
+    "key": leaf_form("key", f"old {VALUE}", f"new {VALUE}", f"until {INSTANT}"),
+    "dataset": leaf_form("dataset", f"date {VALUE}", f"as_of {INSTANT}", f"sha256 {HASH}", "files [0-9]+"),
 }
-TIMED_LEAF = leaf_form("(?:forecast|grade|method|sources|key|dataset)", f"(?:{VALUE}\n)*{VALUE}")
 
 
 def second_of(text):
@@ -435,22 +459,23 @@ def is_base64(text):
         return False
 
 
-VALUES = {"chain_length": is_count, "seq": is_count, "seal": is_count, "at": is_instant, "reveal_by": is_instant, "date": is_day, "content": is_base64}
+VALUES = {"date": is_day, "content": is_base64, "root": lambda text: is_base64(text) and len(base64_of(text)) == 32}
+VALUES |= dict.fromkeys(("chain_length", "seq", "seal", "size", "files"), is_count)
+VALUES |= dict.fromkeys(("at", "reveal_by", "release_at", "published_at", "until", "as_of"), is_instant)
 
 
 def parsed(leaf):
-    """Returns the kind of a leaf, None for one that is not read here, and its values, None where it is not in its form."""
+    """Returns the kind of a leaf, None for one that is not of a record, and its values, None where it is not in its form."""
     kind = next((k for k in LEAVES if leaf.startswith(f"tidemark/{k}/v1\n".encode())), None)
     try:
         text = leaf.decode("utf-8")
     except UnicodeDecodeError:
         return kind, None
-    found = (LEAVES[kind] if kind else TIMED_LEAF).fullmatch(text)
+    found = LEAVES[kind].fullmatch(text) if kind else None
     if not found or len(leaf) > 8192 or re.search("[\0-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029]", text):
         return kind, None
-    checks = VALUES if kind else {"at": is_instant}
     values = [line.partition(" ")[::2] for line in text.split("\n")[1:-1]]
-    return kind, found if all(checks.get(key, bool)(value) for key, value in values) else None
+    return kind, found if all(VALUES.get(key, bool)(value) for key, value in values) else None
 
 
 LOG_KEY, WITNESS_KEY = 1, 4
@@ -721,7 +746,23 @@ def read_leaves(url, size):
     return leaves
 
 
-def read_log(url, rules):
+def named_policy(url):
+    """Returns the policy that a server names: its log's key, its witnesses, and more than half of them. None where it names no log."""
+    try:
+        said = json.loads(get(url + "/api/v1/info"))["data"].get("log")
+    except urllib.error.HTTPError as error:
+        if error.code != 404:
+            raise
+        return None
+    if said is None:
+        return None
+    names = [w["name"] for w in said["witnesses"]]
+    lines = [f'log {said["vkey"]}'] + [f'witness {w["name"]} {w["vkey"]}' for w in said["witnesses"]]
+    quorum = [f"group half {len(names) // 2 + 1} " + " ".join(names), "quorum half"] if names else ["quorum none"]
+    return "\n".join(lines + quorum) + "\n"
+
+
+def read_log(url, rules, named):
     """Returns the log of a server. Where the newest size waits for its cosignatures, those of the newest witnessed size count."""
     policy = Policy(rules)
     try:
@@ -733,17 +774,19 @@ def read_log(url, rules):
     newest = get(url + "/log/checkpoint").decode("utf-8")
     (_, whole, _, cosigned) = open_note(newest, policy)
     size = open_note(witnessed, policy)[1] if witnessed else 0
-    out = Log(rules, newest, read_leaves(url, max(whole, size)), policy.quorum != "none", other=witnessed)
+    out = Log(rules, newest, read_leaves(url, max(whole, size)), policy.quorum != "none", named, other=witnessed)
+    if not out.fits and not out.forked:
+        raise NotChecked("the leaves of the log are not those of its checkpoint")
     if not out.fits or not witnessed or policy.is_met({w for w, at in cosigned.items() if time.time() - QUORUM_FRESH <= at <= time.time() + AHEAD}):
         return out
-    older = Log(rules, witnessed, out.leaves[:size], policy.quorum != "none")
+    older = Log(rules, witnessed, out.leaves[:size], policy.quorum != "none", named)
     older.newest = out
     return older
 
 
 def main_url(url, policy):
-    """Judges the chain of a server, by the witnesses of the reader's policy."""
-    log, unread = None, None
+    """Judges the chain of a server, by the witnesses of the reader's policy, or else of the server's."""
+    log, unread, rules = None, None, None
     if policy:
         try:
             rules = read(policy)
@@ -751,15 +794,16 @@ def main_url(url, policy):
         except NotChecked as error:
             print(f"the policy cannot be read: {error}")
             return 2
-        try:
-            log = read_log(url, rules)
-        except (NotChecked, OSError, UnicodeDecodeError) as error:
-            log, unread = Log(rules, "", [], True), error  # nothing is witnessed then
+    try:
+        rules = rules or named_policy(url)
+        log = read_log(url, rules, not policy) if rules else None
+    except (NotChecked, OSError, ValueError, KeyError, TypeError, AttributeError) as error:  # what the server names may be anything
+        log, unread = Log(rules if policy else "quorum none", "", [], True, not policy), error  # nothing is witnessed then
     answer = json.loads(get(url + "/api/v1/verify/picks"))
-    now = datetime.now(timezone.utc)
+    now = clock = datetime.now(timezone.utc)
     if answer.get("environment") == "demo" and not policy:
         now = instant(answer["verified_at"])  # a demonstration's own clock, where the reader states no requirement
-    verdict, fault, covered, (k, n) = judge(answer, [], {"now": now.isoformat()}, log)
+    verdict, fault, covered, (k, n) = judge(answer, [], {"now": now.isoformat(), "clock": clock.isoformat()}, log)
     print(f"{verdict} ({k} of {n}): {len(answer['picks'])} picks, {covered} of them held by fresh witnesses"
           + (f", pick {fault} is at fault" if fault else ""))
     days = None if fault else against_calendar(answer["picks"], answer.get("gaps") or [], now)
@@ -769,6 +813,13 @@ def main_url(url, policy):
         print(f"pick {unlogged(answer, log)} is not in the signed log: nothing is witnessed until it is, a minute after an announcement")
     if unread:
         print(f"the log is not checked: {unread}")
+    elif log and log.named:
+        print("the log is read, and its key and witnesses are the server's word, so they count for nothing: --policy names yours")
+    for day in log.newest.late if log else []:
+        print(f"the sealed pick of {day} was revealed after its time")
+    ahead = log.ahead(max(now, clock)) if log else None
+    if ahead:
+        print(f"leaf {ahead[0]} of the log is of {ahead[1]}, which has not come yet")
     if log and log.newest.sealed:
         print("time stamps (RFC 3161) beside the proofs of seals are not read here: tidemark verify --proof FILE --timestamp FILE reads one")
     if log and log.newest.forked:
@@ -808,6 +859,8 @@ def main(arguments):
         parser.error("give one of CASES, --url and --proof")
     if given.proof is not None and given.policy is None:
         parser.error("--proof needs --policy")
+    if given.cases is not None and given.policy is not None:
+        parser.error("--policy does not go with CASES")
     if given.cases is not None:
         return judge_cases(given.cases)
     try:

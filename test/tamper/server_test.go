@@ -115,8 +115,12 @@ func startAt(t *testing.T, first time.Time, days int, now time.Time, fullPass ti
 	if err != nil {
 		t.Fatal(err)
 	}
-	door := api.New(api.Options{View: v, Record: s.record, TransparencyLog: db, Agents: &api.AgentOptions{Handler: agents}, Log: log})
-	for _, run := range []func(context.Context) error{v.Run, s.record.Run, func(ctx context.Context) error { return door.Serve(ctx, ln) }} {
+	published, err := view.NewPublications(view.PublicationsOptions{Store: db, PublicURL: s.url, World: view.WorldReplay, Now: clock, Log: log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	door := api.New(api.Options{View: v, Record: s.record, Publications: published, TransparencyLog: db, Agents: &api.AgentOptions{Handler: agents}, Log: log})
+	for _, run := range []func(context.Context) error{v.Run, s.record.Run, published.Run, func(ctx context.Context) error { return door.Serve(ctx, ln) }} {
 		ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 		done := make(chan error, 1)
 		go func() { done <- run(ctx) }()
@@ -127,7 +131,7 @@ func startAt(t *testing.T, first time.Time, days int, now time.Time, fullPass ti
 			}
 		})
 	}
-	eventually(t, "the first load", func() bool { return s.record.State() != nil })
+	eventually(t, "the first load", func() bool { return s.record.State() != nil && published.State() != nil })
 	return s, root
 }
 

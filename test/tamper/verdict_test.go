@@ -153,13 +153,15 @@ func (w *witnessed) verdicts(t *testing.T, ticker string) map[string]string {
 	if word := strings.ReplaceAll(said["verify_pick"], "_", "-"); !strings.Contains(answer.Result.Content[0].Text, "Verdict of this server: "+word+".") {
 		t.Errorf("verify_pick says %q in its text, and %s", answer.Result.Content[0].Text, word)
 	}
-	status, out := program.Run(t, program.Options{Dir: t.TempDir()}, "verify", "--json", "--no-remember", "--url", w.url, "--policy", w.policy)
-	report, _, _ := bytes.Cut([]byte(out), []byte("\n}\n"))
-	verdict("tidemark verify", append(report, '}'))
-	if contradicted := said["tidemark verify"] == "contradicted"; contradicted != (status != 0) {
-		t.Errorf("tidemark verify says %s and exits with %d", said["tidemark verify"], status)
-	}
-	w.others(t, said)
+	w.readers(t, said, w.policy)
+	return said
+}
+
+// unvouched are what the three verifiers say for a reader without a policy, by their names.
+func (w *witnessed) unvouched(t *testing.T) map[string]string {
+	t.Helper()
+	said := map[string]string{}
+	w.readers(t, said, "")
 	return said
 }
 
@@ -168,17 +170,34 @@ const askPage = `
 import { readFileSync } from "node:fs";
 const [scripts, url, file] = process.argv.slice(-3);
 const { recompute, judge } = await import(scripts + "/verdict.mjs");
-const { fetchLog, parsePolicy } = await import(scripts + "/log.mjs");
+const { fetchLog, parsePolicy, serverPolicy } = await import(scripts + "/log.mjs");
 const chain = await (await fetch(url + "/api/v1/verify/picks")).json();
-const read = await fetchLog(url + "/log/", await parsePolicy(readFileSync(file, "utf8")), Date.now()).catch((e) => ({ why: e.message }));
+const named = file === "none", info = named && await (await fetch(url + "/api/v1/info")).json();
+if (named && !info.data?.log) throw new Error("no log in " + JSON.stringify(info));
+const text = named ? serverPolicy(info.data.log) : readFileSync(file, "utf8");
+const read = await fetchLog(url + "/log/", await parsePolicy(text), Date.now()).catch((e) => ({ why: e.message }));
 const log = read.why ? { hashes: [], fault: null, cosigners: [], enough: () => false } : read;
-const now = new Date().toISOString(), policy = { attester: null, now, clock: now }; // the reader names a policy, so it is their clock
-console.log(judge(chain, await recompute(chain.picks), [], policy, { ...log, required: true, named: false }).verdict);
+const clock = new Date().toISOString(), policy = { attester: null, now: named ? chain.verified_at : clock, clock }; // who names a policy has a clock
+console.log(judge(chain, await recompute(chain.picks), [], policy, { ...log, required: true, named }).verdict);
 `
 
-// others adds what the page's script and the independent verifier say, where the machine can run them.
-func (w *witnessed) others(t *testing.T, said map[string]string) {
+// readers adds what the command, the page's script and the independent verifier say, where the machine can run them. An empty policy is none.
+func (w *witnessed) readers(t *testing.T, said map[string]string, policy string) {
 	t.Helper()
+	own, file := []string{}, "none"
+	if policy != "" {
+		own, file = []string{"--policy", policy}, policy
+	}
+	status, out := program.Run(t, program.Options{Dir: t.TempDir()}, append([]string{"verify", "--json", "--no-remember", "--url", w.url}, own...)...)
+	report, _, _ := bytes.Cut([]byte(out), []byte("\n}\n"))
+	var judged struct{ Verdict string }
+	if err := json.Unmarshal(append(report, '}'), &judged); err != nil {
+		t.Fatalf("tidemark verify: %v: %.300s", err, out)
+	}
+	said["tidemark verify"] = judged.Verdict
+	if contradicted := judged.Verdict == "contradicted"; contradicted != (status != 0) {
+		t.Errorf("tidemark verify says %s and exits with %d", judged.Verdict, status)
+	}
 	scripts := t.TempDir()
 	for _, name := range []string{"verdict", "log"} {
 		text, err := os.ReadFile("../../api/pages/static/" + name + ".js")
@@ -190,8 +209,8 @@ func (w *witnessed) others(t *testing.T, said map[string]string) {
 		}
 	}
 	for way, args := range map[string][]string{
-		"the page's script": {"node", "--input-type=module", "--eval", askPage, "--", scripts, w.url, w.policy},
-		"verify.py":         {"python3", "../../examples/python/verify.py", "--url", w.url, "--policy", w.policy},
+		"the page's script": {"node", "--input-type=module", "--eval", askPage, "--", scripts, w.url, file},
+		"verify.py":         append([]string{"python3", "../../examples/python/verify.py", "--url", w.url}, own...),
 	} {
 		if _, err := exec.LookPath(args[0]); err != nil {
 			t.Logf("%s is not installed, so %s was not asked", args[0], way)
@@ -280,6 +299,9 @@ func TestALieInTheDatabaseHasOneVerdictByEveryWayOfAsking(t *testing.T) {
 			if said := w.verdicts(t, known); !agree(said, "witnessed") {
 				t.Fatalf("before the lie: %v", said)
 			}
+			if said := w.unvouched(t); !agree(said, "self_consistent") {
+				t.Fatalf("before the lie, without a policy: %v", said)
+			}
 			offline(t, w.root, lie.sql)
 			// A pass that begins between two statements of a lie sees the first alone.
 			eventually(t, "the full pass: the server says "+lie.want, func() bool {
@@ -291,6 +313,9 @@ func TestALieInTheDatabaseHasOneVerdictByEveryWayOfAsking(t *testing.T) {
 			}
 			if said := w.verdicts(t, asked); !agree(said, lie.want) {
 				t.Errorf("%v, want %s of all", said, lie.want)
+			}
+			if said := w.unvouched(t); !agree(said, lie.want) {
+				t.Errorf("without a policy: %v, want %s of all", said, lie.want)
 			}
 		})
 	}

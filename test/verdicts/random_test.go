@@ -115,6 +115,7 @@ func (m maker) witness(picks []link) witness {
 	if m.IntN(2) == 0 {
 		w.Attester = pickOne(m, []string{"0xab", "0xAB", "0xab", "0xcd", ""})
 	}
+	w.Named, w.Kept = m.rarely(), m.IntN(8) == 0
 	if m.IntN(3) > 0 {
 		w.At = new(now.Add(pickOne(m, []time.Duration{
 			0, -time.Hour, -chain.FreshFor, -chain.FreshFor - time.Second, chain.Ahead, chain.Ahead + time.Second, -1000 * time.Hour, 10_000 * time.Hour,

@@ -81,6 +81,9 @@ type witness struct {
 	Date     string     `json:"date,omitempty"`
 	Attester string     `json:"attester,omitempty"`
 	At       *time.Time `json:"at,omitempty"`
+	// Named says that the server alone names whom to ask, Kept that it is the reader's own checkpoint.
+	Named bool `json:"named,omitempty"`
+	Kept  bool `json:"kept,omitempty"`
 }
 
 type policy struct {
@@ -145,7 +148,7 @@ func (c *testCase) judge() outcome {
 	}
 	var holdings []chain.Holding
 	for _, w := range c.Witnesses {
-		h := chain.Holding{Witness: w.Witness, Checkpoint: chain.Checkpoint{Length: w.Length, Head: w.Head, Date: w.Date}, Attester: w.Attester}
+		h := chain.Holding{Witness: w.Witness, Checkpoint: chain.Checkpoint{Length: w.Length, Head: w.Head, Date: w.Date}, Attester: w.Attester, Named: w.Named, Kept: w.Kept}
 		if w.At != nil {
 			h.At = *w.At
 		}
@@ -201,7 +204,11 @@ func (c *testCase) log() (log *chain.Log, broken bool) {
 	for _, k := range c.Answer.Corrections {
 		corrections = append(corrections, chain.Correction(k))
 	}
-	broken = forked || misshapen || len(notes.Hidden(c.Answer.chainGaps(), corrections)) > 0
+	latest := c.Policy.Now
+	if c.Policy.Clock.After(latest) {
+		latest = c.Policy.Clock
+	}
+	broken = forked || misshapen || days.Ahead(latest) != "" || len(notes.Hidden(c.Answer.chainGaps(), corrections)) > 0
 	for _, d := range days.Days(c.Policy.Now) {
 		broken = broken || d.Contradicts
 	}

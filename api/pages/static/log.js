@@ -162,7 +162,8 @@ async function picksOf(leaves) {
 const instant = String.raw`\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{6}Z`, hash = "[0-9a-f]{64}";
 const hex = (bytes) => [...bytes].map((b) => b.toString(16).padStart(2, "0")).join("");
 const form = (kind, ...lines) => new RegExp(`^tidemark/${kind}/v1\n${lines.map((l) => `${l}\n`).join("")}at (${instant})\n$`);
-// leafForms are the kinds that every verifier reads.
+const decimal = String.raw`-?\d{1,20}(?:\.\d{1,40})?(?:e[+-]?\d{1,2})?`;
+// leafForms are the kinds of a record.
 const leafForms = {
   genesis: form("genesis", "origin [^\n]+", "environment (?:live|demo)", "chain_length \\d+", `chain_head ${hash}`, "ledger_commit [^\n]+", "sealing_from ([^\n]+)"),
   seal: form("seal", "about ([^\n]+)", `commitment (${hash})`, "method [^\n]+", `reveal_by (${instant})`),
@@ -170,9 +171,14 @@ const leafForms = {
   pick: form("pick", "seq (\\d+)", "preimage ([^\n]+)", `hash (${hash})`),
   gap: form("gap", "date ([^\n]+)", "reason ([^\n]+)"),
   correction: form("correction", "seq (\\d+)", "what ([^\n]+)", "evidence ([^\n]+)", "date ([^\n]+)"),
+  forecast: form("forecast", "seq \\d+", "id [^\n]+", `release_at ${instant}`, ...["value", "lo", "hi", "level"].map((key) => `${key} ${decimal}`), "method [^\n]+", `hash ${hash}`),
+  grade: form("grade", "seq \\d+", "id [^\n]+", `published_at ${instant}`, `value (?:none|${decimal})`, "score [^\n]+", `hash ${hash}`),
+  method: form("method", "name [^\n]+", "version [^\n]+", "status (?:tried|adopted|dropped)", `sha256 ${hash}`, "note [^\n]+"),
+  sources: form("sources", "size \\d+", "root [^\n]+"),
+  key: form("key", "old [^\n]+", "new [^\n]+", `until ${instant}`),
+  dataset: form("dataset", "date [^\n]+", `as_of ${instant}`, `sha256 ${hash}`, "files \\d+"),
 };
 const firstLines = Object.keys(leafForms).map((kind) => [kind, encoder.encode(`tidemark/${kind}/v1\n`)]);
-const timed = form("(?:forecast|grade|method|sources|key|dataset)", "(?:[^\n]+\n)*[^\n]+");
 const isDay = (text) => /^(?!0000)\d{4}-\d{2}-\d{2}$/.test(text) && new Date(Date.parse(`${text}T00:00:00Z`) || 0).toISOString().startsWith(text);
 const secondOf = (text) => Date.parse(`${text.slice(0, 19)}Z`) || 0;
 const isInstant = (text) => isDay(text.slice(0, 10)) && new Date(secondOf(text)).toISOString().startsWith(text.slice(0, 19));
@@ -184,7 +190,11 @@ const isBase64 = (text) => {
     return false;
   }
 };
-const values = { chain_length: isCount, seq: isCount, seal: isCount, at: isInstant, reveal_by: isInstant, date: isDay, content: isBase64 };
+const isRoot = (text) => isBase64(text) && bytesOf(text).length === 32;
+const values = {
+  chain_length: isCount, seq: isCount, seal: isCount, size: isCount, files: isCount, date: isDay, content: isBase64, root: isRoot,
+  ...Object.fromEntries(["at", "reveal_by", "release_at", "published_at", "until", "as_of"].map((key) => [key, isInstant])),
+};
 
 // read returns the kind of a leaf, null for one that verifiers do not read, with its values: found is null where the leaf is not in its form.
 function read(leaf) {
@@ -195,9 +205,9 @@ function read(leaf) {
   } catch {
     return { kind, found: null };
   }
-  const found = (kind ? leafForms[kind] : timed).exec(text), lines = text.split("\n").slice(1, -1).map((l) => [l.slice(0, l.indexOf(" ")), l.slice(l.indexOf(" ") + 1)]);
+  const found = kind && leafForms[kind].exec(text), lines = text.split("\n").slice(1, -1).map((l) => [l.slice(0, l.indexOf(" ")), l.slice(l.indexOf(" ") + 1)]);
   const good = found && leaf.length <= 8192 && !/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u2028\u2029]/.test(text)
-    && lines.every(([key, value]) => kind ? values[key]?.(value) ?? true : key !== "at" || isInstant(value));
+    && lines.every(([key, value]) => values[key]?.(value) ?? true);
   return { kind, found: good ? found : null };
 }
 
@@ -207,11 +217,11 @@ const mostReveal = 48 * 3600 * 1000;
 
 // sealsOf opens the sealed picks among all leaves of a log. sealed is how many there are, opened how many have their reveal. faults are the days
 // whose signed leaves prove that a promise was broken, by their dates: a reveal that is late is not among them, and neither is one that is not
-// there yet while the log has no leaf of a time after its reveal_by. That one is less than 48 hours after its day begins. A leaf of these kinds that is
-// not in its form is a fault, too.
+// there yet while the log has no leaf of a time after its reveal_by. That one is less than 48 hours after its day begins. A leaf of a record that is
+// not in its form is a fault, too. late are the days whose reveal was late, and newest is the leaf of the latest time: its number, and that time.
 export async function sealsOf(leaves) {
   const days = new Map(), worse = broken, misshapen = [];
-  let from = "", newest = "";
+  let from = "", newest = "", last = 0;
   const dayOf = (date) => days.get(date) ?? days.set(date, { date, fault: null }).get(date);
   const blame = (d, fault) => { if (worse.indexOf(fault) > worse.indexOf(d.fault)) d.fault = fault; };
   const compare = (d) => { if (d.shown !== undefined && d.picked !== undefined && d.shown !== d.picked) blame(d, "wrong"); };
@@ -221,7 +231,7 @@ export async function sealsOf(leaves) {
       if (kind) misshapen.push({ text: say("log misshapen", index) });
       continue;
     }
-    if (found.at(-1) > newest) newest = found.at(-1);
+    if (found.at(-1) > newest) [newest, last] = [found.at(-1), index];
     if (kind === "genesis" && isDay(found[1])) [, from] = found;
     const about = { seal: found[1], reveal: found[2] }[kind] ?? "", day = about.startsWith("pick ") && isDay(about.slice(5)) ? about.slice(5) : "";
     if (kind === "seal" && day) {
@@ -242,7 +252,7 @@ export async function sealsOf(leaves) {
       }
       const salt = Uint8Array.from(found[3].match(/../g), (b) => Number.parseInt(b, 16));
       const sum = hex(await sha256(encoder.encode("tidemark/seal/v1\n"), salt, content));
-      Object.assign(d, { reveal: index, shown: hex(content) });
+      Object.assign(d, { reveal: index, shown: hex(content), late: found[5] > d.by });
       if (d.seal === undefined || found[1] !== String(d.seal) || sum !== d.commitment) blame(d, "wrong");
       compare(d);
     }
@@ -258,6 +268,8 @@ export async function sealsOf(leaves) {
   for (const d of all) if (d.seal !== undefined && d.reveal === undefined && newest > d.by) blame(d, "missing");
   return {
     sealed: all.filter((d) => d.seal !== undefined).length, opened: all.filter((d) => d.reveal !== undefined).length,
+    late: all.filter((d) => d.late && !d.fault).map(({ date }) => ({ date, text: say("seal late", date) })),
+    newest: newest && { index: last, at: secondOf(newest) },
     faults: [...misshapen, ...all.filter((d) => d.fault).map(({ date, fault, unbounded }) => (
       { date, fault, text: say(`seal ${fault === "wrong" && unbounded ? "unbounded" : fault}`, date) }))],
   };

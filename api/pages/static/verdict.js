@@ -195,10 +195,17 @@ export function addedNotes(answer, log) {
   ];
 }
 
+// aheadOf says that a leaf of a log is of a time that has not come, as a list with its text. The log states a false time.
+function aheadOf(log, now) {
+  const newest = log?.seals?.newest;
+  return newest && newest.at > now + ahead ? [{ text: say("log ahead", newest.index, new Date(newest.at).toISOString().slice(0, 16).replace("T", " ")) }] : [];
+}
+
 // judge returns the verdict on a recomputed chain: contradicted, witnessed or self_consistent.
 // answer has picks, chain_length, head_hash and, where picks are sealed, seals, whose faults with contradicts count against the chain:
 // nobody accuses himself wrongly. A witness has its name, a length of at least 1, a head, and where known date, attester and at (an
-// instant), and a fault where it counts against the chain by itself. policy has attester, where the reader expects one, now, and clock, the reader's own where that is another one.
+// instant), and a fault where it counts against the chain by itself. named says that the server alone names whom to ask, kept that it is the reader's own
+// checkpoint: the first, and the second where it is the head that is shown now and may be a copy of it, can contradict, and are no parties and cover nothing. policy has attester, where the reader expects one, now, and clock, the reader's own where that is another one.
 // log is what log.js read of the log, null where nobody asked: the hashes of its picks, its seals and notes (a broken seal and a note that the answer hides count against the chain, and so do checkpoints that are not of one history: forks), its cosigners with their times, whether some are enough,
 // and required where nothing is witnessed without them. A log without a fresh quorum covers nothing. named says that the policy is the server's
 // own word: then its witnesses are no parties, and their quorum covers nothing. Where the answer says that picks are sealed (seals.since) and no
@@ -218,8 +225,9 @@ export function judge(answer, { hashes, fault }, witnesses, policy, log = null) 
     const time = w.at ? Date.parse(w.at) : lastOf(picks[w.length - 1].date, now);
     return { ...w, reason, time: time <= now + ahead ? time : NaN, fresh: fresh(time) };
   });
-  const agreeing = asked.filter((w) => w.reason === null);
-  const against = new Set(asked.filter((w) => w.reason !== null).map(party));
+  const counted = asked.filter((w) => !w.named && !(w.kept && w.length === n && w.reason === null));
+  const agreeing = counted.filter((w) => w.reason === null);
+  const against = new Set(counted.filter((w) => w.reason !== null).map(party));
   const logged = log ? compareLog(log, hashes) : null, length = log?.hashes.length ?? 0;
   const cosigned = (log?.cosigners ?? []).filter((c) => c.at && length && logged === null);
   const current = new Set(cosigned.filter((c) => c.at >= clock - quorumFresh && c.at <= clock + ahead).map((c) => c.name));
@@ -231,10 +239,10 @@ export function judge(answer, { hashes, fault }, witnesses, policy, log = null) 
   const newest = Math.max(...agreeing.map((w) => w.time).filter(Number.isFinite), ...(vouched ? cosigned : []).map((c) => c.at).filter((at) => at <= clock + ahead));
   const days = fault ? null : compareDays(picks, answer.gaps ?? [], now), whole = log?.all ?? log, added = addedNotes(answer, log);
   const unlogged = whole?.size !== undefined && whole.hashes.length < n ? whole.hashes.length + 1 : 0;
-  const admitted = (answer.seals?.faults ?? []).some((f) => f.contradicts), broken = [...whole?.forks ?? [], ...whole?.seals?.faults ?? [], ...hiddenNotes(answer, log)];
+  const admitted = (answer.seals?.faults ?? []).some((f) => f.contradicts), broken = [...whole?.forks ?? [], ...whole?.seals?.faults ?? [], ...aheadOf(whole, Math.max(now, clock)), ...hiddenNotes(answer, log)];
   let verdict = "self_consistent";
-  if (fault || !claim || days !== null || admitted || broken.length || against.size || logged !== null) verdict = "contradicted";
+  if (fault || !claim || days !== null || admitted || broken.length || asked.some((w) => w.reason !== null) || logged !== null) verdict = "contradicted";
   else if (covered > 0 && !hidden && !unlogged && !added.length && (quorum || !log?.required) && (covered === n || (recent(covered) && recent(n - 1)))) verdict = "witnessed";
-  const parties = new Set(asked.map(party)).size + (vouched ? log.cosigners.length : 0);
+  const parties = new Set(counted.map(party)).size + (vouched ? log.cosigners.length : 0);
   return { verdict, fault, claim, head, asked, agreeing: good, parties, covered, held, newest, logged, broken, quorum, current, hidden, days, unlogged, added };
 }

@@ -1,5 +1,5 @@
 // The page /verify. It downloads the chain of picks, recomputes it in the browser, asks a node of the L2 for every attestation, and shows
-// who holds the same. The rules are in verdict.js. Nothing that the server says of itself turns a check green.
+// who holds the same. The rules are in verdict.js. Nothing that the server says of itself turns a check green, and nobody whom it names counts.
 const publicNodes = { "eip155:8453": "https://mainnet.base.org", "eip155:84532": "https://sepolia.base.org" };
 const shownRows = 400;
 // The page follows the attestations from the newest back to the first, but not further than this.
@@ -20,7 +20,7 @@ speak(say);
 speakOfLog(say);
 
 let chain, original, last, run = 0;
-let attested = [], kept = [], log = null, proposed = "";
+let attested = [], kept = [], log = null, proposed = "", proposedNode = "";
 
 // element makes an element with a class and a text.
 function element(name, className, text) {
@@ -70,11 +70,14 @@ function mark(tr, hash, fault) {
   tr.lastChild.textContent = hash;
 }
 
+// ownNode is the node that the reader names, empty for none. Another one is the server's word.
+const ownNode = () => $("rpc").value.trim();
+
 // The reader's policy: whom they expect to attest, and when "fresh" is. A demonstration has a clock of its own, which counts for readers who name
 // nothing that they trust: otherwise a record that stopped could call itself a demonstration.
 function policy() {
   const attester = $("attester").value.trim() || null, now = new Date().toISOString();
-  const theirs = chain.environment === "demo" && !attester && !kept.length && (!log || log.named);
+  const theirs = chain.environment === "demo" && !attester && !ownNode() && !kept.length && (!log || log.named);
   return { attester, now: theirs ? chain.verified_at : now, clock: now, theirs }; // the log's witnesses have no other clock
 }
 
@@ -111,18 +114,19 @@ function conclude() {
     const wrong = Math.max(0, hashes.findIndex((hash, i) => hash !== last.hashes[i]));
     against.unshift({ witness: say("log cosigned", names.join(", ") || say("nobody")), reason: j.logged, length: wrong + 1, head: hashes[wrong] ?? "" });
   }
-  const alone = j.parties === 0, parties = many("parties", j.parties);
+  const alone = j.parties === 0, parties = many("parties", j.parties), named = alone && j.asked.length > 0;
   const list = [
     item(!fault, fault ? `${say("fault", fault.seq, fault.why)} ${n > fault.seq ? say("rest", n - fault.seq) : ""}` : say("recomputed", n)),
     item(j.claim, j.claim ? say("ends", many("picks", n)) : say("ends elsewhere")),
     ...(fault ? [] : [item(j.days === null, j.days ?? say("days whole"))]),
-    alone ? item(undefined, say("alone"))
-      : item(!against.length, against.length ? say("differ", parties, against.length) : say("agree", parties, j.held, minute(j.newest))),
+    against.length ? item(false, say("differ", against.length)) : alone ? item(undefined, say(named ? "alone named" : "alone"))
+      : item(true, say("agree", parties, j.held, minute(j.newest))),
   ];
   for (const f of j.broken) list.push(item(false, say("log signed", f.text)));
   for (const n of j.added) list.push(item(undefined, n.text));
   for (const f of chain.seals?.faults ?? []) list.push(item(false, say("server itself", words[`seal ${f.fault}`] ? say(`seal ${f.fault}`, f.date) : f.text)));
   const seals = (log?.all ?? log)?.seals;
+  for (const late of seals?.late ?? []) list.push(item(undefined, late.text));
   if (seals?.sealed && !j.broken.length) {
     list.push(item(true, say(seals.opened === seals.sealed ? "opened all" : "opened", seals.sealed, seals.opened)));
   } else if (chain.seals?.days && !chain.seals.faults.length && !j.broken.length) {
@@ -139,7 +143,7 @@ function conclude() {
     contradicted: say("means contradicted"),
     witnessed: j.covered === n ? say("means whole") : say("means up to", j.covered),
     self_consistent: say(log?.required && !j.quorum ? `means ${log.named ? "named" : "quorum"}` : j.unlogged ? "means unlogged" : j.added.length ? "means added"
-      : j.hidden ? "means hidden" : alone && j.quorum ? "means server's" : alone ? "means alone" : "means old", j.unlogged),
+      : j.hidden ? "means hidden" : alone && (j.quorum || named) ? "means server's" : alone ? "means alone" : "means old", j.unlogged),
   }[j.verdict]];
   if (j.verdict === "witnessed" && log?.named) means.push(say("own policy"));
   if (j.verdict === "witnessed" && chain.environment === "demo") means.push(say("beside"));
@@ -202,10 +206,12 @@ async function attestation(url, a, uid) {
   };
 }
 
-// ask reads all attestations from a node: each names the one before it.
+// ask reads all attestations from a node: each names the one before it. The node of the server's choice is asked where the reader names none: it can
+// contradict, and does not count.
 async function ask() {
-  const list = $("attested"), a = chain.attestation;
+  const list = $("attested"), a = chain.attestation, url = ownNode() || proposedNode, named = !ownNode();
   attested = [];
+  $("whosenode").textContent = say(named ? "node server" : "node yours");
   if (!a.latest?.uid || !a.contract || !a.attester) {
     list.replaceChildren(item(undefined, say("no attestation")));
     return;
@@ -214,7 +220,6 @@ async function ask() {
   const found = [];
   let hidden = null;
   try {
-    const url = $("rpc").value;
     const network = `eip155:${number(await rpc(url, "eth_chainId", []))}`;
     if (network !== a.network) {
       list.replaceChildren(item(undefined, say("network", network, a.network)));
@@ -230,7 +235,7 @@ async function ask() {
       const one = await attestation(url, a, uid);
       if (!one) {
         const missing = say("missing", shorten(`0x${uid}`));
-        if (found.length || a.latest.status === "confirmed") attested = [{ witness: say("the contract"), length: a.latest.seq, head: "", fault: missing }];
+        if (found.length || a.latest.status === "confirmed") attested = [{ witness: say("the contract"), length: a.latest.seq, head: "", fault: missing, named }];
         list.replaceChildren(item(false, missing));
         return;
       }
@@ -259,7 +264,7 @@ async function ask() {
     for (const x of found) x.at = new Date(0).toISOString();
   }
   const good = own && schema && lasting && ascending;
-  attested = good ? found : found.map((x) => ({ ...x, fault: say("not as said") }));
+  attested = found.map((x) => ({ ...x, named, ...(good ? {} : { fault: say("not as said") }) }));
 }
 
 // propose fills in the policy that the server names.
@@ -338,9 +343,9 @@ function compare(event) {
     $("compared").replaceChildren(item(undefined, say("form")));
     return;
   }
-  kept = [{ witness: say("your checkpoint"), length: Number(length), head }];
-  const same = last.hashes[length - 1] === head;
-  $("compared").replaceChildren(item(same, say(same ? "still" : "no longer", length)));
+  kept = [{ witness: say("your checkpoint"), length: Number(length), head, kept: true }];
+  const same = last.hashes[length - 1] === head, copy = same && Number(length) === last.hashes.length;
+  $("compared").replaceChildren(item(copy ? undefined : same, say(copy ? "copy" : same ? "still" : "no longer", length)));
   conclude();
 }
 
@@ -357,7 +362,8 @@ async function start() {
     $("checks").append(item(undefined, say("not downloaded", e.message)));
     return;
   }
-  $("rpc").value = chain.attestation.rpc_url ?? publicNodes[chain.attestation.network] ?? "";
+  proposedNode = chain.attestation.rpc_url ?? publicNodes[chain.attestation.network] ?? "";
+  $("rpc").placeholder = proposedNode;
   const params = new URLSearchParams(location.search);
   const wanted = Number(params.get("seq")) || chain.picks.length;
   $("seq").value = wanted;
@@ -366,7 +372,7 @@ async function start() {
   await check();
   const logs = propose().then(askLog).catch((e) => $("logged").replaceChildren(item(undefined, say("log not read", e.message)))).then(conclude);
   if (params.has("seq")) $(`link-${wanted}`)?.scrollIntoView({ block: "center" });
-  if ($("rpc").value) {
+  if (ownNode() || proposedNode) { // a browser keeps what the reader wrote
     await ask();
     conclude();
   } else $("attested").replaceChildren(item(undefined, say("no node")));

@@ -422,12 +422,19 @@ const concluded = async (page, verdict) => {
   await page.locator("#logged li[data-state]").first().waitFor();
 };
 const attested = Boolean(chain.attestation.latest?.uid);
-const untouched = attested ? "witnessed" : "self_consistent";
+const untouched = "self_consistent"; // nobody whom the server names counts
+
+// trust names the server's node as the visitor's own.
+const trust = async (page) => {
+  await page.getByLabel("Node (JSON-RPC)").fill(chain.attestation.rpc_url);
+  await page.getByRole("button", { name: "Ask the node" }).click();
+  await page.getByText("You named this node").waitFor();
+};
 
 test("the browser recomputes the chain, and asks the witnesses on load", async () => {
   await visit("/verify", {}, async (page) => {
     await concluded(page, untouched);
-    assert.equal(await page.locator("#checks [data-state=ok]").count(), attested ? 5 : 4);
+    assert.equal(await page.locator("#checks [data-state=ok]").count(), 4);
     assert.match(await text(page, "#checks"), /Each trading day of the exchange since the first pick/);
     assert.match(await text(page, "#checks"), /Each was opened here by its reveal/);
     assert.equal(await page.locator("#links tr").count(), Math.min(chain.picks.length, 400));
@@ -436,10 +443,27 @@ test("the browser recomputes the chain, and asks the witnesses on load", async (
     if (attested) {
       assert.equal(await page.locator("#attested [data-state=ok]").count(), 4);
       assert.match(await text(page, "#attested"), /from 20\d\d-\d\d-\d\d .* UTC to 20\d\d-/);
-      assert.match(await text(page, "#verdict"), /^witnessed by \d+ of \d+$/);
+      assert.match(await text(page, "#whosenode"), /server names this node\. It is asked, and it does not count/);
+      assert.match(await text(page, "#checks"), /Those whom the server names hold the same and do not count/);
+      await trust(page);
+      await concluded(page, "witnessed");
+      assert.equal(await page.locator("#checks [data-state=ok]").count(), 5);
+      assert.match(await text(page, "#verdict"), /^witnessed by 1 of 1$/);
+      await page.getByLabel("Node (JSON-RPC)").fill("");
+      await page.getByRole("button", { name: "Ask the node" }).click();
+      await concluded(page, untouched);
     }
-    await page.getByLabel("Compare one that you kept").fill(`1:${chain.picks[0].hash}`);
-    await page.getByRole("button", { name: "Compare" }).click();
+    const compare = async (checkpoint) => {
+      await page.getByLabel("Compare one that you kept").fill(checkpoint);
+      await page.getByRole("button", { name: "Compare" }).click();
+    };
+    await compare(`${chain.chain_length}:${chain.head_hash}`); // a copy of what is shown is no witness
+    assert.equal(await page.locator("#compared [data-state=open]").count(), 1);
+    await concluded(page, untouched);
+    await compare(`${chain.chain_length - 1}:${chain.picks.at(-2).hash}`);
+    assert.equal(await page.locator("#compared [data-state=ok]").count(), 1);
+    await concluded(page, "witnessed");
+    await compare(`1:${chain.picks[0].hash}`);
     assert.equal(await page.locator("#compared [data-state=ok]").count(), 1);
     await concluded(page, untouched);
     await page.getByLabel("Compare one that you kept").fill(`1:${"ab".repeat(32)}`);
@@ -635,6 +659,7 @@ test("a log that the server hides leaves nothing witnessed", { skip: !attested }
     await page.route("**/log/checkpoint*", (route) => route.fulfill({ status: 404, body: "" }));
     await page.reload();
     await page.getByText("The log is not checked").waitFor();
+    await trust(page);
     await concluded(page, "self_consistent");
     assert.match(await text(page, "#meaning"), /not cosigned lately by more than half of the witnesses that the server names/);
   });
@@ -672,6 +697,7 @@ test("an attestation that the server does not name counts, too", { skip: !attest
     // The server says that its newest attestation is in a later block than it is, so that those between are not asked for.
     await page.route("**/api/v1/verify/picks", named((latest) => { latest.block_number += 1_000_000; }));
     await page.reload();
+    await trust(page);
     await page.getByText("Whether there is a newer one is not known").waitFor();
     await concluded(page, "self_consistent");
     await page.unroute("**/api/v1/verify/picks");
@@ -690,6 +716,8 @@ test("an attestation that the server does not name counts, too", { skip: !attest
 
 test("another attester than the visitor expects contradicts", { skip: !attested }, async () => {
   await visit("/verify", {}, async (page) => {
+    await concluded(page, untouched);
+    await trust(page);
     await concluded(page, "witnessed");
     await page.getByLabel("Attester that you expect").fill(`0x${"12".repeat(20)}`);
     await page.getByLabel("Attester that you expect").blur();
