@@ -719,11 +719,11 @@ test("another attester than the visitor expects contradicts", { skip: !attested 
     await concluded(page, untouched);
     await trust(page);
     await concluded(page, "witnessed");
-    await page.getByLabel("Attester that you expect").fill(`0x${"12".repeat(20)}`);
-    await page.getByLabel("Attester that you expect").blur();
+    await page.getByLabel("Expected attester").fill(`0x${"12".repeat(20)}`);
+    await page.getByLabel("Expected attester").blur();
     await concluded(page, "contradicted");
-    await page.getByLabel("Attester that you expect").fill(chain.attestation.attester.toUpperCase().replace("X", "x"));
-    await page.getByLabel("Attester that you expect").blur();
+    await page.getByLabel("Expected attester").fill(chain.attestation.attester.toUpperCase().replace("X", "x"));
+    await page.getByLabel("Expected attester").blur();
     await concluded(page, "witnessed");
   });
 });
