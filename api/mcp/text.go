@@ -219,7 +219,10 @@ func analysisText(a view.EconomicAnalysis) string {
 	if a.SurpriseZ != nil {
 		figures = append(figures, fmt.Sprintf("%s %+.2f σ", word(a.Lang, "surprise"), *a.SurpriseZ))
 	}
-	l.add("%s (%s): %s\n\n%s\n\n%s\n", a.Title, a.Date, strings.Join(figures, ", "), a.Summary, strings.TrimSpace(a.Analysis))
+	l.add("%s (%s): %s\n\n%s\n", a.Title, a.Date, strings.Join(figures, ", "), a.Summary)
+	if a.Analysis != nil {
+		l.add("%s\n", strings.TrimSpace(*a.Analysis))
+	}
 	l.sources(word(a.Lang, "source"), a.Sources)
 	l.add("\n%s", a.Disclaimer)
 	return l.String()

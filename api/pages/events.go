@@ -119,7 +119,9 @@ func (p *Pages) economy(_ context.Context, r request) (*view.Document, error) {
 	}
 	if len(body.Events) > 0 && r.text("cursor") == "" {
 		body.Newest, body.Events = &body.Events[0], body.Events[1:]
-		body.Analysis = markdown(minus(body.Newest.Analysis))
+		if text := body.Newest.Analysis; text != nil {
+			body.Analysis = markdown(minus(*text))
+		}
 	}
 	body.Older = r.olderURL(next)
 	return p.inLang("economy", "economy", "economy.lead", lang, r, body, "")

@@ -116,8 +116,8 @@ type EconomicEvent struct {
 	AvailableLangs []picks.Lang `json:"available_langs"`
 	Title          string       `json:"title"`
 	Summary        string       `json:"summary"`
-	// Analysis is Markdown. Of a list only the most relevant event of each day has it.
-	Analysis        string           `json:"analysis,omitempty"`
+	// Analysis is Markdown. Of a list only the most relevant event of each day has it; it is null for the others.
+	Analysis        *string          `json:"analysis"`
 	AffectedSectors []string         `json:"affected_sectors"`
 	Sources         []SourceDocument `json:"sources"`
 	PublishedAt     time.Time        `json:"published_at"`
@@ -137,7 +137,7 @@ func economicEvent(e postgres.EconomicEvent, lang picks.Lang, whole bool) Econom
 		out.Revised = e.Revised
 	}
 	if whole {
-		out.Analysis = t.Analysis
+		out.Analysis = &t.Analysis
 	}
 	return out
 }
