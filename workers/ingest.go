@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"tidemark/backfill"
 	"tidemark/ingest"
@@ -100,13 +99,6 @@ func (i Ingest) inspect(ctx context.Context, c *inspection.Inspection) error {
 			return err
 		}
 		c.Check(known)
-	}
-	if silent := c.Silent(); len(silent) > 0 {
-		known, err := i.DB.KnownBefore(ctx, silent, time.Time{}, 1)
-		if err != nil {
-			return err
-		}
-		c.Miss(known)
 	}
 	return nil
 }

@@ -21,8 +21,8 @@ const (
 )
 
 // Inspection holds the responses of a run and the findings about them. The caller tells it, in this order, the results of three reads.
-// Recall takes the quarantine's entries for Digests. Repeated takes the repeated responses, if there is anything to Compare. Last come the
-// known values of the series in ToCheck and Silent.
+// Recall takes the quarantine's entries for Digests. Repeated takes the repeated responses, if there is anything to Compare. Check takes
+// the known values of the series in ToCheck.
 type Inspection struct {
 	Source ingest.Source
 
@@ -109,9 +109,10 @@ func (c *Inspection) Repeated(same map[int64]bool) {
 	}
 }
 
-// ToCheck lists the series that Check compares, and the end of the known history that it needs: zero is the newest reading. It is the newest
+// ToCheck lists the series whose known history Check compares, and the end of that history: zero is the newest reading. It is the newest
 // reading of the responses if the request had an end, since pages may go beyond it.
 func (c *Inspection) ToCheck() (ids []series.ID, until time.Time) {
+	ids = c.silent()
 	for _, u := range c.toCheck {
 		for id := range readingsOf(u.Answers) {
 			if !slices.Contains(ids, id) {
@@ -130,10 +131,19 @@ func (c *Inspection) ToCheck() (ids []series.ID, until time.Time) {
 	return ids, until
 }
 
-// Check compares the units with the known history. What passes is known to the units after it.
+// Check compares the units with the known history, and notes the silent series that are known. What passes is known to the units after it.
 func (c *Inspection) Check(known map[series.ID]series.Known) {
 	for _, u := range c.toCheck {
 		c.check(u, known)
+	}
+	for _, id := range c.silent() {
+		if readings := known[id].Readings; len(readings) > 0 {
+			newest := readings[len(readings)-1].ObservedAt.UTC()
+			c.whole = append(c.whole, series.Finding{
+				Check: quality.RowCount, Severity: series.SeverityWarn, Series: id, From: newest, To: newest,
+				Observed: "no observation at all", Expected: "those that are known, the newest of " + newest.Format(time.DateOnly),
+			})
+		}
 	}
 }
 
@@ -166,8 +176,8 @@ func (c *Inspection) check(u *Unit, known map[series.ID]series.Known) {
 	}
 }
 
-// Silent lists the series that a complete response to a request for the whole history does not mention.
-func (c *Inspection) Silent() []series.ID {
+// silent lists the series that a complete response to a request for the whole history does not mention.
+func (c *Inspection) silent() []series.ID {
 	if !c.toTheEnd() || c.asked != (series.Window{}) {
 		return nil
 	}
@@ -178,18 +188,6 @@ func (c *Inspection) Silent() []series.ID {
 		}
 	}
 	return list
-}
-
-// Miss marks the silent series that are known.
-func (c *Inspection) Miss(known map[series.ID]series.Known) {
-	for _, id := range c.Silent() {
-		for _, r := range known[id].Readings {
-			c.whole = append(c.whole, series.Finding{
-				Check: quality.RowCount, Severity: series.SeverityWarn, Series: id, From: r.ObservedAt.UTC(), To: r.ObservedAt.UTC(),
-				Observed: "no observation at all", Expected: "those that are known, the newest of " + r.ObservedAt.UTC().Format(time.DateOnly),
-			})
-		}
-	}
 }
 
 // Shrunk holds the unit that the database refused, because it lacks some of the observations that are known of a series. The database

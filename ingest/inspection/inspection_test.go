@@ -166,10 +166,10 @@ func TestASeriesThatIsNotMentionedIsNoted(t *testing.T) {
 		t.Run(c.fact, func(t *testing.T) {
 			t.Parallel()
 			i := inspection.New(source(), c.asked, c.complete, []ingest.Fetched{a})
-			if d := cmp.Diff(c.silent, i.Silent()); d != "" {
-				t.Errorf("silent series (-want +got):\n%s", d)
+			if ids, _ := i.ToCheck(); cmp.Diff(c.silent, ids) != "" {
+				t.Errorf("series whose history is read: %v, want %v", ids, c.silent)
 			}
-			i.Miss(map[series.ID]series.Known{"b": known(page(2, "b", 3, 5))})
+			i.Check(map[series.ID]series.Known{"b": known(page(2, "b", 3, 5))})
 			want := []string{"free 1"}
 			if c.silent != nil {
 				want = []string{"warn row_count b", "free 1"}
@@ -191,7 +191,7 @@ func TestTheHistoryIsReadToTheNewestReadingOfAWindow(t *testing.T) {
 		{series.Window{From: day(0)}, time.Time{}},
 		{series.Window{From: day(0), To: day(3)}, day(4)},
 	} {
-		i := inspection.New(source(), c.asked, true, []ingest.Fetched{page(1, "a", 0, 1, 2, 3, 4, 5)})
+		i := inspection.New(source(), c.asked, false, []ingest.Fetched{page(1, "a", 0, 1, 2, 3, 4, 5)})
 		i.Repeated(nil)
 		if ids, until := i.ToCheck(); !until.Equal(c.until) || len(ids) != 1 {
 			t.Errorf("of %v, %v is read until %v, want %v", c.asked, ids, until, c.until)
