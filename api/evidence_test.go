@@ -316,8 +316,8 @@ func TestADayThatOnlyTheHistoryShowsHasEvidence(t *testing.T) {
 	}
 }
 
-// A day without a number of its own is not answered with another day's as if it were: page and API say which day they show, in the reader's
-// language, and lead to the days around it.
+// A day without a number is never answered with another day's number in silence. Page and API say which day they show, in the reader's
+// language, and link the days around it.
 func TestADayWithoutANumberIsNamedAndNotReplacedInSilence(t *testing.T) {
 	t.Parallel()
 	f, _, _ := startEvidence(t, full())

@@ -43,8 +43,8 @@ type pushReader struct {
 	gone   chan struct{}
 	topics []string
 	from   string
-	// after is the cursor that the client named. start is not known before the hub is loaded. ahead means that after lies beyond what the hub
-	// has seen; the reader then starts at after.
+	// after is the cursor that the client named. start is not known before the hub is loaded. ahead reports whether the client's
+	// cursor is newer than the hub's last row. The reader then starts at the client's cursor.
 	after, start int64
 	ahead        bool
 }
@@ -154,7 +154,7 @@ func (h *pushHub) unreadable(ctx context.Context, row postgres.Push, place strin
 	h.log.ErrorContext(ctx, "a change cannot be read and is left out", "cursor", row.ID, "topic", row.Topic, "place", place, "err", err)
 }
 
-// leaveOut moves the hub beyond a row that nobody gets.
+// leaveOut moves the hub past a row that no client receives.
 func (h *pushHub) leaveOut(id int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

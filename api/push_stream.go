@@ -104,7 +104,7 @@ func (s *Server) pushStream(w http.ResponseWriter, r *http.Request) error {
 	stream := &eventStream{w: w, control: http.NewResponseController(w)}
 	stream.extend()
 	if unsure {
-		_ = stream.send([]byte("retry: 2000\n\n")) // the database is away: the client comes again
+		_ = stream.send([]byte("retry: 2000\n\n")) // the database is unavailable: the client reconnects
 		return nil
 	}
 	if !loaded && !s.awaitHub(ctx, stream, reader) {

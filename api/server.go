@@ -29,8 +29,8 @@ type Pages interface {
 	Page(ctx context.Context, address *url.URL, v view.Visitor) (*view.Page, error)
 	// FileParameters returns the parameters of a page that is a file for programs, and whether it is one.
 	FileParameters(path string) (names []string, ok bool)
-	// Problem returns the HTML of a problem in a language. named reports that the address names the language. detail is the problem's detail in that
-	// language, empty if it exists in English only.
+	// Problem returns the HTML of a problem in a language. named reports whether the address names the language. detail is the problem's
+	// detail in that language. It is empty if it exists in English only.
 	Problem(p view.Problem, lang picks.Lang, named bool, detail string) []byte
 	// Dashboard returns the HTML of the page that manages a key.
 	Dashboard(d view.Dashboard) []byte
@@ -253,7 +253,8 @@ func (s *Server) handleSignal(mux *http.ServeMux, base string) {
 // Handler returns the handler of everything: the APIs, the pages and the health endpoints.
 func (s *Server) Handler() http.Handler { return s.public }
 
-// Run keeps the key cache current, receives the outcomes of claims and passes on what becomes known, until ctx ends. Then it returns nil. Without Run, nothing is cached.
+// Run keeps the key cache current, receives the outcomes of claims, and sends changes to subscribers. It returns nil when ctx ends. Without
+// Run, nothing is cached.
 func (s *Server) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { <-ctx.Done(); return nil })

@@ -53,7 +53,7 @@ type Log struct {
 	Hashes []string
 	// Fault describes a fault of the picks among the leaves; empty if they have none.
 	Fault string
-	// Read reports whether the leaves were read, and are those that were signed. Newest is then the number of picks among the leaves of the
+	// Read reports whether the leaves were read and match the signed ones. Newest is then the number of picks among the leaves of the
 	// newest signed size, which may be larger than the cosigned one.
 	Read   bool
 	Newest int64
@@ -142,9 +142,9 @@ func (j Judgement) Of(seq int64) Verdict {
 	return SelfConsistent
 }
 
-// Judge compares a recomputed chain with the holdings of witnesses and with a log. A chain is witnessed if no holding disagrees, every pick
-// that no fresh agreeing witness holds is at most FreshFor old, and all that is shown is in the log, if one was read. The log counts as such a
-// witness if a fresh quorum cosigned it.
+// Judge compares a recomputed chain with the holdings of witnesses and with a log. A chain is witnessed if three
+// things hold. No holding disagrees. Every pick that no fresh agreeing witness holds is at most FreshFor old. Everything shown is in the log, if
+// a log was read. The log counts as a fresh witness if a fresh quorum cosigned it.
 func Judge(chain Recomputed, holdings []Holding, r Reader) Judgement {
 	j := Judgement{Verdict: SelfConsistent, Against: make([]string, len(holdings))}
 	parties, named := map[string]party{}, false

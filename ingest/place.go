@@ -11,7 +11,7 @@ type Place struct {
 	// Offset and Length are in bytes.
 	Offset int `json:"offset"`
 	Length int `json:"length"`
-	// Where says in words where that is.
+	// Where describes the place in words.
 	Where string `json:"where"`
 }
 

@@ -19,7 +19,7 @@ type Source struct {
 	Publisher string
 	// License is the licence of the data and the attribution it asks for.
 	License string
-	// TermsSetting is the setting by which an operator accepts the publisher's terms. Without it a live installation does not ask the source.
+	// TermsSetting is the setting with which an operator accepts the publisher's terms. Without it a live installation does not ask the source.
 	// It is empty if nothing need be accepted.
 	TermsSetting string
 	// Redistributable reports whether the licence lets anyone pass the publisher's bytes on unchanged.

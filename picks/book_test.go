@@ -62,8 +62,8 @@ func bookMarket(t *testing.T, pick time.Time) Market {
 	return m
 }
 
-// Every figure of every card of a real company is what its filings show: a fact of one filing, or the stated sum of such facts, of the company
-// itself, filed before the day. No card makes a claim that means nothing in its line of business, in any language.
+// Every figure of every card of a real company is in its filings: a fact of one filing, or the stated sum of such facts. The filings are the
+// company's own, filed before the day. No card makes a claim that means nothing in its line of business, in any language.
 func TestTheBookOfRealCardsShowsWhatTheFilingsShow(t *testing.T) {
 	t.Parallel()
 	cards := 0

@@ -172,8 +172,8 @@ func (s *Score) thinlyBacked() bool {
 	return s.Income.Value > 0 && s.CashFlow.Value < float64(thinCash*s.Income.Value)
 }
 
-// supports reports whether a metric above its peers' mean is also a point for the company by its own figure: a text that says "than most" is true of all
-// companies compared, and no text calls cash flow a backing that is not there, or a minority of passed tests a strength.
+// supports reports whether a metric above its peers' mean is also a strength by its own figure. A text that says "than most" must be true of
+// all compared companies. No text may call missing cash flow a backing, or a minority of passed tests a strength.
 func (s *Score) supports(m Metric, scores []Score) bool {
 	switch m.ID {
 	case PriceMomentum: // the text compares the share with its sector

@@ -10,7 +10,7 @@ import (
 	"tidemark/internal/equity"
 )
 
-// RiskReport is what a report says of risks, with the report.
+// RiskReport is a report with the content of its section on risks.
 type RiskReport struct {
 	equity.RiskFactors
 	Filing equity.Filing
@@ -37,12 +37,12 @@ type Reworded struct {
 	Similarity float64
 }
 
-// RiskChanges is what changed in the risk factors between two reports. The texts are those of the reports, in English.
+// RiskChanges are the changes in the risk factors between two reports. The texts are quoted from the reports, in English.
 type RiskChanges struct {
 	State RiskComparison
 	// Now and Before are the last two annual reports, nil for none.
 	Now, Before *RiskReport
-	// Added are in Now alone, Removed in Before alone, each in the order of its report. Same counts those that both have.
+	// Added are in Now alone, Removed in Before alone, each in the order of its report. Same counts the risks that both have.
 	Added, Removed []string
 	Reworded       []Reworded
 	Same           int
@@ -50,7 +50,7 @@ type RiskChanges struct {
 	Quarters []QuarterRisks
 }
 
-// QuarterRisks is what a quarterly report says of risks.
+// QuarterRisks are the risks in a quarterly report.
 type QuarterRisks struct {
 	Report RiskReport
 	// Compared reports whether the lists below are known. Added and Reworded are compared with the annual report, Repeated are the risks
@@ -62,7 +62,7 @@ type QuarterRisks struct {
 }
 
 const (
-	// alike is the similarity from which two headings tell the same risk.
+	// alike is the minimum similarity of two headings of the same risk.
 	alike = 0.5
 	// minShared is the share of the shorter list that two reports have in common, or reworded, if they are compared.
 	minShared = 1.0 / 3

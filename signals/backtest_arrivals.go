@@ -31,8 +31,8 @@ const (
 	watchedFor = 30 * 24 * time.Hour
 )
 
-// Watched counts the values of an unchanged series that were recorded as they came, after recordedFrom, and that were still the same when a
-// load brought something new 30 days later or more.
+// Watched counts the values of an unchanged series that were recorded as they came, after recordedFrom. It counts only values that a load
+// with something new left unchanged, 30 days later or more.
 func Watched(first []series.Point, recordedFrom time.Time) (n int) {
 	var newest time.Time
 	for _, p := range first {
@@ -46,8 +46,9 @@ func Watched(first []series.Point, recordedFrom time.Time) (n int) {
 	return n
 }
 
-// Arrivals says how the inputs of the backtest became known. first holds the first vintages, newest those in force. recordedFrom returns since when the
-// values of some series were recorded as they came, zero if all were. changed are the inputs of the signal itself that changed. A publisher
+// Arrivals says how the inputs of the backtest became known. first holds the first vintages, newest the vintages in force. recordedFrom
+// returns the time from which on the values of some series were recorded as they came, zero if all were. changed are the signal's own inputs
+// that changed. A publisher
 // may change old values if the definition says so or if it has done so.
 func (d Definition) Arrivals(first, newest series.Set, recordedFrom func(...series.ID) (time.Time, error)) (a Arrivals, changed []series.ID, err error) {
 	for _, id := range d.BacktestInputs() {

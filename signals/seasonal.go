@@ -60,7 +60,7 @@ func (c calendarDay) yearsBefore(k int) int {
 type anniversaries struct {
 	// ago is which years are meant for a date, as numbers of years before it.
 	ago func(calendarDay) []int
-	// from and until enclose the days for which back holds.
+	// from and until enclose the days on which back holds.
 	from, until int
 	back        []int
 }

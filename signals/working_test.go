@@ -55,7 +55,7 @@ func some[T any](rng *rand.Rand, list []T, n int) []T {
 
 func same(a, b float64) bool { return a == b || math.IsNaN(a) && math.IsNaN(b) }
 
-// The cells of an estimate are those that it rests on, and no others: its numbers come out of them alone, each of them matters, and none of
+// The cells of an estimate are the ones that it rests on, and no others. Its numbers come out of them alone. Each of them matters, and none of
 // the rest does.
 func TestTheCellsOfAnEstimateAreThoseThatItRestsOn(t *testing.T) {
 	t.Parallel()

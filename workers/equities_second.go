@@ -53,7 +53,7 @@ func (e Equities) second(ctx context.Context, t task.Task) error {
 	return nil
 }
 
-// closesOn returns the bars of a day among responses, one for each share.
+// closesOn returns the bars of a day in responses, at most one a share.
 func closesOn(answers []ingest.Fetched, day time.Time) []postgres.SecondClose {
 	var list []postgres.SecondClose
 	have := map[equity.CIK]bool{}

@@ -24,7 +24,8 @@ var (
 	no2Begin, no2Last = time.Date(2018, 5, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 9, 1, 0, 0, 0, 0, time.UTC)
 )
 
-// no2Level is a made-up mean of a region in a month by a version of the product: version 3 reads 40 % more than 2, and each month a bit otherwise.
+// no2Level is a made-up mean of a region in a month by a version of the product. Version 3 reads 40 % more than 2, and each month differs a
+// little.
 func no2Level(place int, month time.Time, version uint64) float64 {
 	rng := rand.New(rand.NewPCG(uint64(place)*1e6+uint64(month.Unix()/86400), version))
 	return math.Round(1e6*(50+10*float64(place))*(1+0.3*math.Cos(float64(month.Month())))*math.Exp(0.1*rng.NormFloat64())*(1+0.4*float64(version-2))) / 1e6

@@ -17,8 +17,8 @@ import (
 	"tidemark/workers"
 )
 
-// A signal is computed while the first answers of its source are stored: it has no value, and an archive that is rebuilt must come to none as
-// well, whichever of the two was saved first.
+// A signal is computed while the first answers of its source are stored. It has no value. A rebuilt archive must have none either, whichever
+// of the two was saved first.
 func TestASnapshotBesideALoadIsRebuiltFromWhatItSaw(t *testing.T) {
 	t.Parallel()
 	for name, beside := range map[string]func(s besideALoad){

@@ -83,7 +83,7 @@ type resourceV2 struct {
 
 // Input says how a resource is asked for, for catalogs of paid resources.
 type Input struct {
-	// Takes are the names of its query parameters. Query are those of this request.
+	// Takes are the names of its query parameters. Query are the parameters of this request.
 	Takes []string
 	Query map[string]string
 	// Template is the path with its parameters (/research/:ticker), and Path their values in this request. Both are empty for a fixed path.

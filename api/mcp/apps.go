@@ -68,7 +68,7 @@ func (a app) page() string {
 
 const waiting = "Waiting for the host."
 
-// appMeta returns the metadata of a tool whose answer a page shows, under the key of today and that of older hosts.
+// appMeta returns the metadata of a tool whose answer a page shows, under today's key and under the key of older hosts.
 func appMeta(uri string) mcp.Meta {
 	if uri == "" {
 		return nil

@@ -32,7 +32,7 @@ type Options struct {
 	Definitions []signals.Definition
 	// PublicURL is the base URL of the program. The URI of a resource is the URL of the same document.
 	PublicURL string
-	// Verdict is the script by which the page /verify judges a chain. If it is empty, there is no verifier for hosts of MCP Apps.
+	// Verdict is the script with which the page /verify judges a chain. If it is empty, there is no verifier for hosts of MCP Apps.
 	Verdict string
 	// Version is the version of the program.
 	Version string

@@ -145,7 +145,7 @@ func (u forecastUnit) Words() string { return u.FigureUnit(u.def) }
 // write writes a value of the figure without the words.
 func (u forecastUnit) write(v float64) string { return u.Figure(u.def, v) }
 
-// between writes two bounds with the words, which stand where they do beside a single number.
+// between writes two bounds with the words in the same place as for a single number.
 func (u forecastUnit) between(lo, hi float64) string {
 	bounds := u.Between(u.write(lo), u.write(hi))
 	if before, _, _ := strings.Cut(u.def.Phrasing.Figure, "%s"); strings.HasSuffix(before, " ") {

@@ -158,7 +158,7 @@ var (
 	asked    = regexp.MustCompile(`\bsay\("([^"]+)"`)
 )
 
-// VerdictScript returns the script by which the page /verify judges a chain, with its English texts, for pages that are served elsewhere.
+// VerdictScript returns the script with which the page /verify judges a chain, with its English texts, for pages that are served elsewhere.
 // It declares only the constant verdicts, whose members are judge and recompute.
 func VerdictScript() string {
 	body, err := files.ReadFile("static/verdict.js")

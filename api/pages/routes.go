@@ -252,8 +252,8 @@ type errorBody struct {
 	Up     string
 }
 
-// Problem returns the HTML of a problem in a language. named reports that the address names the language. detail is the problem's detail in that
-// language, empty if it exists in English only.
+// Problem returns the HTML of a problem in a language. named reports whether the address names the language. detail is the problem's detail
+// in that language. It is empty if it exists in English only.
 func (p *Pages) Problem(problem view.Problem, lang picks.Lang, named bool, detail string) []byte {
 	local := localizer{Lang: lang, Named: named}
 	code := "error." + problem.Code

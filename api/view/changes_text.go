@@ -45,7 +45,7 @@ func (w changeWriter) measures() (value, baseline, z measure) {
 		measure{"change.z.", func(n changes.Numbers) float64 { return n.Z }, zDecimals}
 }
 
-// sentence says how value, baseline and z-score moved, and which parts moved them: "up 4.2: new data (November 20, 2026) +5.1, revision
+// sentence says how value, baseline and z-score moved, and which parts moved them. For example: "up 4.2: new data (November 20, 2026) +5.1, revision
 // (13 November 2026) −0.9; the z-score rose by 0.31: new data (20 November 2026) +0.31".
 func (w changeWriter) sentence(from, to changes.Numbers, e changes.Explanation) string {
 	value, baseline, z := w.measures()

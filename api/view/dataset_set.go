@@ -68,8 +68,8 @@ func (v *View) SetPlace(d postgres.Dataset) SetPlace {
 	return out
 }
 
-// SetCache returns the Cache-Control of the files of a set: of its bytes, and of what leads to its leaf in the log, whose number may come later.
-// newest tells addresses of the newest set from those of a day.
+// SetCache returns the Cache-Control of a set's files, and of the files that lead to its leaf in the log. The number of the leaf may come later.
+// newest reports whether the address is the newest set's rather than a day's.
 func SetCache(d postgres.Dataset, newest bool) (files, leads string) {
 	files, leads = CacheImmutable, CacheImmutable
 	if newest {

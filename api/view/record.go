@@ -35,7 +35,7 @@ type RecordStore interface {
 	LoggedPicks(ctx context.Context, from int64, all map[int64]int64) (next int64, err error)
 	// LoggedSeals calls add for each leaf about seals, for its leaves from a number on.
 	LoggedSeals(ctx context.Context, from int64, add func(index int64, leaf []byte)) (next int64, err error)
-	// StampedLeaves returns those of some leaves whose proof is against a checkpoint with a time stamp.
+	// StampedLeaves returns the leaves, among some, whose proof is against a checkpoint with a time stamp.
 	StampedLeaves(ctx context.Context, leaves []int64) ([]int64, error)
 	LogHeads(ctx context.Context) ([]postgres.LogHead, error)
 	// LogLeaves returns the leaves of a log with numbers at or after from and before to, in order.

@@ -118,7 +118,7 @@ func sizeOf(note string) int64 {
 	return c.Size
 }
 
-// last returns the kept checkpoints of a log, the smallest first. Only a key that the rules name speaks for the log: anybody can sign under its
+// last returns the kept checkpoints of a log, the smallest first. Only a key that the rules name counts for the log: anyone can sign under its
 // name with another one.
 func (m *Memory) last(rules *logRules, newest *tlog.Opened) (list []*SeenLog) {
 	for _, name := range slices.Sorted(maps.Keys(m.Logs)) {

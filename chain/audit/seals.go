@@ -106,8 +106,8 @@ func (s *server) file(ctx context.Context, path string, limit int) ([]byte, erro
 	return body, nil
 }
 
-// followLog reads the leaves up to the newest checkpoint. The witnessed one must be a part of them. Where it is not, although the log signed
-// both and the leaves are those of the larger one, the log has forked: that accuses the log, and not who carried the files.
+// followLog reads the leaves up to the newest checkpoint. The witnessed checkpoint must be a part of
+// them. Otherwise the log has forked, if it signed both and the leaves match the larger one. That is the fault of the log, not of the server.
 func (s *server) followLog(ctx context.Context, newest, witnessed *tlog.Opened) (*sealing, error) {
 	l, size := &sealing{size: newest.Size, cosigned: witnessed, newest: newest}, max(newest.Size, witnessed.Size)
 	if l.forked = tlog.Forked(newest, witnessed, nil); newest.Size == witnessed.Size && l.forked != "" {

@@ -28,7 +28,7 @@ const (
 type Client struct {
 	// URL is the authority's address.
 	URL string
-	// Roots are the certificates that are believed; nil means those of the system.
+	// Roots are the trusted certificates. Nil means the system's.
 	Roots *x509.CertPool
 	// Now is the wall clock.
 	Now func() time.Time

@@ -141,8 +141,8 @@ func whole(der []byte, into any, params string) error {
 	return err
 }
 
-// Check checks an authority's answer about a text: that it is granted, that its token is of the SHA-256 of this text, and that it is signed
-// by a certificate for time stamps which was good at that time and leads to one of the roots. Nil roots are those of the system.
+// Check checks an authority's answer about a text. The answer must be granted, and its token must have the SHA-256 of this text. A certificate
+// for time stamps must have signed it, which was valid at that time and leads to one of the roots. If roots is nil, the system's are used.
 func Check(answer, text []byte, roots *x509.CertPool) (Stamp, error) {
 	if len(answer) > MaxReply {
 		return Stamp{}, fmt.Errorf("the time stamp has more than %d bytes", MaxReply)
@@ -248,7 +248,7 @@ func hashOf(oid asn1.ObjectIdentifier) (crypto.Hash, error) {
 	return 0, fmt.Errorf("the time stamp has the digest %s: SHA-256, SHA-384 or SHA-512 is wanted", oid)
 }
 
-// algorithm returns the algorithm of a signature. Names of a kind of key leave the digest to the field beside it.
+// algorithm returns the algorithm of a signature. If its name is only a kind of key, the digest is in the next field.
 func (s signer) algorithm(hash crypto.Hash) (x509.SignatureAlgorithm, error) {
 	oid := s.Algorithm.Algorithm
 	for _, known := range signatures {

@@ -12,7 +12,8 @@ import (
 type LoggedPicks struct {
 	// Hashes are the hashes of the chain of picks.
 	Hashes []string
-	// Fault is the first pick that does not follow the one before it, or whose hash is not that of its preimage; empty for none. What comes after it is not read.
+	// Fault is the first pick that does not follow the one before it, or whose hash does not match its preimage. It is empty if there is none.
+	// Later picks are not read.
 	Fault string
 }
 

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// unfinishedSQL tells whether the clock is in the past, and whether a run is left to do. A quick world does not wait until a payment by request
-// whose settlement failed is certain not to be made: that takes until its authorization has ended on a chain that has no other payments.
+// unfinishedSQL tells whether the clock is in the past, and whether a run is left to do. A quick world does not wait for payments by
+// request whose settlement failed. They are certain to have failed only when their authorization ends, on a chain without other payments.
 const unfinishedSQL = `
 	select clock_at is not null, exists (select from runs where status in ('due', 'queued', 'running') and not ($1 and job = 'x402'))
 	from world`

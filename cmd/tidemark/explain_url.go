@@ -392,7 +392,7 @@ func (o *outside) lists(ctx context.Context, path string) error {
 	return o.record(ctx, all, snapshot)
 }
 
-// served returns where the numbers are served beside the evidence: in the snapshot, or in its history if they were never its newest ones.
+// served returns the second place where the numbers are served: the snapshot, or its history if they were never its newest ones.
 func (o *outside) served(ctx context.Context, path string, snapshot view.SignalSnapshot) (view.SignalHistoryPoint, error) {
 	var point view.SignalHistoryPoint
 	if o.stated.Newest {
@@ -413,7 +413,7 @@ func (o *outside) served(ctx context.Context, path string, snapshot view.SignalS
 	return history.Data[0], nil
 }
 
-// servedAs names what states the numbers beside the evidence.
+// servedAs names the second place where the numbers are served.
 func (o *outside) servedAs() string {
 	if o.stated.Newest {
 		return "snapshot"

@@ -85,7 +85,7 @@ func (o *outside) servedAt(snapshot view.SignalSnapshot) {
 	}
 }
 
-// times holds the stated times against those of the bodies: bytes that came later cannot have brought a value before.
+// times compares the stated times with the times of the bodies: bytes that came later cannot have brought a value before.
 func (o *outside) times(all view.Inputs, snapshot view.SignalSnapshot) {
 	came := map[string]time.Time{}
 	for _, b := range o.stated.Bodies {
@@ -150,7 +150,7 @@ func (o *outside) real(all view.Inputs, snapshot view.SignalSnapshot) {
 	}
 }
 
-// sandboxNote stands in the bodies that a sandbox makes, where the form of the publisher has room for it.
+// sandboxNote is in the bodies that a sandbox makes, where the form of the publisher has room for it.
 const sandboxNote = "drawn by a sandbox"
 
 // drawnBySandbox reports whether a body says that a sandbox made it. It looks into a zip archive, too.

@@ -9,8 +9,8 @@ import (
 	"tidemark/internal/series"
 )
 
-// members compares what the list says of each body with the evidence, with the bytes, and with the history that the bytes make. history is nil
-// if not all bytes were read: then only the evidence's bodies are compared.
+// members compares the list's members of each body with the evidence, with the bytes, and with the history made from the bytes. history is nil
+// if not all bytes were read. Then only the evidence's bodies are compared.
 func (o *outside) members(all view.Inputs, history map[series.ID][]series.Observation, from map[observation][]string) {
 	differed := o.count("list", differ)
 	var ours map[string]*brought
@@ -65,8 +65,8 @@ func (o *outside) usesOf(at string, b view.InputBody) {
 	}
 }
 
-// brought is what the history says of a body: how many observations in force came with it, and when the newest of those in force, and of all, became
-// known, seen or not.
+// brought is a body's part of the history: the number of observations in force that came with it. It also has the times at which the newest
+// observation in force, and the newest of all, became known.
 type brought struct {
 	count                              int
 	any, anyUnseen, force, forceUnseen time.Time

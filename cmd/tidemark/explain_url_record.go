@@ -19,8 +19,8 @@ import (
 const notRecomputed = "Not compared: the places of bodies in the log (tidemark verify --proof), the number of tests that the backtest allows for (/api/methods lists the versions), and the status, which also follows " +
 	"from the graded forecasts (tidemark scorecard --url) and from what operators set."
 
-// record downloads every body that the signal rests on, makes the history of all values from the bytes, counts again how often the
-// intervals held their truth, and runs the backtest again.
+// record downloads every body that the signal rests on, and makes the history of all values from the bytes. Then it counts again how often
+// the intervals held their truth, and runs the backtest again.
 func (o *outside) record(ctx context.Context, all view.Inputs, snapshot view.SignalSnapshot) error {
 	stated := snapshot.Uncertainty
 	if stated.Bounds != o.def.Interval.Bounds {

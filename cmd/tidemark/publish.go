@@ -23,7 +23,7 @@ type publishCommand struct {
 	Date string `help:"Write the set of this day alone, YYYY-MM-DD. Default: all that are kept, and the newest beside them."`
 }
 
-// Run writes the daily data sets to a folder or bucket, in the layout of /data/. The copy stands alone: its addresses are relative, and the
+// Run writes the daily data sets to a folder or bucket, in the layout of /data/. The copy is complete: its addresses are relative, and the
 // proofs of the log are beside the sets. Of each set it writes the files, then the manifest. Last are the files of the newest set without a
 // day, and their manifest. So a reader of a manifest finds every file that it names. Run does not change an existing set.
 func (c publishCommand) Run(ctx context.Context, p *program) error {
@@ -112,7 +112,7 @@ func (c *setCopy) days(ctx context.Context, days []string) error {
 	return nil
 }
 
-// newest writes the files without a day: those of the newest set, and the manifest that names the days.
+// newest writes the files without a day: the newest set's files, and the manifest that names the days.
 func (c *setCopy) newest(ctx context.Context, days []string) error {
 	set, err := c.set(ctx, days[0])
 	if err != nil {

@@ -214,7 +214,7 @@ func withoutFurniture(blocks []block) []block {
 }
 
 var (
-	// startsRisks is the heading of the section, after which a text may follow on the same line.
+	// startsRisks is the heading of the section. A text may follow on the same line.
 	startsRisks = regexp.MustCompile(`(?i)^(?:part\s*ii?\b[\s,.:;–—-]*)?(?:other information[\s,.:;–—-]*)?item\s*1\s*a\b[\s.,:;)|–—-]*(risk\s*factors)?[\s.,:;|–—-]*(.*)$`)
 	// titled is its second half on a line of its own, or all of it in reports that do not number their items.
 	titled = regexp.MustCompile(`(?i)^risk\s*factors[\s.:]*$`)
@@ -230,7 +230,7 @@ var (
 	omitted  = regexp.MustCompile(`(?i)smaller reporting compan(?:y|ies)|\bnot (?:required|applicable)\b`)
 	// elsewhere refers to another document or section.
 	elsewhere = regexp.MustCompile(`(?i)(?:refer|see|found|discuss|describ|incorporat|consider|set forth|include|including|contain)[^.]{0,200}(?:10-K|annual report|"?risk factors|item 1A|item 1\b)`)
-	// preamble is the title of what stands in the section beside risks.
+	// preamble is the title of a part of the section that is not about risks.
 	preamble = regexp.MustCompile(`(?i)forward-looking|^(?:summary(?: of)? )?risk factors?(?: summary)?$|^(?:introduction|overview|general)$|` +
 		`\bfollowing (?:risks?|risk factors|factors)\b.*(?:\bshould be considered\b|\bcould\b|\bcarefully\b)|\bcarefully consider\b`)
 )
@@ -335,7 +335,7 @@ func (s section) risks() equity.RiskFactors {
 	return r
 }
 
-// withoutRisks is what a short section without headings says.
+// withoutRisks is the text of a short section without headings.
 func withoutRisks(text string) equity.RiskState {
 	switch {
 	case excepted.MatchString(text):

@@ -28,7 +28,7 @@ func (s *sandbox) document(r *http.Request) ([]byte, string) {
 	return nil, ""
 }
 
-// inventedRisks are what the invented companies warn of, each in two wordings.
+// inventedRisks are the risks of the invented companies, each in two wordings.
 var inventedRisks = [][2]string{
 	{
 		"We face intense competition, and competitors may offer lower prices or better products than ours.",

@@ -36,7 +36,8 @@ var errFolder = errors.New("these prices are read from the operator's folder: no
 // split is its factor ("4", "0.125") or its terms ("4:1", "1/8"). Zero and empty mean no dividend and no split. Rows ascend or descend by
 // date.
 //
-// The file actions.csv lists the endings of shares: cik, date, kind (merger or delisting) and, if known, cash, new, old and successor.
+// The file actions.csv lists the endings of shares. Its columns are cik, date, kind (merger or delisting) and, if known, cash, new, old and
+// successor.
 // successor is the CIK of the company whose shares are given.
 func CSV() ingest.Source {
 	return ingest.Source{

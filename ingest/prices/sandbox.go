@@ -11,8 +11,8 @@ import (
 	"tidemark/ingest/world/synth"
 )
 
-// Sandbox answers for Yahoo's charts with the shares of the world's invented companies, and with two funds of all of them under the
-// tickers of Funds, as of the world's clock. It has a bar a day from five past four in the afternoon on, and an unfinished bar while the
+// Sandbox answers for Yahoo's charts with the shares of the world's invented companies, as of the world's clock. It also has two funds of all
+// of them, under the tickers of Funds. It has a bar a day from five past four in the afternoon on, and an unfinished bar while the
 // exchange is open. It has splits that rewrite the whole history, dividends, and now and then a day without figures. A ticker that a
 // company gave up is not found, nor is a delisted company. trading reports whether the exchange is open on a day. Everything is synthetic,
 // as the names say. The handler is safe for concurrent use.

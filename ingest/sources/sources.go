@@ -24,8 +24,8 @@ import (
 	"tidemark/internal/config"
 )
 
-// publisher is the content of a folder below ingest: its sources, with the operator's key if they take one, and its handler in the sandbox.
-// faults are the kinds of fault that the sandbox can give it in addition to those that every publisher can have.
+// publisher is the content of a folder below ingest. It has its sources, with the operator's key if they take one, and its handler in the
+// sandbox. faults are its own kinds of fault in the sandbox, in addition to the common ones.
 type publisher struct {
 	sources func(config.Upstreams) []ingest.Source
 	sandbox func(*http.ServeMux, synth.World)

@@ -127,7 +127,7 @@ type Replica struct {
 
 // PublicPages holds the setting that the API shows pages by, and the worker tells of events by.
 type PublicPages struct {
-	Pages string `env:"PAGES" help:"What the pages show without a key: free or full. free: the latest five picks with their returns, the research on announced picks, the summary of the portfolio, macro figures, the whole chain. full: everything. A visitor who is signed in with a key sees the key's data, at the API's prices. Default: full in the sandbox, else free."`
+	Pages string `env:"PAGES" help:"What the pages show without a key: free or full. free: the latest five picks with their returns, the research on announced picks, the summary of the portfolio, macro figures and the chain. full: everything. A visitor who is signed in with a key sees the key's data, at the API's prices. Default: full in the sandbox, else free."`
 }
 
 // Early holds the setting that lets readers who pay see sealed picks: the workers allow it in the database, and the API serves it.
@@ -199,7 +199,7 @@ func (l Licences) acknowledgments() map[string]string {
 	return map[string]string{"PORTWATCH_LICENSE_ACK": l.PortWatchAck}
 }
 
-// Accepts reports whether the operator has accepted the terms that a setting stands for.
+// Accepts reports whether the operator has accepted the terms of a setting.
 func (l Licences) Accepts(setting string) bool { return l.acknowledgments()[setting] == "yes" }
 
 // Upstreams holds the settings for requests to publishers. With an empty key, a source uses its keyless form.

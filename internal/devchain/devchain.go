@@ -285,7 +285,7 @@ func (c *Chain) commit(at uint64) (*block, error) {
 	}
 	c.add(b)
 	for _, tx := range c.orphans {
-		_ = c.enter(tx) // a transaction that is no longer valid is dropped
+		_ = c.enter(tx) // an invalid transaction is dropped
 	}
 	c.orphans = nil
 	return b, nil

@@ -25,7 +25,7 @@ type Filing struct {
 	URL string
 }
 
-// HasDocument reports whether URL is a main document in HTML, and not the list of a filing's documents, which stands for one that is not named.
+// HasDocument reports whether URL is a main document in HTML. A filing whose main document is unknown has the list of its documents instead.
 func (f Filing) HasDocument() bool {
 	name := strings.ToLower(path.Base(f.URL))
 	return (strings.HasSuffix(name, ".htm") || strings.HasSuffix(name, ".html")) && !strings.Contains(name, "-index.htm")

@@ -20,7 +20,7 @@ const (
 // read are read again.
 const RiskReader = 2
 
-// RiskFactors is what a report's section "Risk Factors" (item 1A) says, as the report's document has it.
+// RiskFactors is the content of the section "Risk Factors" (item 1A) in a report's document.
 type RiskFactors struct {
 	CIK       CIK
 	Accession string

@@ -82,7 +82,7 @@ func (db LogStore) LogTimestampReply(ctx context.Context, log string, size int64
 	return reply, nil
 }
 
-// StampedLeaves returns those of some leaves of the record whose proof is against a checkpoint with a time stamp.
+// StampedLeaves returns the leaves of the record, among some, whose proof is against a checkpoint with a time stamp.
 func (db RecordStore) StampedLeaves(ctx context.Context, leaves []int64) ([]int64, error) {
 	rows, err := db.reads.Query(ctx, `
 		select l.idx from unnest(@leaves::bigint[]) as l (idx)

@@ -10,7 +10,7 @@ import (
 	"tidemark/internal/task"
 )
 
-// UniverseDay is what the companies that the method scored on the day before returned at equal weight.
+// UniverseDay is the return, at equal weight, of the companies that the method scored on the day before.
 type UniverseDay struct {
 	Day time.Time `db:"day"`
 	// Companies are the CIKs of the companies scored on the day.

@@ -74,8 +74,8 @@ func ask(ctx context.Context, q question, base, key, id string) (answer, error) 
 // seen collects the observations of all clients.
 type seen struct {
 	mu sync.Mutex
-	// reads counts requests with a response. degraded counts responses that reported an unavailable server. passed counts requests that the
-	// other API answered because the first was being killed. slowest is the longest time that a request took.
+	// reads counts requests with a response. degraded counts responses that reported an unavailable server.
+	// passed counts requests that the other API answered because the first was being killed. slowest is the longest time of a request.
 	reads, degraded, passed int
 	slowest                 time.Duration
 	// bought maps the id of each delivered purchase to its price. tries counts the requests for them, unanswered the requests without a

@@ -146,8 +146,8 @@ func (w *weeks) figures(src ingest.Source, fetches []series.Fetch) map[string]fl
 	return out
 }
 
-// The first prints of PortWatch exist nowhere else: each week's figures must be in the archive before the next Tuesday replaces them, whatever
-// happens in the week, unless nothing could be fetched until then.
+// The first prints of PortWatch exist nowhere else. Each week's figures must be in the archive before the next Tuesday replaces them, whatever
+// happens in the week. The only exception is a week in which nothing could be fetched.
 func TestEveryTuesdaysVintageOfPortWatchIsArchived(t *testing.T) {
 	t.Parallel()
 	at := func(s string) time.Time {

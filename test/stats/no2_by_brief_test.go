@@ -10,8 +10,8 @@ import (
 	"tidemark/internal/series"
 )
 
-// no2ByBrief is the index of nitrogen dioxide as the brief of the signal states it, written from the brief alone, before its author had seen
-// the code or the other SQL of this folder: the words beside each step are the brief's.
+// no2ByBrief is the index of nitrogen dioxide as the brief of the signal states it. It was written from the brief alone, before its author had
+// seen the code or the other SQL of this folder. The words next to each step are the brief's.
 const no2ByBrief = `
 create table means as
 select split_part(q.series, '.', 3) as region, q.day, extract(year from q.day)::int as year, extract(month from q.day)::int as month,

@@ -58,7 +58,7 @@ func OpenSSL(t *testing.T, args ...string) []byte {
 	return out
 }
 
-// New makes the keys of an authority. ess is the hash by which its signatures name its certificate.
+// New makes the keys of an authority. ess is the hash with which its signatures name its certificate.
 func New(t *testing.T, key, ess string) Authority {
 	t.Helper()
 	if _, err := exec.LookPath("openssl"); err != nil {

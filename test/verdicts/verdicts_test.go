@@ -164,8 +164,8 @@ func (c *testCase) judge() outcome {
 	return outcome{string(j.Verdict), fault, &j.Covered, []int{j.Agreeing, j.Parties}}.comparable()
 }
 
-// log is what the log of the case holds. broken reports whether its leaves prove that the promise of a seal was broken, are not in their form, or
-// hold a note that the answer hides, and whether its checkpoints are of two histories.
+// log is the content of the case's log. broken reports whether its leaves prove a broken promise of a seal, have a wrong form, or contain a
+// note that the answer hides. It is also true if its checkpoints are of two histories.
 func (c *testCase) log() (log *chain.Log, broken bool) {
 	if c.Log == nil {
 		return nil, false
