@@ -248,10 +248,10 @@ func crackLeg(points []series.Point, day time.Time, name, label, unit string) Co
 
 const crackBrief = `## What it says
 
-A refinery buys crude oil and sells what it makes of it. The 3:2:1 crack spread is the gross margin of a model refinery that turns
-three barrels of crude into two barrels of gasoline and one of diesel, per barrel of crude. A wide spread says that products
-are scarce beside crude: refineries are paid to run hard. A narrow or negative one says that crude is dear or that products pile
-up. The z-score tells how unusual the spread is for the time of the year: margins tend to widen before the driving season and
+A refinery buys crude oil and sells what it makes from it. The 3:2:1 crack spread is the gross margin of a model refinery that turns
+three barrels of crude into two barrels of gasoline and one of diesel, per barrel of crude. A wide spread means that products
+are scarce relative to crude: refineries are paid to run hard. A narrow or negative one means that crude is dear or that products pile
+up. The z-score shows how unusual the spread is for the time of the year: margins tend to widen before the driving season and
 with the first cold.
 
 ## How it is made
@@ -278,13 +278,13 @@ enter that have at least 10 values in their window; with fewer than three such y
     z = (spread - baseline) / scale
     difference in percent = 100 * (spread / baseline - 1), unknown when the baseline is not positive
 
-The snapshot also has the z-score of the spread against its own 252 previous values, which knows no season, and each price against its own
+The snapshot also has the z-score of the spread against its own 252 previous values, which allows for no season, and each price against its own
 five-year season.
 
 ## The interval
 
 The prices are known exactly, but they are days old when they are read: EIA publishes the daily prices of a week on Wednesday. The
-interval bounds, at 90 %, where the spread may have moved in the meantime if it went on in steps of its usual size:
+interval bounds, at 90 %, where the spread may have moved in the meantime if it kept moving in steps of its usual size:
 
     spread ± 1.645 * s * sqrt(d)
 
@@ -300,7 +300,7 @@ Jumps are wider than a random walk allows: in a week like that of 20 April 2020 
 
 ## Backtest
 
-The z-score, turned round, is held to the change of the spread itself over the 20 trading days after the value became known: a wide spread
+The z-score, with its sign reversed, is tested against the change of the spread itself over the 20 trading days after the value became known: a wide spread
 should narrow. Values count from the Wednesday on which they were published, and the change begins after it. Up to December 2025 the rank
 correlation was 0.108. The opposite of the spread's own last change over 20 days had 0.189: that simple rule wins.
 
@@ -316,9 +316,9 @@ much: look_ahead_safe is false, look_ahead_text says why, and assumed_vintages g
   the East Coast mostly run other crudes.
 - It is not a profit: energy, labour, blending credits (RINs) and a real refinery's own yields are left out.
 - Extreme values are kept. On 20 April 2020 crude cost -36.98 USD and the spread was 65.62, a z-score of 15.9: right by the arithmetic,
-  and no sign of rich refiners. Read a z-score beyond 8 as a disorder in one of the prices. The highest spread of the record is 75.89
+  and not a sign that refiners grew rich. Read a z-score beyond 8 as a sign that one of the prices is out of order. The highest spread of the record is 75.89
   (13 May 2022), the lowest -1.62 (22 September 2008).
-- Five years that hold 2022 make a wide scale: a z-score of those years is tame.
+- Five years that include 2022 give a wide scale: the z-scores of those years are modest.
 
 ## Sources
 

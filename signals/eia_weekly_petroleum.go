@@ -170,8 +170,8 @@ func newestWeek(points []series.Point) (series.Point, week, bool) {
 
 const petroleumBrief = `## What it says
 
-How much crude oil lay in commercial tanks in the United States at the end of the week, and whether that is much for the time of
-the year. Stocks above their season say that supply ran ahead of the refineries, stocks below it that oil is being drawn down. The
+How much crude oil was in commercial tanks in the United States at the end of the week, and whether that is a lot for the time of
+the year. Stocks above their seasonal level mean that supply ran ahead of the refineries, stocks below it that oil is being drawn down. The
 market watches the week's change more than the level, and of the change the part that the season does not explain.
 
 ## How it is made
@@ -189,8 +189,8 @@ standard deviation. With fewer than three matched years there is no baseline.
     z = (stocks - baseline) / scale
     difference in percent = 100 * (stocks / baseline - 1)
 
-The lowest and the highest of the five are the "five-year range" of EIA's charts. Five values make a rough scale: read a z-score below 2
-as "within what the season has seen".
+The lowest and the highest of the five are the "five-year range" of EIA's charts. Five values give a rough scale: read a z-score below 2
+as "within the season's usual range".
 
 ## The seasonal surprise
 
@@ -210,7 +210,7 @@ It is not the sampling error of the survey, which EIA does not publish with the 
 
 ## Backtest
 
-The z-score of the stocks, turned round, is held to the change of the WTI spot price over the 20 trading days after the report: full tanks
+The z-score of the stocks, with its sign reversed, is tested against the change of the WTI spot price over the 20 trading days after the report: full tanks
 should make oil cheaper. That is what is tested; the seasonal surprise is not.
 
 EIA has published rows of holidays for the price of oil, and withdrawn them. Cases with values that were there before the first request may
@@ -224,8 +224,8 @@ therefore know too much: look_ahead_safe is false, look_ahead_text says why, and
   in place: of 2,058 weeks none changed in four years.
 - Commercial stocks answer to releases from and purchases for the Strategic Petroleum Reserve, which is not part of them.
 - National totals hide the place: oil at Cushing, where the futures contract is delivered, may run short while the total is ample.
-- Fog on the Gulf Coast, hurricanes and the date of a holiday move barrels between weeks.
-- Five years that hold 2020 make a high and wide baseline.
+- Fog on the Gulf Coast, hurricanes and the date of a holiday shift barrels from one week to another.
+- Five years that include 2020 give a high baseline and a wide scale.
 
 ## Sources
 

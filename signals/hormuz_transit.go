@@ -225,8 +225,8 @@ func hormuzBlindDays(in series.Set, newest time.Time) (n int, ok bool) {
 
 const hormuzBrief = `## What it says
 
-How many ships pass the Strait of Hormuz a day, and whether that is many for the time of the year. Much of the world's oil and
-liquefied gas leaves the Persian Gulf there, and there is no way around by sea. A fall far below the season is a disruption that the
+How many ships pass through the Strait of Hormuz a day, and whether that is a lot for the time of the year. Much of the world's oil and
+liquefied gas leaves the Persian Gulf there, and there is no way around by sea. A fall far below the seasonal level is a disruption that the
 oil market has to price.
 
 ## How it is made
@@ -244,15 +244,15 @@ against their mean 364 days (52 weeks) before, and the number of days with bad c
 The baseline is the mean of all such seven-day means within 15 calendar days of the same month and day (29 February counts as the 28th
 where a year has none) in those years from 2019 to 2024 that lie before the value's own: 186 means once all six years count. The
 scale is their sample standard deviation. Only years enter of which at least 16 of the 31 means are known; with fewer than three such years
-there is no baseline, so the first is of January 2022. Nothing after January 2025 enters: the closure of March 2026 shall not become what
-is usual.
+there is no baseline, so the first is of January 2022. Nothing after January 2025 enters: the closure of March 2026 must not become the
+norm.
 
     z = (value - baseline) / scale
     difference in percent = 100 * (value / baseline - 1)
 
 PortWatch re-estimates the whole history from time to time: between April and July 2026 nearly every day changed, and in the summer of 2026
 all of them by a median factor of 0.83. Value and baseline therefore always come from one and the same state of the data, and an old
-snapshot is not to be compared with a new baseline.
+snapshot must not be compared with a new baseline.
 
 ## The interval
 
@@ -271,13 +271,13 @@ is never seen, nor the next week. Re-estimates are compared on a scale on which 
 The record of the snapshot counts only intervals that were learned, each held against a later re-estimate; with fewer than 20 of those the
 interval is assumed, and no probability is claimed. All weeks of one re-estimate move together, so a record of few re-estimates says less
 than its number of weeks. The interval before this one was symmetric: of the 52 weeks of April it held 88 %, and 93 % of 359 overlapping means.
-Traffic varies more than counting errors do: the difference of two weeks that follow one another is 2.4 times as large as chance alone
+Traffic varies more than counting errors do: the difference between two consecutive weeks is 2.4 times as large as chance alone
 would make it.
 
 ## Backtest
 
-The z-score, turned round, is held to the change of the WTI spot price over the 20 trading days after it became known: fewer ships should
-make oil more expensive. The years since 2022 hold one closure, and a market that knows of it within minutes.
+The z-score, with its sign reversed, is tested against the change of the WTI spot price over the 20 trading days after it became known: fewer ships should
+make oil more expensive. The years since 2022 include one closure, and a market that knows of it within minutes.
 
 PortWatch estimates most days again. Cases with values that were there before the first request may therefore know too much:
 look_ahead_safe is false, look_ahead_text says why, and assumed_vintages gives the two parts.
@@ -287,14 +287,14 @@ look_ahead_safe is false, look_ahead_text says why, and assumed_vintages gives t
 - Ships that switch their transmitter off, or are jammed, are not counted. In a conflict a low count is an upper bound on the
   disruption: some of the ships that seem to be missing may have passed unseen. The mark of such days in PortWatch's data is tankers
   without any cargo: 12 days by July 2026, none before 5 March 2026. How many of the seven days bear it is shown beside the value.
-- A ship is a ship: a supertanker counts as much as a coaster.
+- Every ship counts once: a supertanker counts as much as a coaster.
 - The newest days are provisional, and the data are two to nine days old.
-- It does not tell direction, load or owner.
+- It does not show direction, cargo or owner.
 - PortWatch has changed what it counts: its classes of ships and the line across the strait have been redrawn more than once.
 
 ## Sources
 
 - [IMF PortWatch, Strait of Hormuz](https://portwatch.imf.org/pages/cb5856222a5b4105adc6ee7e880a1730), updated on Tuesdays for the days up
   to Sunday. Attribution: IMF PortWatch (portwatch.imf.org). Its terms allow non-commercial and research use
-- Comparing with the year before is PortWatch's own practice
+- The comparison with the previous year is PortWatch's own practice
 `

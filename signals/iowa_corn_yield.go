@@ -428,10 +428,10 @@ The value passes through three stages in a crop year:
   counts by one over its own. With fewer than five errors of either the two count the same
 - from January: the final yield
 
-A value is dated 1 May, the first of the forecast's month, or 1 January after the harvest. Errors are final less forecast, and at every
+A value carries the date 1 May, the first of the forecast's month, or 1 January after the harvest. Errors are final less forecast, and at every
 point only those of earlier crop years are used. A report that is cancelled (October 2013, October 2025) leaves its month out.
 
-Weather and vegetation indices are left out: rain and heat of July and August explain much of the past, but foretelling 1996 to 2011 from
+Weather and vegetation indices are left out: rain and heat of July and August explain much of the past, but in predicting 1996 to 2011 from
 earlier years alone they did worse (error 13.3) than the trend (11.7). Crop condition ratings are left out because no history of them
 was there to test.
 
@@ -454,14 +454,14 @@ the root mean square error for a blend. A final has no interval.
 
 The trend's interval held 107 of Iowa's 121 finals from 1891 to 2011 (88 %). For the blends, the history of Illinois is the one at hand: there
 the intervals of 1980 to 2024 held 91 % (August), 89 % (September), 93 % (October) and 96 % (November).
-The record beside a value is of one stage, the one that was reached last; the backtest counts every stage.
+The record beside a value covers one stage, the latest one reached; the backtest counts every stage.
 
 ## Backtest
 
-The blend of the first forecast of each season is held to the final: both as distances from the trend. The backtest also gives, for every stage,
+The blend of the first forecast of each season is tested against the final, both as distances from the trend. The backtest also gives, for every stage,
 the error, the bias, the coverage of the interval and the skill against the trend. In Illinois from 1980 to 2024 the blend's error was 12.3
 bushels in August, 9.4 in September, 6.2 in October and 4.7 in November, where the trend alone had 20.8. NASS alone was nearer
-to the final in each of the four months: 10.7, 8.1, 4.9 and 2.8. What edge the blend has is that of its source. From 1986 on, when the weights
+to the final in each of the four months: 10.7, 8.1, 4.9 and 2.8. Whatever edge the blend has is that of its source. From 1986 on, when the weights
 rest on five years or more, the blend had 11.3, 9.0, 5.0 and 2.7, NASS alone 10.4, 8.6, 5.2 and 2.8.
 
 NASS revises finals. Cases with values that were there before the first request may therefore know too much: look_ahead_safe is false,

@@ -249,8 +249,8 @@ func lngComponents(in series.Set, _ time.Time) []Component {
 const lngBrief = `## What it says
 
 Whether it pays to liquefy gas on the US Gulf Coast, ship it to Europe and sell it there. A wide margin draws every cargo that the
-terminals can make; a margin below zero says that a buyer under contract loses money on the cargo, and a short-run margin below zero
-that he does better to cancel it and pay the fee alone. The z-score tells how unusual the margin is beside the five years before.
+terminals can make; a margin below zero means that a buyer under contract loses money on the cargo, and a short-run margin below zero
+that the buyer does better to cancel it and pay the fee alone. The z-score shows how unusual the margin is against the five previous years.
 
 ## How it is made
 
@@ -268,7 +268,7 @@ The components, each compared with its own 60 months:
 - the margin to Asia, with 2.00 for shipping, 0.30 for regasification and Japan's import price of liquefied natural gas as the
   destination's. That price is a mix of long contracts and spot cargoes that follows oil with a delay. It is not JKM, the spot price in
   Asia, which is not free
-- both margins in the short run, without the fee of 3.00, which a buyer under contract has to pay whether he loads or not
+- both margins in the short run, without the fee of 3.00, which a buyer under contract must pay whether the cargo is loaded or not
 - the three prices
 
 The snapshot lists the assumptions. The history begins in April 2015, when the Pink Sheet's European price became that of the TTF; the
@@ -282,7 +282,7 @@ The baseline is the median of the 60 calendar months before, the month itself le
     z = (margin - baseline) / scale
     difference in percent = 100 * (margin / baseline - 1), unknown when the baseline is not positive
 
-Median and absolute deviation are there because of 2022: at the start of 2026 the mean of the 60 months was 9.93 with a standard
+The median and the absolute deviation are used because of 2022: at the start of 2026 the mean of the 60 months was 9.93 with a standard
 deviation of 11.96, the median 4.74 with 3.53.
 
 ## The interval
@@ -290,13 +290,13 @@ deviation of 11.96, the median 4.74 with 3.53.
     margin ± 0.75
 
 The prices are published means and rarely change; what is uncertain are the costs. The half width is the difference between the fees
-of known contracts, 3.00 and 2.25. The interval is assumed: the true margin is never seen, so no probability stands behind it, also not the
-90 % that intervals of other signals are built for. It says nothing of where the margin will be next month: from 2015 to 2026 it moved by more than 0.75 in 47 of 100 months. The margin to Asia is less certain
+of known contracts, 3.00 and 2.25. The interval is assumed: the true margin is never seen, so no probability stands behind it, not even the
+90 % that intervals of other signals are built for. It says nothing about where the margin will be next month: from 2015 to 2026 it moved by more than 0.75 in 47 of 100 months. The margin to Asia is less certain
 still: the newest month of Japan's import price is an estimate that was later changed by 0.12 to 1.97.
 
 ## Backtest
 
-The z-score, turned round, is held to the change of the European price over the three months after it became known: wide margins
+The z-score, with its sign reversed, is tested against the change of the European price over the three months after it became known: wide margins
 should draw cargoes and lower the price. By 2026 there were 90 cases, one crisis among them: too few to prove much either way.
 
 The World Bank changes the newest months of Japan's price. Cases with values that were there before the first request may therefore know too
@@ -304,12 +304,12 @@ much: look_ahead_safe is false, look_ahead_text says why, and assumed_vintages g
 
 ## What it cannot tell
 
-- It is a mean over a month: what a trader saw on a day was another margin.
+- It is a mean over a month: what a trader saw on a given day was a different margin.
 - One fee, one freight rate and one terminal stand for hundreds of contracts.
 - Boil-off, the time at sea (two to four weeks), hedging, and taxes are left out.
 - Europe buys elsewhere too, and the terminals of the Gulf Coast run full for years on end: a wider margin cannot always bring more
   gas.
-- Asia is shown by a slow proxy: the month in which cargoes turn from one basin to the other is not to be read from it.
+- Asia is shown by a slow proxy: the month in which cargoes turn from one basin to the other cannot be read from it.
 
 ## Sources
 

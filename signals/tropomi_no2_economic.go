@@ -316,8 +316,8 @@ func no2Cases(read Track, in series.Set) []Case {
 
 const no2Brief = `## What it says
 
-Nitrogen dioxide comes out of engines, power plants and furnaces and is gone within hours, so the air above an industrial region shows
-what runs in it now. The index is the mean of eight such regions, each against its own past: 100 is a usual month, 90 one with a tenth
+Nitrogen dioxide comes from engines, power plants and furnaces and is gone within hours, so the air above an industrial region shows
+what runs in it now. The index is the mean of eight such regions, each against its own past: 100 is a normal month, 90 one with a tenth
 less nitrogen dioxide than the same month had in the years before.
 
 ## How it is made
@@ -355,24 +355,24 @@ z-score and interval.
 - r: the standard error of the mean as the spread of the regions tells it
 
 It is meant to bound the part of the index that is not weather and not the choice of regions. No instrument shows that part, so the interval is
-assumed: 1.645 is what 90 % of normal errors would need, and no probability is claimed. It is wide, and honestly so: the means of
+assumed: 1.645 is what 90 % of normal errors would need, and no probability is claimed. It is wide, and rightly so: the means of
 two successive fortnights differ by a factor of 1.15 over Italy, 1.41 over the Netherlands and 1.47 over the United Kingdom (root mean square).
 
 ## Backtest
 
-No free monthly series of industrial production is among the sources, so the index is not held to one. It is held to itself: whether a month
-above its season is followed by such months. That shows persistence and nothing else. The known event is the spring of 2020: over Beijing
+No free monthly series of industrial production is among the sources, so the index is not tested against one. It is tested against itself: whether a month
+above its season is followed by others like it. That shows persistence and nothing else. The known event is the spring of 2020: over Beijing
 the column from February to May was 30 % below the year before, over London 34 %, over New Delhi 38 %.
 
-TEMIS processes old months again. Cases with values that were there before the first request may therefore know too much: look_ahead_safe
+TEMIS reprocesses old months. Cases with values that were there before the first request may therefore know too much: look_ahead_safe
 is false, look_ahead_text says why, and assumed_vintages gives the two parts.
 
 ## What it cannot tell
 
-- Weather first: wind and rain thin the columns out, winter makes the gas live longer. A single month below 90 or 85 is no evidence.
+- Weather comes first: wind and rain thin the columns, and winter makes the gas last longer. A single month below 90 or 85 proves nothing.
 - Trends in the air are not trends in output: filters, scrap schemes and electric cars lower the index while the economy grows.
 - Clouds hide cities; monsoon months over Delhi and southern China rest on few clear days.
-- Eight boxes are not the world economy, and equal weights are nobody's trade shares.
+- Eight boxes are not the world economy, and equal weights match no one's trade shares.
 - Three to seven reference years are few.
 
 ## Sources

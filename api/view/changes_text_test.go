@@ -39,7 +39,7 @@ func TestTheWordsSayWhyTheZScoreMoved(t *testing.T) {
 			"en": "unchanged; the baseline rose by 0.500: compared with a different stretch of the past +0.500; " +
 				"the z-score fell by 0.25, although the value is unchanged, because the baseline moved: compared with a different stretch of the past −0.25",
 			"pt": "sem mudança; a referência sobe 0,500: comparação com outro trecho do passado +0,500; " +
-				"o escore z cai 0,25 embora o valor não tenha mudado, porque a referência mudou: comparação com outro trecho do passado −0,25",
+				"o escore z cai 0,25, embora o valor não tenha mudado, porque a referência mudou: comparação com outro trecho do passado −0,25",
 		}},
 		{"the spread alone", changes.Numbers{Value: 22, Baseline: 20, Z: 1}, changes.Numbers{Value: 22, Baseline: 20, Z: 1.5}, []changes.Part{window}, map[string]string{
 			"en": "unchanged; the z-score rose by 0.50, although the value and the baseline are unchanged, because the usual spread moved: the window moved forward +0.50",
@@ -60,7 +60,7 @@ func TestTheWordsSayWhyTheZScoreMoved(t *testing.T) {
 			{Kind: changes.Window, Numbers: changes.Numbers{Value: 0.0004}},
 			{Kind: changes.Code, Numbers: changes.Numbers{Value: 0.0004}},
 		}, map[string]string{
-			"en": "up 0.001: smaller parts +0.001", "es": "sube 0,001: partes menores +0,001", "pt": "sobe 0,001: partes menores +0,001", "hi": "0.001 ऊपर: छोटे हिस्से +0.001",
+			"en": "up 0.001: smaller parts +0.001", "es": "sube 0,001: otros efectos menores +0,001", "pt": "sobe 0,001: outros efeitos menores +0,001", "hi": "0.001 ऊपर: दूसरे छोटे असर +0.001",
 		}},
 		{"parts that do not add up as they are rounded", changes.Numbers{Value: 22, Baseline: 20, Z: 1}, changes.Numbers{Value: 24.0012, Baseline: 20, Z: 1}, []changes.Part{
 			{Kind: changes.NewObservation, Count: 1, Releases: 1, From: day, To: day, Release: day, Numbers: changes.Numbers{Value: 2.0006}},

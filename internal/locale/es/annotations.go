@@ -7,7 +7,7 @@ var annotations = map[string]string{
 	"opec-2014":      "La OPEP mantiene su objetivo de producción en 30 millones de barriles diarios pese a la caída de los precios.",
 	"opec-2016":      "La OPEP acuerda recortar la producción en 1,2 millones de barriles diarios desde enero de 2017.",
 	"harvey":         "El huracán Harvey llega a Texas y después apenas se desplaza.",
-	"wuhan":          "China suspende el transporte de entrada y salida de Wuhan. Otras ciudades siguen.",
+	"wuhan":          "China suspende el transporte de entrada y salida de Wuhan. Otras ciudades hacen lo mismo.",
 	"pandemic":       "La Organización Mundial de la Salud califica la COVID-19 de pandemia.",
 	"opec-2020":      "La OPEP y sus aliados acuerdan recortar la producción en 9,7 millones de barriles diarios desde mayo.",
 	"wti-negative":   "El futuro del WTI con el vencimiento más próximo cotiza por debajo de cero por primera vez.",

@@ -14,7 +14,7 @@ Cada día con los tres precios:
 
 - crudo: WTI al contado en Cushing (Oklahoma), en dólares por barril (EIA RWTC)
 - gasolina: regular convencional al contado en el puerto de Nueva York, en dólares por galón (EIA EER_EPMRU_PF4_Y35NY_DPG)
-- diésel: de ultrabajo azufre, n.º 2, al contado en el puerto de Nueva York, en dólares por galón (EIA EER_EPD2DXL0_PF4_Y35NY_DPG)
+- diésel: de muy bajo contenido en azufre, n.º 2, al contado en el puerto de Nueva York, en dólares por galón (EIA EER_EPD2DXL0_PF4_Y35NY_DPG)
 - 42: galones por barril
 
 Un día en que falta un precio no tiene valor; ningún precio se arrastra de un día a otro. La historia empieza el 14 de junio de 2006, con la serie del diésel. El gasóleo de calefacción, que era el destilado anterior, es otro producto y no se empalma. Con precios de 84,54, 2,57 y 2,79 resultan 26,48 dólares por barril.
@@ -26,7 +26,7 @@ La referencia es la media de todos los valores a menos de 15 días naturales del
     z = (margen - referencia) / escala
     diferencia en porcentaje = 100 * (margen / referencia - 1), desconocida si la referencia no es positiva
 
-La señal da además la puntuación z del margen frente a sus 252 valores anteriores, que no sabe de estaciones, y cada precio frente a su propia época en cinco años.
+La señal da además la puntuación z del margen frente a sus 252 valores anteriores, que no tiene en cuenta la época del año, y cada precio frente a su propia época en cinco años.
 
 ## El intervalo
 
@@ -52,7 +52,7 @@ La EIA ha publicado y retirado filas de días festivos. Por eso los casos con va
 - Son valoraciones al contado, no futuros: la cifra difiere del crack spread que cotiza en bolsa y no se puede negociar.
 - El crudo se valora en Cushing y los productos en Nueva York: el coste del transporte está dentro del margen. Las refinerías de la costa este procesan sobre todo otros crudos.
 - No es un beneficio: quedan fuera la energía, los salarios, los créditos de mezcla (RIN) y los rendimientos propios de una refinería real.
-- Los valores extremos se conservan. El 20 de abril de 2020 el crudo costaba -36,98 dólares y el margen era de 65,62, con una puntuación z de 15,9: la aritmética es correcta y no significa que las refinerías se hicieran ricas. Una puntuación z superior a 8 debe leerse como un desorden en alguno de los precios. El margen más alto del registro es 75,89 (13 de mayo de 2022) y el más bajo -1,62 (22 de septiembre de 2008).
+- Los valores extremos se conservan. El 20 de abril de 2020 el crudo costaba -36,98 dólares y el margen era de 65,62, con una puntuación z de 15,9: la aritmética es correcta y no significa que las refinerías se hicieran ricas. Una puntuación z superior a 8 debe leerse como un desorden en alguno de los precios. El margen más alto de la serie es 75,89 (13 de mayo de 2022) y el más bajo -1,62 (22 de septiembre de 2008).
 - Cinco años que incluyen 2022 dan una escala ancha: las puntuaciones z de esos años son moderadas.
 
 ## Fuentes
@@ -65,7 +65,7 @@ Los datos de la EIA son de dominio público. Los propios metadatos de la EIA ind
 
 	"eia-weekly-petroleum": `## Qué dice
 
-Cuánto crudo había en los tanques comerciales de Estados Unidos al final de la semana y si es mucho para la época del año. Unas existencias por encima de lo habitual indican que la oferta ha ido por delante de las refinerías; por debajo, que se están consumiendo reservas. El mercado atiende más a la variación de la semana que al nivel, y de la variación, a la parte que la época no explica.
+Cuánto crudo había en los tanques comerciales de Estados Unidos al final de la semana y si es mucho para la época del año. Unas existencias por encima de lo habitual indican que la oferta ha ido por delante de las refinerías; por debajo, que se están consumiendo reservas. El mercado atiende más a la variación de la semana que al nivel, y de la variación, a la parte que la época del año no explica.
 
 ## Cómo se obtiene
 
@@ -78,14 +78,14 @@ La misma semana de un año anterior es el viernes a menos de tres días del mism
     z = (existencias - referencia) / escala
     diferencia en porcentaje = 100 * (existencias / referencia - 1)
 
-El mínimo y el máximo de los cinco son el «rango de cinco años» de los gráficos de la EIA. Cinco valores dan una escala tosca: una puntuación z inferior a 2 significa «dentro de lo que la época ha visto».
+El mínimo y el máximo de los cinco son el «rango de cinco años» de los gráficos de la EIA. Cinco valores dan una escala tosca: una puntuación z inferior a 2 significa «dentro de lo habitual en la época».
 
 ## La sorpresa estacional
 
     sorpresa = variación de la semana - variación media de la misma semana en los cinco años anteriores
     z de la sorpresa = sorpresa / desviación típica muestral de esas cinco variaciones
 
-En la semana hasta el 16 de mayo de 2025 las existencias subieron 1.328 mil barriles, cuando los cinco años anteriores habían visto una caída media de 3.537: una sorpresa de +4.865 y una puntuación z de 0,84.
+En la semana hasta el 16 de mayo de 2025 las existencias subieron 1.328 mil barriles, cuando en los cinco años anteriores la caída media había sido de 3.537: una sorpresa de +4.865 y una puntuación z de 0,84.
 
 ## El intervalo
 
@@ -101,7 +101,7 @@ La EIA ha publicado y retirado filas de días festivos del precio del crudo. Por
 
 ## Qué no puede decir
 
-- La sorpresa lo es frente a la época, no frente a lo que esperaban los analistas. Su consenso no es gratuito; una cifra que sorprende a la época puede ser justo lo que el mercado había descontado.
+- La sorpresa se mide frente a la época del año, no frente a lo que esperaban los analistas. Su consenso no es gratuito; una cifra que sorprende para la época puede ser justo lo que el mercado había descontado.
 - Las cifras semanales son estimaciones a partir de una muestra de empresas. Las sustituyen cifras mensuales de otras series y no se revisan: de 2.058 semanas ninguna cambió en cuatro años.
 - Las existencias comerciales dependen de las ventas y compras de la reserva estratégica, que no forma parte de ellas.
 - Los totales nacionales ocultan el lugar: en Cushing, donde se entrega el contrato de futuros, puede faltar crudo aunque el total sea abundante.
@@ -158,7 +158,7 @@ PortWatch vuelve a estimar casi todos los días. Por eso los casos con valores a
 ## Qué no puede decir
 
 - No se cuentan los buques que apagan su transmisor o sufren interferencias. En un conflicto, un recuento bajo es una cota superior de la interrupción: algunos de los buques que parecen faltar pueden haber pasado sin ser vistos. En los datos de PortWatch esos días se reconocen por petroleros sin ninguna carga: 12 días hasta julio de 2026, ninguno antes del 5 de marzo de 2026. Junto al valor se muestra cuántos de los siete días llevan esa marca.
-- Un buque es un buque: un superpetrolero cuenta lo mismo que un barco de cabotaje.
+- Cada buque cuenta uno: un superpetrolero cuenta lo mismo que un barco de cabotaje.
 - Los días más recientes son provisionales, y los datos tienen de dos a nueve días.
 - No dice ni el rumbo, ni la carga, ni el propietario.
 - PortWatch ha cambiado lo que cuenta: sus clases de buques y la línea que cruza el estrecho se han redefinido más de una vez.
@@ -206,7 +206,7 @@ El intervalo de la tendencia contuvo 107 de los 121 finales de Iowa de 1891 a 20
 
 ## Prueba retrospectiva
 
-La combinación de la primera previsión de cada campaña se contrasta con el final, ambos como distancias de la tendencia. La prueba retrospectiva da además, para cada etapa, el error, el sesgo, la cobertura del intervalo y la mejora sobre la tendencia. En Illinois, de 1980 a 2024, el error de la combinación fue de 12,3 bushels en agosto, 9,4 en septiembre, 6,2 en octubre y 4,7 en noviembre, donde la tendencia sola tuvo 20,8. El NASS solo estuvo más cerca del final en los cuatro meses: 10,7, 8,1, 4,9 y 2,8. La ventaja que tiene la combinación es la de su fuente. Desde 1986, cuando los pesos se apoyan en cinco años o más, la combinación tuvo 11,3, 9,0, 5,0 y 2,7, y el NASS solo 10,4, 8,6, 5,2 y 2,8.
+La combinación de la primera previsión de cada campaña se contrasta con el final, ambos como distancias de la tendencia. La prueba retrospectiva da además, para cada etapa, el error, el sesgo, la cobertura del intervalo y la mejora sobre la tendencia. En Illinois, de 1980 a 2024, el error de la combinación fue de 12,3 bushels en agosto, 9,4 en septiembre, 6,2 en octubre y 4,7 en noviembre, donde la tendencia sola tuvo 20,8. El NASS por sí solo estuvo más cerca del final en los cuatro meses: 10,7, 8,1, 4,9 y 2,8. La ventaja que tiene la combinación es la de su fuente. Desde 1986, cuando los pesos se apoyan en cinco años o más, la combinación tuvo 11,3, 9,0, 5,0 y 2,7, y el NASS por sí solo 10,4, 8,6, 5,2 y 2,8.
 
 El NASS revisa los datos finales. Por eso los casos con valores anteriores a la primera consulta pueden saber demasiado: look_ahead_safe es false, look_ahead_text dice por qué y assumed_vintages da las dos partes.
 
@@ -280,7 +280,7 @@ El Banco Mundial cambia los meses más recientes del precio de Japón. Por eso l
 ## Fuentes
 
 - [Banco Mundial, mercados de materias primas](https://www.worldbank.org/en/research/commodity-markets), «Pink Sheet», precios mensuales, publicados del día 2 al 4 de cada mes con el mes anterior, CC BY 4.0
-- La fórmula sigue la redacción de los contratos; margen más bajo del registro -4,74 (mayo de 2020), más alto 55,64 (agosto de 2022)
+- La fórmula sigue la redacción de los contratos; margen más bajo de la serie -4,74 (mayo de 2020), más alto 55,64 (agosto de 2022)
 `,
 
 	"tropomi-no2-economic": `## Qué dice

@@ -19,7 +19,7 @@ var signalTexts = map[string]locale.SignalTexts{
 		Parts: map[string]string{
 			"wti_cushing":        "Crudo WTI, Cushing (Oklahoma), al contado",
 			"gasoline_ny_harbor": "Gasolina regular convencional, puerto de Nueva York, al contado",
-			"ulsd_ny_harbor":     "Diésel de ultrabajo azufre, puerto de Nueva York, al contado",
+			"ulsd_ny_harbor":     "Diésel de muy bajo contenido en azufre, puerto de Nueva York, al contado",
 			"previous_252_days":  "Margen frente a las 252 sesiones anteriores",
 		},
 		Figures: map[string]string{

@@ -7,7 +7,7 @@ var annotations = map[string]string{
 	"opec-2014":      "A Opep mantém a meta de produção em 30 milhões de barris por dia apesar da queda dos preços.",
 	"opec-2016":      "A Opep decide cortar a produção em 1,2 milhão de barris por dia a partir de janeiro de 2017.",
 	"harvey":         "O furacão Harvey chega ao Texas e depois quase não se desloca.",
-	"wuhan":          "A China suspende o transporte de entrada e saída de Wuhan. Outras cidades seguem.",
+	"wuhan":          "A China suspende o transporte de entrada e saída de Wuhan. Outras cidades fazem o mesmo.",
 	"pandemic":       "A Organização Mundial da Saúde classifica a covid-19 como pandemia.",
 	"opec-2020":      "A Opep e aliados decidem cortar a produção em 9,7 milhões de barris por dia a partir de maio.",
 	"wti-negative":   "O contrato futuro do WTI de vencimento mais próximo é negociado abaixo de zero pela primeira vez.",

@@ -26,7 +26,7 @@ A referência é a média de todos os valores a até 15 dias corridos do mesmo d
     z = (margem - referência) / escala
     diferença em porcentagem = 100 * (margem / referência - 1), desconhecida se a referência não for positiva
 
-O sinal traz ainda o escore z da margem em relação aos seus 252 valores anteriores, que não considera estações, e cada preço em relação à sua própria época em cinco anos.
+O sinal traz ainda o escore z da margem em relação aos seus 252 valores anteriores, que não considera a época do ano, e cada preço em relação à sua própria época em cinco anos.
 
 ## O intervalo
 
@@ -52,7 +52,7 @@ A EIA já publicou e retirou linhas de feriados. Por isso os casos com valores a
 - São avaliações à vista, não futuros: o número difere do crack spread cotado em bolsa e não pode ser negociado.
 - O petróleo é cotado em Cushing e os derivados em Nova York: o custo do transporte está dentro da margem. As refinarias da costa leste processam sobretudo outros petróleos.
 - Não é lucro: ficam de fora energia, mão de obra, créditos de mistura (RINs) e os rendimentos próprios de uma refinaria real.
-- Valores extremos são mantidos. Em 20 de abril de 2020 o petróleo custava -36,98 dólares e a margem era de 65,62, com escore z de 15,9: a conta está certa e não significa refinarias ricas. Leia um escore z acima de 8 como uma desordem em um dos preços. A maior margem do registro é 75,89 (13 de maio de 2022), e a menor, -1,62 (22 de setembro de 2008).
+- Valores extremos são mantidos. Em 20 de abril de 2020 o petróleo custava -36,98 dólares e a margem era de 65,62, com escore z de 15,9: a conta está certa e não significa refinarias ricas. Leia um escore z acima de 8 como uma desordem em um dos preços. A maior margem da série é 75,89 (13 de maio de 2022), e a menor, -1,62 (22 de setembro de 2008).
 - Cinco anos que incluem 2022 dão uma escala larga: os escores z desses anos são moderados.
 
 ## Fontes
@@ -65,7 +65,7 @@ Os dados da EIA são de domínio público. Os metadados da própria EIA dizem qu
 
 	"eia-weekly-petroleum": `## O que diz
 
-Quanto petróleo havia nos tanques comerciais dos Estados Unidos no fim da semana e se isso é muito para a época do ano. Estoques acima do habitual indicam que a oferta correu à frente das refinarias; abaixo, que o petróleo está sendo consumido dos tanques. O mercado olha mais para a variação da semana do que para o nível e, da variação, para a parte que a época não explica.
+Quanto petróleo havia nos tanques comerciais dos Estados Unidos no fim da semana e se isso é muito para a época do ano. Estoques acima do habitual indicam que a oferta superou o consumo das refinarias; abaixo, que o petróleo está sendo consumido dos tanques. O mercado olha mais para a variação da semana do que para o nível e, da variação, para a parte que a época do ano não explica.
 
 ## Como é obtido
 
@@ -78,14 +78,14 @@ A mesma semana de um ano anterior é a sexta-feira a até três dias do mesmo di
     z = (estoques - referência) / escala
     diferença em porcentagem = 100 * (estoques / referência - 1)
 
-O menor e o maior dos cinco são a "faixa de cinco anos" dos gráficos da EIA. Cinco valores dão uma escala grosseira: leia um escore z abaixo de 2 como "dentro do que a época já viu".
+O menor e o maior dos cinco são a "faixa de cinco anos" dos gráficos da EIA. Cinco valores dão uma escala grosseira: leia um escore z abaixo de 2 como "dentro do habitual para a época".
 
 ## A surpresa sazonal
 
     surpresa = variação da semana - variação média da mesma semana nos cinco anos anteriores
     z da surpresa = surpresa / desvio-padrão amostral dessas cinco variações
 
-Na semana até 16 de maio de 2025 os estoques subiram 1.328 mil barris, quando os cinco anos anteriores tinham visto uma queda média de 3.537: uma surpresa de +4.865 e um escore z de 0,84.
+Na semana até 16 de maio de 2025 os estoques subiram 1.328 mil barris, quando nos cinco anos anteriores a queda média tinha sido de 3.537: uma surpresa de +4.865 e um escore z de 0,84.
 
 ## O intervalo
 
@@ -101,7 +101,7 @@ A EIA já publicou e retirou linhas de feriados do preço do petróleo. Por isso
 
 ## O que não pode dizer
 
-- A surpresa é em relação à época, não ao que os analistas esperavam. O consenso deles não é gratuito; um número que surpreende a época pode ser justamente o que o mercado já tinha no preço.
+- A surpresa é medida em relação à época do ano, não ao que os analistas esperavam. O consenso deles não é gratuito; um número que surpreende para a época pode ser justamente o que o mercado já tinha no preço.
 - Os números semanais são estimativas de uma amostra de empresas. São substituídos por números mensais em outras séries e não são revisados: de 2.058 semanas nenhuma mudou em quatro anos.
 - Os estoques comerciais respondem às vendas e compras da reserva estratégica, que não faz parte deles.
 - Os totais nacionais escondem o lugar: em Cushing, onde o contrato futuro é entregue, pode faltar petróleo enquanto o total é abundante.
@@ -129,7 +129,7 @@ Os sete dias precisam ser conhecidos; uma contagem de zero é uma contagem. Os c
 
 ## Referência e escore z
 
-A referência é a média de todas essas médias de sete dias a até 15 dias corridos do mesmo dia e mês (29 de fevereiro conta como 28 quando o ano não o tem) nos anos de 2019 a 2024 anteriores ao do valor: 186 médias quando os seis contam. A escala é o desvio-padrão amostral delas. Só entram anos dos quais se conhecem pelo menos 16 das 31 médias; com menos de três desses anos não há referência, por isso a primeira é de janeiro de 2022. Nada depois de janeiro de 2025 entra: o fechamento de março de 2026 não deve virar o habitual.
+A referência é a média de todas essas médias de sete dias a até 15 dias corridos do mesmo dia e mês (29 de fevereiro conta como 28 quando o ano não o tem) nos anos de 2019 a 2024 anteriores ao do valor: 186 médias quando os seis contam. A escala é o desvio-padrão amostral delas. Só entram anos dos quais se conhecem pelo menos 16 das 31 médias; com menos de três desses anos não há referência, por isso a primeira é de janeiro de 2022. Nada depois de janeiro de 2025 entra: o fechamento de março de 2026 não deve passar a ser o habitual.
 
     z = (valor - referência) / escala
     diferença em porcentagem = 100 * (valor / referência - 1)
@@ -158,7 +158,7 @@ O PortWatch reestima quase todos os dias. Por isso os casos com valores anterior
 ## O que não pode dizer
 
 - Navios que desligam o transmissor ou sofrem interferência não são contados. Em um conflito, uma contagem baixa é um limite superior da interrupção: alguns dos navios que parecem faltar podem ter passado sem ser vistos. Nos dados do PortWatch esses dias se reconhecem por petroleiros sem nenhuma carga: 12 dias até julho de 2026, nenhum antes de 5 de março de 2026. Ao lado do valor se mostra quantos dos sete dias trazem essa marca.
-- Um navio é um navio: um superpetroleiro conta tanto quanto um barco de cabotagem.
+- Cada navio conta um: um superpetroleiro conta tanto quanto um barco de cabotagem.
 - Os dias mais recentes são provisórios, e os dados têm de dois a nove dias.
 - Não diz nem o rumo, nem a carga, nem o dono.
 - O PortWatch já mudou o que conta: suas classes de navios e a linha que cruza o estreito foram redefinidas mais de uma vez.
@@ -255,7 +255,7 @@ A referência é a mediana dos 60 meses anteriores, sem o próprio mês; pelo me
     z = (margem - referência) / escala
     diferença em porcentagem = 100 * (margem / referência - 1), desconhecida se a referência não for positiva
 
-Mediana e desvio absoluto estão aí por causa de 2022: no começo de 2026 a média dos 60 meses era 9,93 com desvio-padrão de 11,96, e a mediana, 4,74 com 3,53.
+A mediana e o desvio absoluto são usados por causa de 2022: no começo de 2026 a média dos 60 meses era 9,93 com desvio-padrão de 11,96, e a mediana, 4,74 com 3,53.
 
 ## O intervalo
 
@@ -280,7 +280,7 @@ O Banco Mundial altera os meses mais recentes do preço do Japão. Por isso os c
 ## Fontes
 
 - [Banco Mundial, mercados de commodities](https://www.worldbank.org/en/research/commodity-markets), "Pink Sheet", preços mensais, publicados do dia 2 ao 4 de cada mês com o mês anterior, CC BY 4.0
-- A fórmula segue a redação dos contratos; menor margem do registro -4,74 (maio de 2020), maior 55,64 (agosto de 2022)
+- A fórmula segue a redação dos contratos; menor margem da série -4,74 (maio de 2020), maior 55,64 (agosto de 2022)
 `,
 
 	"tropomi-no2-economic": `## O que diz

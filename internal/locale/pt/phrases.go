@@ -111,7 +111,7 @@ var phrases = map[string]string{
 	"risk.weak":        "O maior risco é a solidez financeira. A empresa passa em apenas {fscore} de {fscore_known} testes de solidez financeira.",
 	"risk.accruals":    "O maior risco é a qualidade dos lucros. O resultado líquido foi de {net_income} e o fluxo de caixa operacional, de {cash_flow}; lucros sem respaldo de caixa costumam durar menos.",
 	"risk.signal":      "O maior risco está no ambiente externo. Um dos nossos próprios sinais, {signal}, pesa contra ela: está a {signal_z|abs} do nível habitual, no sentido que prejudica empresas desse tipo.",
-	"risk.unknown":     "O maior risco é a falta de dados: os relatórios entregues à SEC não permitem calcular {unknown} das {measures} medidas.",
+	"risk.unknown":     "O maior risco é a falta de dados: os relatórios protocolados na SEC não permitem calcular {unknown} das {measures} medidas.",
 	"risk.market":      "Nenhuma fraqueza se destaca. Resta o risco de toda ação: o mercado como um todo e as notícias que nenhum relatório antecipa. A volatilidade é de {volatility} ao ano.",
 
 	"head.summary": "Em resumo", "head.business": "O que faz", "head.figures": "Números", "head.why": "Por que foi selecionada",

@@ -19,7 +19,7 @@ var signalTexts = map[string]locale.SignalTexts{
 		Parts: map[string]string{
 			"wti_cushing":        "Petróleo WTI, Cushing (Oklahoma), à vista",
 			"gasoline_ny_harbor": "Gasolina comum convencional, porto de Nova York, à vista",
-			"ulsd_ny_harbor":     "Diesel de ultrabaixo enxofre, porto de Nova York, à vista",
+			"ulsd_ny_harbor":     "Diesel com teor de enxofre ultrabaixo, porto de Nova York, à vista",
 			"previous_252_days":  "Margem ante os 252 pregões anteriores",
 		},
 		Figures: map[string]string{
