@@ -51,14 +51,14 @@ type InputBody struct {
 	// Uses say what rests on it: value, baseline, interval, components, withdrawal (it took an observation back) and history. The record of the
 	// intervals and the backtest are the history: they go through every first value and every later one.
 	Uses []string `json:"uses"`
-	// LogIndex is the number of its leaf in the transparency log of sources. It is null if it has none.
+	// LogIndex is the number of its leaf in the transparency log of sources. It is null while no signed size of the log has it.
 	LogIndex *int64 `json:"log_index"`
 	// RawURL is where the bytes are, if the publisher's licence lets us pass them on.
 	RawURL string `json:"raw_url"`
 }
 
-// maxProvenance is how many bodies a snapshot names, the newest that hold observations in force.
-const maxProvenance = 20
+// MaxProvenance is how many bodies a snapshot names, the newest that hold observations in force.
+const MaxProvenance = 20
 
 // Inputs returns the list of all bodies behind a snapshot as of an instant, which is zero for the newest snapshot. The error is
 // postgres.ErrNotFound if there is no such snapshot.
@@ -189,7 +189,7 @@ func (o Options) provenance(id string, stored *postgres.Snapshot, bodies []postg
 	}
 	p := Provenance{Count: len(bodies), MerkleRoot: merkleRoot(bodies), URL: o.machineURL(id) + "/inputs", Inputs: []ProvenanceInput{}}
 	for _, b := range slices.Backward(bodies) {
-		if len(p.Inputs) == maxProvenance {
+		if len(p.Inputs) == MaxProvenance {
 			break
 		}
 		if b.Observations == 0 && b.FetchID != 0 { // replaced since, or of the backtest's target

@@ -247,34 +247,33 @@ func (o *outside) keptBack(ctx context.Context, b view.EvidenceBody, answer []by
 		o.say("body", missing, b.SHA256, "kept back, and its proof is answered with %d", status)
 		return nil
 	}
-	index, origin, err := leafOf(text, b)
+	proof, _, err := leafOf(text, b)
 	if err != nil {
 		o.say("body", differ, b.SHA256, "kept back, and its proof does not hold: %v", err)
 		return nil
 	}
+	tree, _ := tlog.ParseBody(tlog.SignedBody(proof.Note)) // leafOf read it
 	o.say("body", hidden, b.SHA256, "%d bytes of %s: %s Leaf %d of %s names the hash; who signed that log, tidemark verify --proof tells",
-		b.Bytes, b.Source, facts.Reason, index, origin)
+		b.Bytes, b.Source, facts.Reason, proof.Index, tree.Origin)
 	return nil
 }
 
 // leafOf checks that a proof is of a leaf about a body, and that its tree holds the leaf.
-func leafOf(text []byte, b view.EvidenceBody) (index int64, origin string, err error) {
-	proof, err := tlog.ParseProof(text)
-	if err != nil {
-		return 0, "", err
+func leafOf(text []byte, b view.EvidenceBody) (proof tlog.Proof, leaf tlog.Leaf, err error) {
+	if proof, err = tlog.ParseProof(text); err != nil {
+		return proof, leaf, err
 	}
-	leaf, err := tlog.ParseLeaf(proof.Extra)
-	if err != nil {
-		return 0, "", err
+	if leaf, err = tlog.ParseLeaf(proof.Extra); err != nil {
+		return proof, leaf, err
 	}
 	if leaf.Get("sha256") != b.SHA256 || leaf.Get("source") != b.Source || leaf.Get("bytes") != strconv.FormatInt(b.Bytes, 10) {
-		return 0, "", errors.New("its leaf is about another body")
+		return proof, leaf, errors.New("its leaf is about another body")
 	}
 	checkpoint, err := tlog.ParseBody(tlog.SignedBody(proof.Note))
 	if err != nil {
-		return 0, "", err
+		return proof, leaf, err
 	}
-	return proof.Index, checkpoint.Origin, proof.Check(checkpoint, tlog.LeafHash(proof.Extra))
+	return proof, leaf, proof.Check(checkpoint, tlog.LeafHash(proof.Extra))
 }
 
 // cells holds the stated values of cells against the readings of the bytes.
@@ -383,13 +382,17 @@ func (o *outside) lists(ctx context.Context, path string) error {
 		}
 	}
 	o.beside(all, snapshot)
+	o.named(all, snapshot)
 	if o.count("list", differ) == 0 {
 		o.say("list", agrees, "provenance", "%d bodies, root %s, and the %s has the same numbers", len(sums), root, o.servedAs())
 	}
 	if o.stated.Newest {
 		o.sameComponents(snapshot.Components)
 	}
-	return o.record(ctx, all, snapshot)
+	if err := o.record(ctx, all, snapshot); err != nil {
+		return err
+	}
+	return o.places(ctx, all)
 }
 
 // served returns the second place where the numbers are served: the snapshot, or its history if they were never its newest ones.

@@ -10,7 +10,7 @@ import (
 )
 
 // backtest runs the stated backtest again on the history that the bytes make, and compares every number of it. The number of tests that it
-// allows for is the server's.
+// allows for is the server's, see concluded.
 func (o *outside) backtest(stated postgres.Backtest, history map[series.ID][]series.Observation, all view.Inputs) {
 	first, at := firsts(history), stated.ComputedAt
 	result := o.def.CheckedBacktest(first, at, o.arrivals(first, history, all)).Allow(stated.Trials.Trials)

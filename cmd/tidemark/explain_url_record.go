@@ -16,7 +16,7 @@ import (
 )
 
 // notRecomputed says which numbers of a snapshot this comparison leaves out, and why.
-const notRecomputed = "Not compared: the places of bodies in the log (tidemark verify --proof), the number of tests that the backtest allows for (/api/methods lists the versions), and the status, which also follows " +
+const notRecomputed = "Not compared: who signed the log (tidemark verify --proof), whether /api/methods lists all versions (they are leaves of the log), and the status, which also follows " +
 	"from the graded forecasts (tidemark scorecard --url) and from what operators set."
 
 // record downloads every body that the signal rests on, and makes the history of all values from the bytes. Then it counts again how often
@@ -32,6 +32,9 @@ func (o *outside) record(ctx context.Context, all view.Inputs, snapshot view.Sig
 	if snapshot.Backtest == nil {
 		o.say("record", missing, "uncertainty", "the snapshot does not say as of when it was counted")
 		return nil
+	}
+	if err := o.concluded(ctx, *snapshot.Backtest, o.stated.AsOf); err != nil {
+		return err
 	}
 	if len(all.Data) > maxEvidenceBodies {
 		return fmt.Errorf("%s lists %d bodies behind %s: more than %d are not read", o.reader.Base(), len(all.Data), o.def.ID, maxEvidenceBodies)

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -36,6 +37,9 @@ type evidenceServer struct {
 	bodies   map[string][]byte
 	// shut are bodies that are kept back, with the leaf that proves them.
 	shut map[string][]byte
+	// leaves are the log of sources, which has the bodies of the list in its order.
+	leaves   [][]byte
+	registry view.MethodRegistry
 
 	// set is what the server knows, from the body that each series came in.
 	now   time.Time
@@ -92,9 +96,17 @@ func newEvidenceServer(t *testing.T) *evidenceServer {
 	serve("GET /api/signals/eia-weekly-petroleum/evidence", func() any { return s.evidence })
 	serve("GET /api/signals/eia-weekly-petroleum/inputs", func() any { return s.inputs })
 	serve("GET /api/signals/eia-weekly-petroleum/history", func() any { return s.history })
+	s.registry.Data = []view.MethodVersion{{Name: "signals", Version: strings.Repeat("a", 12), SHA256: strings.Repeat("a", 64), RecordedAt: now.AddDate(-1, 0, 0)}}
+	serve("GET /api/methods", func() any { return s.registry })
 	mux.HandleFunc("GET /raw/{sha256}", s.raw)
+	mux.HandleFunc("GET /log/sources/", s.serveLog)
 	mux.HandleFunc("GET /log/sources/proof/{name}", func(w http.ResponseWriter, r *http.Request) {
-		leaf := s.shut[strings.TrimSuffix(r.PathValue("name"), ".tlog-proof")]
+		name := strings.TrimSuffix(r.PathValue("name"), ".tlog-proof")
+		if index, err := strconv.Atoi(name); err == nil {
+			s.prove(w, r, index)
+			return
+		}
+		leaf := s.shut[name]
 		tree := tlog.Checkpoint{Origin: "log.example", Size: 1, Root: tlog.LeafHash(leaf)}
 		_, _ = w.Write(tlog.Proof{Extra: leaf, Note: []byte(tree.Body() + "\n— log.example abcd\n")}.Format())
 	})
@@ -102,6 +114,78 @@ func newEvidenceServer(t *testing.T) *evidenceServer {
 	t.Cleanup(server.Close)
 	s.url = server.URL
 	return s
+}
+
+// tree is the log of sources.
+func (s *evidenceServer) tree() *tlog.Growth {
+	hashes := make([]tlog.Hash, len(s.leaves))
+	for i, leaf := range s.leaves {
+		hashes[i] = tlog.LeafHash(leaf)
+	}
+	tree, err := tlog.Grow(0, tlog.EmptyRoot(), grown(nil), hashes)
+	if err != nil {
+		s.t.Error(err)
+	}
+	return tree
+}
+
+func (s *evidenceServer) note(tree *tlog.Growth) []byte {
+	return []byte(tlog.Checkpoint{Origin: "log.example", Size: tree.Size, Root: tree.Root}.Body() + "\n— log.example abcd\n")
+}
+
+// prove serves the proof of a leaf of the log.
+func (s *evidenceServer) prove(w http.ResponseWriter, r *http.Request, index int) {
+	if index < 0 || index >= len(s.leaves) {
+		http.NotFound(w, r)
+		return
+	}
+	tree := s.tree()
+	hashes, err := tlog.ProveInclusion(tree.Size, tree.Root, grown(tree.Tiles), int64(index))
+	if err != nil {
+		s.t.Error(err)
+	}
+	_, _ = w.Write(tlog.Proof{Index: int64(index), Extra: s.leaves[index], Hashes: hashes, Note: s.note(tree)}.Format())
+}
+
+// serveLog serves the checkpoint and the leaves of the log.
+func (s *evidenceServer) serveLog(w http.ResponseWriter, r *http.Request) {
+	if len(s.leaves) == 0 {
+		http.NotFound(w, r)
+		return
+	}
+	if strings.HasSuffix(r.URL.Path, "/checkpoint") {
+		_, _ = w.Write(s.note(s.tree()))
+		return
+	}
+	var bundle []byte
+	for _, leaf := range s.leaves {
+		bundle = tlog.AppendEntry(bundle, leaf)
+	}
+	_, _ = w.Write(bundle)
+}
+
+// logBody appends the leaf of a body to the log.
+func (s *evidenceServer) logBody(b *view.InputBody) {
+	leaf, err := tlog.FormatLeaf(tlog.KindBody, b.Source, strings.Repeat("0", 64), tlog.FormatTime(b.RetrievedAt), b.SHA256, strconv.FormatInt(b.Bytes, 10), "false")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	b.LogIndex = new(int64(len(s.leaves)))
+	s.leaves = append(s.leaves, leaf)
+}
+
+// grown are the tiles of a small tree.
+type grown []tlog.GrownTile
+
+func (g grown) Tiles(tiles []tlog.Tile) (out [][]byte, err error) {
+	for _, t := range tiles {
+		i := slices.IndexFunc(g, func(has tlog.GrownTile) bool { return has.Level == t.Level && has.N == t.N })
+		if i < 0 {
+			return nil, fmt.Errorf("no tile %s", t.Path())
+		}
+		out = append(out, g[i].Hashes)
+	}
+	return out, nil
 }
 
 // explain makes the evidence of an estimate, without components.
@@ -175,7 +259,7 @@ func (s *evidenceServer) compute() {
 
 // list makes the list of all bodies. Each was there at the first request for its series.
 func (s *evidenceServer) list() {
-	s.inputs.Data = nil
+	s.inputs.Data, s.leaves = nil, nil
 	var sums []string
 	for _, b := range s.evidence.Bodies {
 		in := view.InputBody{
@@ -199,10 +283,17 @@ func (s *evidenceServer) list() {
 		}
 		in.Uses = append(in.Uses, "history")
 		s.bring(&in)
+		s.logBody(&in)
 		s.inputs.Data, sums = append(s.inputs.Data, in), append(sums, b.SHA256)
 	}
 	s.inputs.Count, s.inputs.MerkleRoot = len(sums), view.MerkleRoot(sums)
 	s.snapshot.Provenance.Count, s.snapshot.Provenance.MerkleRoot = s.inputs.Count, s.inputs.MerkleRoot
+	s.snapshot.Provenance.Inputs = []view.ProvenanceInput{}
+	for _, b := range slices.Backward(s.inputs.Data) {
+		if b.Observations > 0 {
+			s.snapshot.Provenance.Inputs = append(s.snapshot.Provenance.Inputs, view.ProvenanceInput{Source: b.Source, URL: b.URL, RetrievedAt: b.RetrievedAt, SHA256: b.SHA256})
+		}
+	}
 }
 
 // bring states how many observations in force came with a body, and when the newest was published: at the first request, that was calculated.
@@ -252,7 +343,7 @@ func (s *evidenceServer) count(def signals.Definition) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	s.snapshot.Backtest = postgres.NewBacktest(def, def.CheckedBacktest(first, s.now, arrivals).Allow(3), "dev")
+	s.snapshot.Backtest = postgres.NewBacktest(def, def.CheckedBacktest(first, s.now, arrivals).Allow(signals.Tests(1)), "dev")
 }
 
 // target adds the page of the backtest's target, and runs the backtest against it.
@@ -288,6 +379,7 @@ func (s *evidenceServer) target() {
 		Source: src.ID, URL: requests[i].URL, RetrievedAt: s.now, ContentType: w.Header().Get("Content-Type"), SHA256: digest, Bytes: int64(len(body)), Uses: []string{"history"},
 		PublishedAt: s.first["eia.RWTC"][len(s.first["eia.RWTC"])-1].VintageAt, PublishedAtAssumed: true,
 	})
+	s.logBody(&s.inputs.Data[len(s.inputs.Data)-1])
 	var sums []string
 	for _, b := range s.inputs.Data {
 		sums = append(sums, b.SHA256)

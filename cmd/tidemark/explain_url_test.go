@@ -61,7 +61,10 @@ func TestExplainFromOutsideRunsTheBacktestAgain(t *testing.T) {
 		"a p-value":                      {func(b *postgres.Backtest) { b.P = new(0.01) }, 1, "/p_value is 0.01"},
 		"a corrected p-value":            {func(b *postgres.Backtest) { b.Trials.AdjustedP = new(0.01) }, 1, "/multiple_testing/adjusted_p is 0.01"},
 		"an example":                     {func(b *postgres.Backtest) { b.Examples[1].Happened = new(100.0) }, 1, "/examples/1/happened is 100"},
-		"no part that is in doubt":       {func(b *postgres.Backtest) { b.Vintages = nil }, 1, "/assumed_vintages"},
+		"how many tests it allows for": {func(b *postgres.Backtest) {
+			b.Trials.Trials, b.Trials.AdjustedP = 1, b.P
+		}, 1, "backtest.trials"},
+		"no part that is in doubt": {func(b *postgres.Backtest) { b.Vintages = nil }, 1, "/assumed_vintages"},
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
@@ -144,6 +147,36 @@ func TestExplainFromOutsideFindsEveryLie(t *testing.T) {
 			s.inputs.Data[0].PublishedAtAssumed = false
 		}, 1, []string{"DIFFER  inputs.", "(assumed: false)"}},
 		{"nothing about a list with its target", func(s *evidenceServer) { s.target() }, 0, []string{"each body's source, size, times, uses and number of observations"}},
+		{"which leaf a body is", func(s *evidenceServer) {
+			s.inputs.Data[0].LogIndex, s.inputs.Data[1].LogIndex = s.inputs.Data[1].LogIndex, s.inputs.Data[0].LogIndex
+		}, 1, []string{
+			"DIFFER  inputs.", "its proof does not hold: its leaf is about another body",
+		}},
+		{"that a body is a leaf of a log that has fewer", func(s *evidenceServer) { s.inputs.Data[0].LogIndex = new(int64(4)) }, 1, []string{"DIFFER  inputs.", "the log has no such leaf"}},
+		{"that a body is the leaf of a later request", func(s *evidenceServer) {
+			later := s.inputs.Data[0]
+			later.RetrievedAt = later.RetrievedAt.Add(time.Hour)
+			s.logBody(&later)
+			s.inputs.Data[0].LogIndex = later.LogIndex
+		}, 1, []string{"DIFFER  inputs.", "bytes that came at 2026-05-14T21:00:00"}},
+		{"that a body is no leaf", func(s *evidenceServer) { s.inputs.Data[2].LogIndex = nil }, 1, []string{"DIFFER  inputs.", "no leaf of the log is about it, and leaf 2 is"}},
+		{"that no body is a leaf", func(s *evidenceServer) {
+			for i := range s.inputs.Data {
+				s.inputs.Data[i].LogIndex = nil
+			}
+		}, 1, []string{"DIFFER  inputs.", "and leaf 0 is", "and leaf 3 is"}},
+		{"nothing where there is no log", func(s *evidenceServer) {
+			s.leaves = nil
+			for i := range s.inputs.Data {
+				s.inputs.Data[i].LogIndex = nil
+			}
+		}, 0, []string{"the server has no log of sources"}},
+		{"the newest body", func(s *evidenceServer) { s.snapshot.Provenance.Inputs[0].SHA256 = strings.Repeat("3", 64) }, 1, []string{"DIFFER  provenance.inputs"}},
+		{"a newest body that is left out", func(s *evidenceServer) { s.snapshot.Provenance.Inputs = s.snapshot.Provenance.Inputs[1:] }, 1, []string{"DIFFER  provenance.inputs"}},
+		{"who wins, over bytes that are kept back", func(s *evidenceServer) {
+			s.shutAll(s.evidence.Bodies[0].SHA256)
+			s.snapshot.Backtest.Wins = new("signal")
+		}, 1, []string{"withheld  backtest", "DIFFER    backtest", "it does not follow from its own numbers: /wins is signal"}},
 		{"a value of a cell", func(s *evidenceServer) { s.evidence.ValueCells[0].Value += 1000 }, 1, []string{"DIFFER  eia.WCESTUS1 of 2026-05-08", "and the bytes"}},
 		{"a value of the baseline", func(s *evidenceServer) { s.evidence.BaselineCells[2].Value++ }, 1, []string{"DIFFER  eia.WCESTUS1 of 20"}},
 		{"the number", func(s *evidenceServer) {

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -163,15 +164,8 @@ func NewBacktest(d signals.Definition, r signals.BacktestResult, codeVersion str
 		out.Wins = new(wins)
 	}
 	for _, s := range r.Skill {
-		var wins *string
-		switch {
-		case s.SourceRMSE <= s.RMSE:
-			wins = new("source")
-		case s.SourceRMSE > s.RMSE:
-			wins = new("signal")
-		}
 		out.Skill = append(out.Skill, ForecastSkill{
-			SourceRMSE: Known(s.SourceRMSE), Wins: wins,
+			SourceRMSE: Known(s.SourceRMSE), Wins: stageWinner(s),
 			Stage: s.Stage, From: s.From, To: s.To, N: s.N, RMSE: Known(s.RMSE), MAE: Known(s.MAE), Bias: Known(s.Bias),
 			Coverage90Pct: Known(s.Coverage90Pct), BaselineRMSE: Known(s.BaselineRMSE), Skill: Known(s.Skill),
 		})
@@ -182,6 +176,49 @@ func NewBacktest(d signals.Definition, r signals.BacktestResult, codeVersion str
 		})
 	}
 	return out
+}
+
+// stageWinner names whichever has the smaller error at a stage, nil if the publisher has no forecasts there.
+func stageWinner(s signals.ForecastSkill) *string {
+	switch {
+	case s.SourceRMSE <= s.RMSE:
+		return new("source")
+	case s.SourceRMSE > s.RMSE:
+		return new("signal")
+	}
+	return nil
+}
+
+// Concluded returns the backtest with the members that follow from its other ones: who wins, as a whole and at each stage, the p-value that allows for all
+// tests, and whether it is safe.
+func (b Backtest) Concluded() Backtest {
+	r := signals.BacktestResult{BestRuleIC: math.NaN(), LookAhead: b.LookAheadReason}
+	r.RankIC, r.P, r.Lo, r.Hi = value(b.RankIC), value(b.P), math.NaN(), math.NaN()
+	if b.RankICBounds != nil {
+		r.Lo, r.Hi = b.RankICBounds[0], b.RankICBounds[1]
+	}
+	if b.BestRule != nil {
+		r.BestRuleIC = value(b.BestRule.RankIC)
+	}
+	b.Skill = slices.Clone(b.Skill)
+	for i, s := range b.Skill {
+		stage := signals.ForecastSkill{N: s.N, RMSE: value(s.RMSE), SourceRMSE: value(s.SourceRMSE)}
+		r.Skill, b.Skill[i].Wins = append(r.Skill, stage), stageWinner(stage)
+	}
+	r = r.Allow(b.Trials.Trials)
+	b.Trials.AdjustedP, b.Wins, b.LookAheadSafe = Known(r.AdjustedP), nil, r.LookAheadSafe()
+	if wins := r.Wins(); wins != "" {
+		b.Wins = new(wins)
+	}
+	return b
+}
+
+// value is a stored number, NaN if it is unknown.
+func value(p *float64) float64 {
+	if p == nil {
+		return math.NaN()
+	}
+	return *p
 }
 
 // lookAheadText explains whether a backtest is safe.

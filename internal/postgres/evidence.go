@@ -94,14 +94,15 @@ type Body struct {
 	// AssumedSeries are the series that were loaded for the first time with it: their values were there before, and the times at which they became
 	// known are calculated.
 	AssumedSeries []string
-	// LogIndex is the number of its leaf in the log of sources, nil if it has none.
+	// LogIndex is the number of its leaf in the log of sources, nil while no signed size has it.
 	LogIndex *int64
 }
 
 const bodiesAsOfSQL = `
 	select f.id as fetch_id, f.source, f.url, coalesce(f.header->>'Content-Type', '') as content_type, f.fetched_at, f.sha256, f.bytes,
 		coalesce(k.published_at, k.any_published_at) as published_at, k.observations, k.withdraws, k.published_assumed, k.assumed_series,
-		(select e.idx from log_entries e where e.log = 'sources' and e.key = 'body:' || f.id) as log_index
+		(select e.idx from log_heads h join log_entries e on e.log = h.log and e.idx < h.size
+			where h.log = 'sources' and e.key = 'body:' || f.id) as log_index
 	from (
 		select o.fetch_id, count(*) filter (where o.in_force and t.input) as observations,
 			max(o.vintage_at) filter (where o.in_force) as published_at, max(o.vintage_at) as any_published_at,

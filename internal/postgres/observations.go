@@ -13,9 +13,9 @@ import (
 
 // ObservationStore keeps the observations with all their vintages, the loads that brought them, and the steps that rebuild them.
 //
-// It reads fetches, load_fetches, loads, log_entries, observations, quarantine, quarantined_fetches, rebuilding, signal_states, snapshots,
-// watermarks. It writes forecasts_brought, load_fetches, loads, observations, rebuilding, runs, signal_states, watermarks. It uses ForecastStore,
-// SnapshotStore.
+// It reads fetches, load_fetches, loads, log_entries, log_heads, observations, quarantine, quarantined_fetches, rebuilding, signal_states,
+// snapshots, watermarks. It writes forecasts_brought, load_fetches, loads, observations, rebuilding, runs, signal_states, watermarks. It uses
+// ForecastStore, SnapshotStore.
 type ObservationStore struct{ *connections }
 
 // Reads series by series to avoid a sort by their names, which takes longer than the rest of the query.

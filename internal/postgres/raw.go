@@ -19,13 +19,14 @@ type RawBody struct {
 	FetchedAt time.Time
 	Bytes     int64
 	Synthetic bool
-	// LogIndex is the number of its leaf in the log of sources, nil if it has none.
+	// LogIndex is the number of its leaf in the log of sources, nil while no signed size has it.
 	LogIndex *int64
 }
 
 const rawBodySQL = `
 	select f.id as fetch_id, f.source, f.url, f.fetched_at, f.bytes, f.synthetic,
-		(select e.idx from log_entries e where e.log = 'sources' and e.key = 'body:' || f.id) as log_index
+		(select e.idx from log_heads h join log_entries e on e.log = h.log and e.idx < h.size
+			where h.log = 'sources' and e.key = 'body:' || f.id) as log_index
 	from fetches f
 	where f.sha256 = @sha256 and f.status = 200 and f.fetched_at <= @until
 		and not exists (
