@@ -77,8 +77,15 @@ func (u *urgency) end(text string) {
 	}
 }
 
+// sameWish is how soon after the first signal another one is still the same wish to stop: GNU timeout signals a process and then its group.
+const sameWish = 500 * time.Millisecond
+
+// urges reports whether a signal that came after the first one means that the operator will not wait. A closed terminal never does: its
+// shell and the kernel each send a SIGHUP, whenever they come to it.
+func urges(s os.Signal, after time.Duration) bool { return s != syscall.SIGHUP && after >= sameWish }
+
 // interruptible returns a context that ends at the first signal to stop. At the second one, the process says so and ends at once, with the
-// exit status of shells for that signal. So an operator need not wait for a shutdown that hangs.
+// exit status of shells for that signal. So an operator need not wait for a shutdown that hangs. See urges for what is no second signal.
 func interruptible() context.Context {
 	ctx, stop := context.WithCancel(context.Background())
 	come, urge := context.WithCancel(context.Background())
@@ -90,8 +97,12 @@ func interruptible() context.Context {
 	}
 	go func() {
 		<-signals
+		first := time.Now()
 		stop()
 		second := <-signals
+		for !urges(second, time.Since(first)) {
+			second = <-signals
+		}
 		urge()
 		u.end("ending at once after a second signal, work in progress is not waited for")
 		status := 128

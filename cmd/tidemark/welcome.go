@@ -97,6 +97,10 @@ func (g *welcome) ready(ctx context.Context, parts []ops.Readiness) error {
 			g.p.terminal.Progress("")
 		}
 	}
+	// What is stopped is not ready, although its parts may still answer.
+	if ctx.Err() != nil {
+		return nil
+	}
 	tick := time.NewTicker(redraw)
 	defer tick.Stop()
 	for _, part := range parts {

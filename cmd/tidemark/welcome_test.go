@@ -1,12 +1,14 @@
 package main
 
 import (
+	"context"
 	"reflect"
 	"strings"
 	"testing"
 	"time"
 
 	"tidemark/internal/config"
+	"tidemark/internal/telemetry"
 )
 
 func TestTheHistoryHasABar(t *testing.T) {
@@ -55,6 +57,21 @@ func TestTheWelcomeNamesTheFolder(t *testing.T) {
 		(&welcome{p: p}).where(&out)
 		if !strings.Contains(out.String()+"  ", strings.TrimRight(want, " ")) {
 			t.Errorf("in %s:\n%s\nwant%s", dir, out.String(), want)
+		}
+	}
+}
+
+// What is stopped during its history is not ready.
+func TestAStoppedHistoryIsNotReady(t *testing.T) {
+	t.Parallel()
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	var out strings.Builder
+	p := &program{now: time.Now, log: telemetry.Logger(&out, telemetry.FormatJSON, "info")}
+	for _, catchingUp := range []bool{true, false} {
+		w := &worldRuntime{catchingUp: catchingUp}
+		if err := (&welcome{p: p, w: w, present: make(chan struct{})}).ready(ctx, nil); err != nil || out.Len() > 0 {
+			t.Errorf("stopped, it says %q (%v)", out.String(), err)
 		}
 	}
 }

@@ -11,8 +11,9 @@ import (
 	"tidemark/test/program"
 )
 
-// TestASecondSignalEndsUpAtOnce stops the processes of the private Postgres, so that a shutdown must wait for them. A second signal does not
-// wait, leaves no process behind, and the next start works.
+// TestASecondSignalEndsUpAtOnce stops the processes of the private Postgres, so that a shutdown must wait for them. The signals of GNU timeout
+// and of a closed terminal come several times, and are one wish. A second signal does not wait, leaves no process behind, and the next start
+// works.
 func TestASecondSignalEndsUpAtOnce(t *testing.T) {
 	t.Parallel()
 	if _, err := os.Stat("/proc/self/stat"); err != nil {
@@ -26,7 +27,9 @@ func TestASecondSignalEndsUpAtOnce(t *testing.T) {
 	for _, pid := range s.postgres() {
 		_ = syscall.Kill(pid, syscall.SIGSTOP)
 	}
-	p.Signal(syscall.SIGTERM)
+	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGTERM, syscall.SIGHUP} {
+		p.Signal(s)
+	}
 	select {
 	case <-p.Done:
 		t.Fatal("up ended without a second signal, although its Postgres does nothing")
