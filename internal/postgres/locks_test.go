@@ -52,31 +52,9 @@ func undisturbed(t *testing.T, url string, times int, fs ...func(n int) error) {
 		}
 		all.Wait()
 	}
-	if n := deadlocks(t, url); n > 0 {
+	if n := pgtest.Deadlocks(t, url); n > 0 {
 		t.Errorf("the server broke %d deadlocks", n)
 	}
-}
-
-// deadlocks returns how many deadlocks the server has broken in a database. A session counts when it ends.
-func deadlocks(t *testing.T, url string) (n int) {
-	t.Helper()
-	ctx := context.WithoutCancel(t.Context())
-	c, err := pgx.Connect(ctx, url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = c.Close(ctx) }()
-	err = c.QueryRow(ctx, `
-		select deadlocks from pg_stat_database d
-		where d.datname = current_database() and (select count(pg_terminate_backend(a.pid, 5000)) from pg_stat_activity a
-			where a.datname = d.datname and a.pid <> pg_backend_pid() and a.backend_type = 'client backend') >= 0`).Scan(&n)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.QueryRow(ctx, `select pg_stat_clear_snapshot(), deadlocks from pg_stat_database where datname = current_database()`).Scan(nil, &n); err != nil {
-		t.Fatal(err)
-	}
-	return n
 }
 
 // many is a load of many series, each with one reading that is new each time.
@@ -185,7 +163,7 @@ func TestABackfillIsCancelledWhileItsSlotsEnd(t *testing.T) {
 		})
 		both.Wait()
 	}
-	if n := deadlocks(t, url); n > 0 {
+	if n := pgtest.Deadlocks(t, url); n > 0 {
 		t.Errorf("the server broke %d deadlocks", n)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"golang.org/x/sync/errgroup"
 
+	"tidemark/internal/pgtest"
 	"tidemark/internal/postgres"
 	"tidemark/internal/task"
 )
@@ -49,7 +50,7 @@ func TestTwoMachinesSaveTheLedgerAtOnce(t *testing.T) {
 	if err := blocker.QueryRow(t.Context(), "select count(*) from ledger_entries where pushed_at is not null").Scan(&pushed); err != nil || pushed != 5 {
 		t.Errorf("%d of 5 entries count as pushed, %v", pushed, err)
 	}
-	if n := deadlocks(t, url); n > 0 {
+	if n := pgtest.Deadlocks(t, url); n > 0 {
 		t.Errorf("the server broke %d deadlocks", n)
 	}
 }
