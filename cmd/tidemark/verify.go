@@ -26,7 +26,7 @@ type verifyCommand struct {
 	URL         string   `help:"The server. Default: PUBLIC_URL, or else ADDR." placeholder:"URL"`
 	Ledger      string   `help:"The git ledger to compare with, a folder or an address. Default: the server's." placeholder:"REPO"`
 	Signers     string   `help:"Allowed signers: each commit of the ledger must carry a good signature of one of them." placeholder:"FILE"`
-	RPC         []string `name:"rpc" help:"A trusted node of the chain with the attestations; may be given again. Default: a server on this machine may name its own, which is asked and does not count." placeholder:"URL"`
+	RPC         []string `name:"rpc" help:"A trusted node of the chain with the attestations; may be given again. Only yours counts: a server on this machine may name one." placeholder:"URL"`
 	Attester    string   `help:"The account that must have attested, as you know it from elsewhere." placeholder:"ADDRESS"`
 	Checkpoint  string   `help:"What you know from an earlier day: the length of the chain of picks and its last hash, or a file with a signed checkpoint of the log." placeholder:"LENGTH:HASH|FILE"`
 	Remember    string   `help:"The file that keeps the last checkpoint of each log that you verified. A log that shrinks or forks later is contradicted. Default: tidemark/verified.json in the folder of your settings." placeholder:"FILE"`
@@ -90,12 +90,21 @@ func (c verifyCommand) checkFlags() error {
 		given bool
 		with  string
 	}{
-		{"--url", c.URL != "", "server"}, {"--ledger", c.Ledger != "", "server"}, {"--signers", c.Signers != "", "server"},
-		{"--rpc", len(c.RPC) > 0, "server"}, {"--attester", c.Attester != "", "server"}, {"--checkpoint", c.Checkpoint != "", "server"},
-		{"--remember", c.Remember != "", "server"}, {"--no-remember", c.NoRemember, "server"},
-		{"--require", c.Require == "witnessed", "server, proof"}, {"--policy", c.Policy != "", "server, proof"},
-		{"--timestamp", c.Timestamp != "", "proof"}, {"--timestamp-ca", c.TimestampCA != "", "proof"},
-		{"--content", c.Content != "", "receipt"}, {"--transaction", c.Transaction != "", "receipt"}, {"--keys", c.Keys != "", "receipt"},
+		{"--url", c.URL != "", "server"},
+		{"--ledger", c.Ledger != "", "server"},
+		{"--signers", c.Signers != "", "server"},
+		{"--rpc", len(c.RPC) > 0, "server"},
+		{"--attester", c.Attester != "", "server"},
+		{"--checkpoint", c.Checkpoint != "", "server"},
+		{"--remember", c.Remember != "", "server"},
+		{"--no-remember", c.NoRemember, "server"},
+		{"--require", c.Require == "witnessed", "server, proof"},
+		{"--policy", c.Policy != "", "server, proof"},
+		{"--timestamp", c.Timestamp != "", "proof"},
+		{"--timestamp-ca", c.TimestampCA != "", "proof"},
+		{"--content", c.Content != "", "receipt"},
+		{"--transaction", c.Transaction != "", "receipt"},
+		{"--keys", c.Keys != "", "receipt"},
 	} {
 		switch {
 		case !f.given || strings.Contains(f.with, what):
