@@ -51,11 +51,23 @@ var all = []Claim{
 	{
 		"the correlation of two signals lies in its 90 % interval, which held 88 to 92 % in simulations", "`/compare`",
 		"signals.TestTheIntervalOfAComparisonHoldsItsLevel",
-		regexp.MustCompile(`90% interval|intervalo del 90|intervalo de 90|Intervalo del 90|Intervalo de 90|90% अंतराल|\(Bartlett, 1935\)|88 to 92% of the cases|88 y el 92|88% a 92%|88.{0,4}92%`),
+		regexp.MustCompile(`One interval in ten misses|holds the correlation with the probability of its level|90% interval|intervalo del 90|intervalo de 90|Intervalo del 90|Intervalo de 90|90% अंतराल|\(Bartlett, 1935\)|88 to 92% of the cases|88 y el 92|88% a 92%|88.{0,4}92%`),
 	},
 	{
 		"with 95 % confidence the Sharpe ratio is above 0 after so many days", "evaluation of picks and methods",
 		"internal/sharpe.TestAfterTheMinTrackRecordTheProbabilityIsTheConfidence", regexp.MustCompile(`with 95 % confidence|track record length at 95 %`),
+	},
+	{
+		"the true Sharpe ratio is above 0 with a probability (\"of skill\")", "evaluation of picks and methods; MCP", "internal/sharpe.TestProbabilisticIsAsInTheExampleOfThePaper",
+		regexp.MustCompile(`(?i)probability of skill|probabilidad de habilidad|probabilidade de habilidade|कौशल की संभावना|probability that the true ratio is above (?:zero|0)`),
+	},
+	{
+		"the true Sharpe ratio is above what luck reaches in so many trials, with a probability", "`/api/methods`", "internal/sharpe.TestDeflatedIsAsInTheExampleOfThePaper",
+		regexp.MustCompile(`probability that the true ratio is above that`),
+	},
+	{
+		"a choice among the weightings of the picks is overfitted with a probability", "`tidemark picks backtest`", "internal/sharpe.TestTheProbabilityOfOverfittingIsThatOfThePapersTable",
+		regexp.MustCompile(`probability that a choice among its 14 weightings|probability that the best of all 14`),
 	},
 }
 
@@ -63,16 +75,17 @@ var all = []Claim{
 func All() []Claim { return all }
 
 var (
-	// A sentence that claims a probability matches both percentage and chance.
-	percentage = regexp.MustCompile(`(?i)\d[\s\x{a0}]?(?:%|per ?cent\b|por ciento|por cento|प्रतिशत)|\b(?:nine|eight|seven|9|8|7)(?:teen|ty)?(?:-five)? (?:times )?(?:in|of|out of) (?:ten|10|twenty|20|a hundred|100)\b`)
+	// A sentence that claims a probability matches both percentage and chance, or named.
+	percentage = regexp.MustCompile(`(?i)\d[\s\x{a0}]?(?:%|per ?cent\b|por ciento|por cento|प्रतिशत)|\b(?:nine|eight|seven|9|8|7)(?:teen|ty)?(?:-five)? (?:times )?(?:in|of|out of) (?:ten|10|twenty|20|a hundred|100)\b|\bone (?:\w+ )?(?:in|of|out of) (?:ten|twenty|a hundred)\b`)
 	chance     = regexp.MustCompile(`(?i)probab|interval|\bh[eo]lds?\b|contain|confiden|certain|\blikel|\bodds\b|\bchance|\bwith \d+\s?%|conteve|contuvo|contien|contém|certeza|confian|अंतराल|प्रायिकता|संभाव|विश्वास|निश्चित`)
+	named      = regexp.MustCompile(`(?i)\bprobability (?:of|that)\b|\bprobabilidade? de habilidade?\b|कौशल की संभावना`) // whatever its figure
 	sentences  = regexp.MustCompile(`[.!?]\s+|\n\s*\n|।\s*`)
 )
 
 // In returns the sentences of a text that claim a probability.
 func In(text string) (out []string) {
 	for _, s := range sentences.Split(text, -1) {
-		if percentage.MatchString(s) && chance.MatchString(s) {
+		if percentage.MatchString(s) && chance.MatchString(s) || named.MatchString(s) {
 			out = append(out, strings.Join(strings.Fields(s), " "))
 		}
 	}
