@@ -27,7 +27,7 @@ const controlDays = 30
 
 // ShowsMerger reports whether a filing shows that shares whose last close is of a day ended because the company was bought.
 func ShowsMerger(f equity.Filing, last time.Time) bool {
-	return Departs(f) && !endsListing(f) && f.Filed.Sub(last).Abs() <= controlDays*24*time.Hour
+	return bought(f) && f.Filed.Sub(last).Abs() <= controlDays*24*time.Hour
 }
 
 // lose applies the return that is assumed of shares that stopped trading without a known worth. After a merger nothing is assumed.

@@ -26,6 +26,7 @@ func TestAShareThatStopsTradingCostsWhatItsExchangeAndReasonSay(t *testing.T) {
 		{"a delisting with a value", "XNAS", &equity.Action{Kind: equity.Delisting, Date: gone, Cash: "60.00"}, equity.Filing{}, 0.40},
 		{"a merger on the record", "XNAS", &equity.Action{Kind: equity.Merger, Date: gone}, equity.Filing{}, 0},
 		{"a change of control", "XNAS", nil, equity.Filing{Form: "8-K", Items: []string{"5.01"}, Filed: gone}, 0},
+		{"owners who take it private", "XNAS", nil, equity.Filing{Form: "SC 13E3/A", Filed: gone}, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -115,7 +115,7 @@ const revisedSQL = `
 		select t.date from actions t where t.known_at > @since and t.known_at <= @as_of and t.date <= @date and ` + inPortfolio + `
 		union all
 		select t.filed from filings t
-		where t.known_at > @since and t.known_at <= @as_of and t.filed <= @date and (t.form like '25%' or t.form like '15-%' or '5.01' = any(t.items))
+		where t.known_at > @since and t.known_at <= @as_of and t.filed <= @date and (t.form like '25%' or t.form like '15%' or t.form like 'SC%' or '5.01' = any(t.items))
 			and ` + inPortfolio + `
 		union all
 		select '-infinity' from companies t where t.known_at > @known and t.known_at <= @as_of and ` + inPortfolio + `
