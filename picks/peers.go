@@ -42,7 +42,8 @@ func sharedDigits(a, b int) int {
 	return n
 }
 
-// peers adds the tickers of the peers, and the median of their prices to earnings.
+// peers adds the tickers of the peers, and the median of their prices to earnings, if earnings are a measure in the company's line of
+// business too.
 func (w *briefWriter) peers(scores []Score) {
 	if !w.score.MarketValue.Known() || w.score.MarketValue.Value <= 0 {
 		return
@@ -56,7 +57,7 @@ func (w *briefWriter) peers(scores []Score) {
 		}
 	}
 	w.facts().word("peers", strings.Join(names, ", "), locale.Name)
-	if len(multiples) >= minPeersPriced {
+	if len(multiples) >= minPeersPriced && w.score.metric(EarningsYield).Applies {
 		slices.Sort(multiples)
 		n := len(multiples)
 		w.facts().add("peers_pe", (multiples[(n-1)/2]+multiples[n/2])/2, 1, locale.Times, w.day, -1)

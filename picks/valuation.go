@@ -71,8 +71,11 @@ func quarterEnd(day time.Time) time.Time {
 	return first.AddDate(0, 0, -1)
 }
 
-// valuation adds the range of the company's own valuations.
+// valuation adds the range of the company's own valuations, if earnings are a measure in its line of business.
 func (w *briefWriter) valuation(h History) {
+	if !w.score.metric(EarningsYield).Applies {
+		return
+	}
 	if r, ok := w.score.valuations(h, w.day); ok {
 		w.facts().date("range_from", r.from)
 		w.facts().add("range_low", r.low, 1, locale.Times, w.day, -1)
