@@ -12,6 +12,12 @@ import (
 // signalTools: the tools about signals answer what the API answers.
 func signalTools(t *testing.T, a *agents) {
 	list, text := a.call("list_signals", map[string]any{})
+	newest := map[string]any{} // the proofs of the newest bodies, by signal
+	for _, s := range list["signals"].([]any) {
+		s := s.(map[string]any)
+		newest[s["id"].(string)] = s["proof"]
+		delete(s, "proof")
+	}
 	if d := cmp.Diff(a.get("/api/signals"), list); d != "" || !strings.Contains(text, "crack-spread-321") {
 		t.Errorf("list_signals differs from the catalog (-catalog +tool):\n%s\n%s", d, text)
 	}
@@ -36,6 +42,9 @@ func signalTools(t *testing.T, a *agents) {
 			t.Errorf("the proof %v does not belong to the input %v", p, in)
 		}
 	}
+	if d := cmp.Diff(proofs[0], newest["crack-spread-321"]); d != "" {
+		t.Errorf("the proof in the list differs (-get_signal +list_signals):\n%s", d)
+	}
 	at, err := time.Parse(time.RFC3339, want["as_of"].(string))
 	if err != nil {
 		t.Fatal(err)
@@ -54,6 +63,11 @@ func signalTools(t *testing.T, a *agents) {
 			args["as_of"] = at.Format(time.RFC3339)
 		}
 		history, _ := a.call("get_signal_history", args)
+		if d := cmp.Diff([]any{evidence, proofs}, []any{history["evidence"], history["proofs"]}); d != "" {
+			t.Errorf("get_signal_history%s has other proofs (-get_signal +get_signal_history):\n%s", query, d)
+		}
+		delete(history, "evidence")
+		delete(history, "proofs")
 		for _, row := range history["data"].([]any) { // what the head says of all intervals stands in no row, and in each of the API's
 			row := row.(map[string]any)
 			if len(row) != 12 || row["bounds"] != nil || row["basis"] != nil {

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -214,6 +215,9 @@ func wants(topics []string, topic string) bool {
 	return len(topics) == 0
 }
 
+// errStops means that the process ends: clients continue elsewhere.
+var errStops = errors.New("the server stops")
+
 // open adds a reader of topics for an address, which has what came up to the cursor after. The events after its start come to it. The start is
 // known once the hub is loaded.
 func (h *pushHub) open(topics []string, from string, after int64) (*pushReader, error) {
@@ -221,7 +225,7 @@ func (h *pushHub) open(topics []string, from string, after int64) (*pushReader, 
 	defer h.mu.Unlock()
 	switch {
 	case h.ended:
-		return nil, &problemError{code: view.CodeUnavailable, detail: "The server is shutting down.", retryAfter: "1"}
+		return nil, errStops
 	case len(h.readers) >= maxStreams:
 		return nil, &problemError{code: view.CodeUnavailable, detail: "There are too many open streams.", retryAfter: "30"}
 	case h.of[from] >= maxStreamsOfOne:

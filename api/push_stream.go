@@ -74,18 +74,20 @@ func (s *Server) pushStream(w http.ResponseWriter, r *http.Request) error {
 		from = clientNetwork(s.client(r))
 	}
 	reader, err := s.pushes.open(topics, from, after)
-	if err != nil {
+	again := errors.Is(err, errStops)
+	if err != nil && !again {
 		return err
 	}
-	defer s.pushes.close(reader)
 	loaded := s.pushes.isLoaded()
-	unsure := false
-	if loaded && reader.ahead {
+	if !again {
+		defer s.pushes.close(reader)
+	}
+	if !again && loaded && reader.ahead {
 		err := s.checkAhead(r.Context(), after)
 		if _, refused := errors.AsType[*problemError](err); refused {
 			return err
 		}
-		unsure = err != nil
+		again = err != nil
 	}
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
@@ -103,8 +105,10 @@ func (s *Server) pushStream(w http.ResponseWriter, r *http.Request) error {
 	}
 	stream := &eventStream{w: w, control: http.NewResponseController(w)}
 	stream.extend()
-	if unsure {
-		_ = stream.send([]byte("retry: 2000\n\n")) // the database is unavailable: the client reconnects
+	if again {
+		// The server stops, or the database is unavailable: the client reconnects, and a proxy asks another server then. A browser would never
+		// reconnect after an error.
+		_ = stream.send([]byte("retry: 2000\n\n"))
 		return nil
 	}
 	if !loaded && !s.awaitHub(ctx, stream, reader) {

@@ -302,6 +302,7 @@ func TestAStreamEndsWithItsServer(t *testing.T) {
 	}
 	s.url = "http://" + ln.Addr().String()
 	server := api.New(api.Options{View: s.view, Pushes: s.open(postgres.RoleAPI), Now: time.Now, Log: quiet})
+	handler := server.Handler()
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 2)
 	go func() { ended <- server.Run(ctx) }()
@@ -315,6 +316,12 @@ func TestAStreamEndsWithItsServer(t *testing.T) {
 		if err := <-ended; err != nil {
 			t.Error(err)
 		}
+	}
+	// A connection that was accepted before the end may ask for a stream after it. A browser gives up for good after an error.
+	w := httptest.NewRecorder()
+	handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/api/stream?after=1", http.NoBody))
+	if w.Code != http.StatusOK || w.Header().Get("Content-Type") != "text/event-stream" || w.Body.String() != "retry: 2000\n\n" {
+		t.Errorf("a stream of a server that stops: %d %s", w.Code, w.Body)
 	}
 }
 

@@ -32,9 +32,9 @@ var (
 var signalTools = []tool{
 	{
 		name: "list_signals", title: "Market signals",
-		description: "The live market signals, each with its newest value, unit, z-score against its own past, licence and source. Use get_signal with " +
-			"an id for the interval, baseline, backtest and provenance.",
-		output: outputOf[view.SignalCatalog], run: listSignals,
+		description: "The live market signals, each with its newest value, unit, z-score against its own past, licence and source, and with the leaf in the " +
+			"transparency log of the newest body behind it (proof). Use get_signal with an id for the interval, baseline, backtest and provenance.",
+		output: outputOf[view.AgentCatalog], run: listSignals,
 	},
 	{
 		name: "get_signal", title: "One market signal",
@@ -48,7 +48,8 @@ var signalTools = []tool{
 		name: "get_signal_history", title: "History of a market signal", app: plotURI,
 		description: "Points of one signal, the newest first, each with its interval, baseline, z-score and when it was published. uncertainty_bounds and " +
 			"uncertainty_basis say of all intervals what they bound and whether that was measured. With as_of, only what was " +
-			"known then, so that a test of a strategy sees no number before it was there. next_cursor leads on to older points.",
+			"known then, so that a test of a strategy sees no number before it was there. proofs and evidence are those of the snapshot for that instant, as " +
+			"get_signal has them. next_cursor leads on to older points.",
 		arguments: []argument{
 			signalID, asOf,
 			{name: "from", description: "First day wanted, YYYY-MM-DD.", example: `"2026-01-01"`, pattern: regexp.MustCompile(`^\d{4}-\d{2}-\d{2}$`)},
@@ -101,7 +102,7 @@ func (d *Server) loaded() (*view.State, error) {
 	return st, nil
 }
 
-func listSignals(d *Server, _ context.Context, _ values) (string, any, error) {
+func listSignals(d *Server, ctx context.Context, _ values) (string, any, error) {
 	st, err := d.loaded()
 	if err != nil {
 		return "", nil, err
@@ -113,7 +114,11 @@ func listSignals(d *Server, _ context.Context, _ values) (string, any, error) {
 		}
 	}
 	l.add("\n%s", st.Disclaimer)
-	return l.String(), json.RawMessage(contentOf(st.Catalog).text), nil
+	answer, err := d.o.View.AgentCatalog(ctx, st)
+	if err != nil {
+		return "", nil, retried(err)
+	}
+	return l.String(), answer, nil
 }
 
 // named returns the signal that the arguments name, and the instant of the request: zero means now.
@@ -240,7 +245,11 @@ func signalHistory(d *Server, ctx context.Context, v values) (string, any, error
 		l.add("There is more: next_cursor leads on.")
 	}
 	l.add("\n%s", s.Snapshot.Disclaimer)
-	return l.String(), view.NewAgentHistory(got), nil
+	answer, err := d.o.View.AgentHistory(ctx, s, at, got)
+	if err != nil {
+		return "", nil, retried(err)
+	}
+	return l.String(), answer, nil
 }
 
 func nextReleases(d *Server, ctx context.Context, _ values) (string, any, error) {

@@ -2,7 +2,9 @@ package view
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"net/url"
 	"strconv"
 	"time"
@@ -37,7 +39,7 @@ type BodyProof struct {
 	// RawURL is where the bytes are, if the publisher's licence lets us pass them on.
 	RawURL string `json:"raw_url"`
 	// LogIndex is the number of its leaf in the log of sources, ProofURL the file that proves it offline. Both are null while no signed size
-	// of the log has it.
+	// of the log has it, and in lists while the database is unavailable.
 	LogIndex *int64  `json:"log_index"`
 	ProofURL *string `json:"proof_url"`
 }
@@ -54,28 +56,71 @@ func (v *View) AgentSignal(ctx context.Context, s *Signal, asOf time.Time) (*Age
 		out.SignalSnapshot = *then
 	}
 	out.Evidence = v.evidenceLinks(out.SignalSnapshot)
-	inputs := out.Provenance.Inputs
-	if len(inputs) == 0 {
-		return out, nil
-	}
+	var err error
+	out.Proofs, err = v.bodyProofs(ctx, out.Provenance.Inputs)
+	return out, err
+}
+
+// bodyProofs returns an entry for each input, in their order. With an error, the entries say nothing of the log.
+func (v *View) bodyProofs(ctx context.Context, inputs []ProvenanceInput) ([]BodyProof, error) {
+	out := make([]BodyProof, len(inputs))
 	sums := make([]string, len(inputs))
 	for i, in := range inputs {
-		sums[i] = in.SHA256
+		sums[i], out[i] = in.SHA256, BodyProof{Source: in.Source, SHA256: in.SHA256, RawURL: v.rawURL(in.SHA256)}
+	}
+	if len(inputs) == 0 {
+		return out, nil
 	}
 	var logged map[string]int64
 	err := v.acquireQuery(ctx, func(ctx context.Context) (err error) {
 		logged, err = v.o.Store.LoggedBodies(ctx, sums)
 		return err
 	})
-	if err != nil {
-		return nil, err
-	}
-	for _, in := range inputs {
-		p := BodyProof{Source: in.Source, SHA256: in.SHA256, RawURL: v.rawURL(in.SHA256)}
-		if index, ok := logged[in.SHA256]; ok {
-			p.LogIndex, p.ProofURL = &index, new(v.sourceProofURL(index))
+	for i := range out {
+		if index, ok := logged[out[i].SHA256]; ok {
+			out[i].LogIndex, out[i].ProofURL = &index, new(v.sourceProofURL(index))
 		}
-		out.Proofs = append(out.Proofs, p)
+	}
+	return out, err
+}
+
+// AgentCatalog is the answer to an agent about all live signals.
+type AgentCatalog struct {
+	Product     string               `json:"product"`
+	Count       int                  `json:"count"`
+	Signals     []AgentCatalogSignal `json:"signals"`
+	Environment string               `json:"environment"`
+	Disclaimer  string               `json:"disclaimer"`
+}
+
+// AgentCatalogSignal is a signal of the catalog with what the transparency log says of the newest body behind it.
+type AgentCatalogSignal struct {
+	SignalCatalogEntry
+	// Proof is null for a signal without archived bodies.
+	Proof *BodyProof `json:"proof"`
+}
+
+// AgentCatalog returns the catalog of a state with proofs. While the database is unavailable, the proofs say nothing of the log.
+func (v *View) AgentCatalog(ctx context.Context, st *State) (AgentCatalog, error) {
+	var list SignalCatalog
+	if err := json.Unmarshal(st.Catalog.Identity.Body, &list); err != nil {
+		return AgentCatalog{}, fmt.Errorf("read the catalog: %w", err)
+	}
+	out := AgentCatalog{Product: list.Product, Count: list.Count, Signals: make([]AgentCatalogSignal, len(list.Signals)), Environment: list.Environment, Disclaimer: list.Disclaimer}
+	var newest []ProvenanceInput
+	var of []int
+	for i, entry := range list.Signals {
+		out.Signals[i].SignalCatalogEntry = entry
+		if s := st.Signal(entry.ID); s != nil && len(s.Snapshot.Provenance.Inputs) > 0 {
+			newest, of = append(newest, s.Snapshot.Provenance.Inputs[0]), append(of, i)
+		}
+	}
+	proofs, err := v.bodyProofs(ctx, newest)
+	if err != nil && !IsUnavailable(err) {
+		return out, err
+	}
+	for k, i := range of {
+		out.Signals[i].Proof = &proofs[k]
 	}
 	return out, nil
 }
@@ -98,18 +143,29 @@ type AgentHistory struct {
 	listingHead
 	Data []AgentHistoryPoint `json:"data"`
 	listingTail
+	// Evidence and Proofs are those of the snapshot for the instant of the list, as get_signal has them.
+	Evidence *EvidenceLinks `json:"evidence"`
+	Proofs   []BodyProof    `json:"proofs"`
 }
 
 // AgentHistoryPoint is a SignalHistoryPoint without what the head says of all.
 type AgentHistoryPoint struct{ pointNumbers }
 
-// NewAgentHistory returns a history with rows for agents.
-func NewAgentHistory(h SignalHistory) AgentHistory {
-	out := AgentHistory{listingHead: h.listingHead, Data: make([]AgentHistoryPoint, len(h.Data)), listingTail: h.listingTail}
+// AgentHistory returns a history with rows for agents, and with the proofs of the snapshot for its instant (zero: now). While the database is
+// unavailable, the proofs say nothing of the log.
+func (v *View) AgentHistory(ctx context.Context, s *Signal, asOf time.Time, h SignalHistory) (AgentHistory, error) {
+	out := AgentHistory{listingHead: h.listingHead, Data: make([]AgentHistoryPoint, len(h.Data)), listingTail: h.listingTail, Proofs: []BodyProof{}}
 	for i, p := range h.Data {
 		out.Data[i] = AgentHistoryPoint{p.pointNumbers}
 	}
-	return out
+	then, err := v.AgentSignal(ctx, s, asOf)
+	if err != nil && !IsUnavailable(err) {
+		return out, err
+	}
+	if then != nil {
+		out.Evidence, out.Proofs = then.Evidence, then.Proofs
+	}
+	return out, nil
 }
 
 // AgentForecasts is the answer to an agent about a signal's forecasts.
