@@ -11,28 +11,47 @@ import (
 // Figures of concepts whose tags state totals and parts. The total of each period is found separately. Figures of several periods are
 // combined only if they state the same thing.
 
-// sameThing reports whether two tags of a concept state the same thing at this company. They do if they are one tag. They also do if one
-// filing states the same amount under both for a period that ended at most three years before a date, and none newer states other
-// amounts.
+// sameThing reports whether two tags of a concept state the same thing at this company. They do if they are one tag. They also do if the
+// newest periods that ended on one day at most three years before a date, and that both tags state, have the same amounts. What one filing
+// states under both counts. Where no filing states a period under both, as in the first year of a new tag, two filings may state it.
 func (b *Financials) sameThing(c concept, x, y string, before time.Time) bool {
 	if x == y {
 		return true
 	}
 	var newest time.Time
 	same := false
-	other := b.stated[tagUnit{c.Taxonomy, y, c.Unit}]
-	for _, f := range b.stated[tagUnit{c.Taxonomy, x, c.Unit}] {
-		if f.End.Before(before.AddDate(-3, 0, 0)) || f.End.Before(newest) {
+	list, other := b.stated[tagUnit{c.Taxonomy, x, c.Unit}], tagUnit{c.Taxonomy, y, c.Unit}
+	for i, f := range list {
+		if repeats(list, i) || f.End.Before(before.AddDate(-3, 0, 0)) {
 			continue
 		}
-		for _, g := range other {
-			if g.Accession == f.Accession && g.End.Equal(f.End) && g.Start.Equal(f.Start) {
-				same = f.Value == g.Value && (same || !f.End.Equal(newest))
-				newest = f.End
-			}
+		p := Period{f.Start, f.End}
+		if equal, both := sameAmounts(b.statements(tagUnit{c.Taxonomy, x, c.Unit}, p), b.statements(other, p)); both {
+			same = equal && (same || !f.End.Equal(newest))
+			newest = f.End
 		}
 	}
 	return same
+}
+
+// sameAmounts reports whether statements about one period under two tags have the same amount in each filing that has both, or in two filings
+// where none has both.
+func sameAmounts(x, y []equity.Fact) (equal, both bool) {
+	equal = true
+	anywhere, one := false, false
+	for _, f := range x {
+		for _, g := range y {
+			anywhere = anywhere || f.Value == g.Value
+			if f.Accession == g.Accession {
+				one = true
+				equal = equal && f.Value == g.Value
+			}
+		}
+	}
+	if !one {
+		equal = anywhere
+	}
+	return equal, len(x) > 0 && len(y) > 0
 }
 
 // comparable reports whether two figures of a concept, each of one fact, state the same thing.

@@ -75,6 +75,25 @@ func TestMonthsUnderATagThatStatesAPartAreNotAddedToATotal(t *testing.T) {
 	}
 }
 
+// The figures are those of Amazon, in millions. Its reports of 2017 and of 2018 state the nine months of 2017 under two tags. No report has both.
+func TestTheTwelveMonthsAreKnownInTheFirstYearOfANewTag(t *testing.T) {
+	t.Parallel()
+	const contract = "RevenueFromContractWithCustomerExcludingAssessedTax"
+	facts := []equity.Fact{
+		stated("NetIncomeLoss", "k17", "2017-01-01", "2017-12-31", 3033), stated("SalesRevenueNet", "k17", "2017-01-01", "2017-12-31", 177_866),
+		stated("SalesRevenueNet", "q17", "2017-01-01", "2017-09-30", 117_413),
+		stated(contract, "q18", "2018-01-01", "2018-09-30", 160_504), stated(contract, "q18", "2017-01-01", "2017-09-30", 117_413),
+	}
+	got := NewBook(facts, day("2018-11-15")).trailing(revenue)
+	if got.Value != 220_957 || !got.Over.End.Equal(day("2018-09-30")) {
+		t.Errorf("revenue is %v to %v, want 177,866 + 160,504 - 117,413 to September 2018", got.Value, got.Over.End)
+	}
+	facts[4].Value = 117_000 // restated under the new tag: the two are not the same thing
+	if got := NewBook(facts, day("2018-11-15")).trailing(revenue); got.Over.End.Equal(day("2018-09-30")) {
+		t.Errorf("revenue is %v to %v: the tags state other amounts of one period", got.Value, got.Over.End)
+	}
+}
+
 // The figures are those of Vistra, in millions: losses on hedges are subtracted from contract revenue, and not in all periods.
 func TestMonthsOfATotalCountWhereAPartIsLarger(t *testing.T) {
 	t.Parallel()
