@@ -1,6 +1,8 @@
 // The page /verify. It downloads the chain of picks, recomputes it in the browser, asks a node of the L2 for every attestation, and shows
 // who holds the same. The rules are in verdict.js. Nothing that the server says of itself turns a check green, and nobody whom it names counts.
 const publicNodes = { "eip155:8453": "https://mainnet.base.org", "eip155:84532": "https://sepolia.base.org" };
+// EAS is part of these networks, at one address: another contract there is of the server's making.
+const eas = "0x4200000000000000000000000000000000000021";
 const shownRows = 400;
 // The page follows the attestations from the newest back to the first, but not further than this.
 const mostAttestations = 1000;
@@ -214,6 +216,11 @@ async function ask() {
   $("whosenode").textContent = say(named ? "node server" : "node yours");
   if (!a.latest?.uid || !a.contract || !a.attester) {
     list.replaceChildren(item(undefined, say("no attestation")));
+    return;
+  }
+  if (publicNodes[a.network] && a.contract.toLowerCase() !== eas) {
+    attested = [{ witness: say("the contract"), length: a.latest.seq, head: "", fault: say("not EAS", eas), named }];
+    list.replaceChildren(item(false, say("not EAS", eas)));
     return;
   }
   list.replaceChildren(element("li", "quiet", say("asking")));

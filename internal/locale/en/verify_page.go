@@ -114,6 +114,7 @@ var verifyPage = map[string]string{
 	"verify.js.no attestation":       "The server names no attestation yet.",
 	"verify.js.asking":               "Asking the node…",
 	"verify.js.network":              "The node is on network %[1]s, not %[2]s.",
+	"verify.js.not EAS":              "The contract is not EAS, which this network has at %s.",
 	"verify.js.missing":              "The contract has no attestation %s.",
 	"verify.js.the contract":         "the contract",
 	"verify.js.read one":             "1 attestation read…",

@@ -114,6 +114,7 @@ var verifyPage = map[string]string{
 	"verify.js.no attestation":       "El servidor aún no nombra ninguna atestación.",
 	"verify.js.asking":               "Preguntando al nodo…",
 	"verify.js.network":              "El nodo pertenece a la red %[1]s, no a %[2]s.",
+	"verify.js.not EAS":              "El contrato no es EAS, que en esta red está en %s.",
 	"verify.js.missing":              "El contrato no tiene la atestación %s.",
 	"verify.js.the contract":         "el contrato",
 	"verify.js.read one":             "1 atestación leída…",

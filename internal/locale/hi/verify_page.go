@@ -114,6 +114,7 @@ var verifyPage = map[string]string{
 	"verify.js.no attestation":       "सर्वर ने अभी कोई प्रमाणन नहीं बताया है।",
 	"verify.js.asking":               "नोड से पूछा जा रहा है…",
 	"verify.js.network":              "नोड नेटवर्क %[1]s का है, %[2]s का नहीं।",
+	"verify.js.not EAS":              "यह अनुबंध EAS नहीं है। इस नेटवर्क पर EAS का पता %s है।",
 	"verify.js.missing":              "अनुबंध में प्रमाणन %s नहीं है।",
 	"verify.js.the contract":         "अनुबंध",
 	"verify.js.read one":             "1 प्रमाणन पढ़ा गया…",

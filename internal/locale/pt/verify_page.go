@@ -114,6 +114,7 @@ var verifyPage = map[string]string{
 	"verify.js.no attestation":       "O servidor ainda não indica nenhuma atestação.",
 	"verify.js.asking":               "Perguntando ao nó…",
 	"verify.js.network":              "O nó pertence à rede %[1]s, não a %[2]s.",
+	"verify.js.not EAS":              "O contrato não é o EAS, que nesta rede fica em %s.",
 	"verify.js.missing":              "O contrato não tem a atestação %s.",
 	"verify.js.the contract":         "o contrato",
 	"verify.js.read one":             "1 atestação lida…",

@@ -714,6 +714,20 @@ test("an attestation that the server does not name counts, too", { skip: !attest
   });
 });
 
+test("a contract of the server's making is not taken for EAS", { skip: !attested }, async () => {
+  await visit("/verify", {}, async (page) => {
+    await page.route("**/api/v1/verify/picks", async (route) => {
+      const response = await route.fetch(), body = await response.json();
+      body.attestation.contract = `0x${"12".repeat(20)}`;
+      await route.fulfill({ response, json: body });
+    });
+    await page.reload();
+    await trust(page);
+    await concluded(page, "contradicted");
+    assert.match(await text(page, "#attested"), /contract is not EAS/);
+  });
+});
+
 test("another attester than the visitor expects contradicts", { skip: !attested }, async () => {
   await visit("/verify", {}, async (page) => {
     await concluded(page, untouched);
