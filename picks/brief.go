@@ -114,6 +114,26 @@ func (s Score) revenueGrowth() Figure {
 	return now.minus(before).over(before)
 }
 
+// The same quarter of the year before ended from minQuarterYear to maxQuarterYear days earlier: fiscal quarters end on a weekday, not on a date, and a
+// fiscal year has 52 or 53 weeks. Real filings have 364, 365, 366 and 371 days.
+const minQuarterYear, maxQuarterYear = 358, 372
+
+// lastQuarters are the revenue of the newest quarter and of the same quarter of the year before, if both state the same thing. A quarter that a
+// newer report has followed is not told.
+func (s Score) lastQuarters() (now, before Figure) {
+	now = s.Book.quarter(revenue, s.Revenue.Over.End)
+	if !now.Known() || !now.Over.End.Equal(s.Income.Over.End) {
+		return Figure{}, Figure{}
+	}
+	for days := minQuarterYear; days <= maxQuarterYear; days++ {
+		before := s.Book.quarter(revenue, now.Over.End.AddDate(0, 0, -days))
+		if now.minus(before).over(before).Known() && s.Book.comparable(revenue, now, before) {
+			return now, before
+		}
+	}
+	return Figure{}, Figure{}
+}
+
 // recovers reports whether revenue rose after the fiscal year: in the newest quarter, or in the twelve months to the newest report.
 func (s Score) recovers(facts Data) bool {
 	quarter, _ := facts.Find("quarter_growth")

@@ -138,22 +138,21 @@ func (w *briefWriter) source(facts ...equity.Fact) int {
 	return len(w.brief.Sources) - 1
 }
 
+// minDaysApart is from how many days on the lengths of two quarters are told: a leap day makes no difference, a 53rd week does.
+const minDaysApart = 4
+
 // growth adds how revenue changed over the fiscal year and over the newest quarter.
 func (w *briefWriter) growth() {
-	s, book := w.score, w.score.Book
-	w.ratio("revenue_growth", s.revenueGrowth())
-	end := s.Revenue.Over.End
-	now := book.quarter(revenue, end)
-	if !now.Known() || !end.Equal(s.Income.Over.End) {
-		return // a quarter that a newer report has followed is not told
+	w.ratio("revenue_growth", w.score.revenueGrowth())
+	now, before := w.score.lastQuarters()
+	if !now.Known() {
+		return
 	}
-	for days := -6; days <= 6; days++ { // fiscal quarters end on a weekday, not on a date
-		before := book.quarter(revenue, now.Over.End.AddDate(0, 0, -364+days))
-		if growth := now.minus(before).over(before); growth.Known() && book.comparable(revenue, now, before) {
-			w.ratio("quarter_growth", growth)
-			w.facts().date("quarter_to", end)
-			return
-		}
+	w.ratio("quarter_growth", now.minus(before).over(before))
+	w.facts().date("quarter_to", now.Over.End)
+	if days, then := now.Over.Days(), before.Over.Days(); abs(days-then) >= minDaysApart {
+		w.facts().add("quarter_days", float64(days), 0, locale.Count, now.Over.End, -1)
+		w.facts().add("quarter_days_before", float64(then), 0, locale.Count, before.Over.End, -1)
 	}
 }
 

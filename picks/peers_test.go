@@ -102,3 +102,29 @@ func TestTheRangeOfACompanysOwnValuations(t *testing.T) {
 		}
 	}
 }
+
+// What the filings state of the newest quarter and of the same quarter of the year before, in millions. A quarter after a fiscal year of 53 weeks ends
+// 371 days after its namesake, and the one of Home Depot's 53rd week has 98 days.
+func TestTheNewestQuarterIsComparedWithTheSameOfTheYearBefore(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		ticker, pick string
+		now, before  float64
+		days, then   int
+	}{
+		{"INTC", "2022-10-14", 15321, 19631, 91, 91},
+		{"DIS", "2021-11-15", 17022, 11779, 91, 91},
+		{"PFE", "2021-11-15", 24094, 10277, 91, 91},
+		{"HD", "2020-05-15", 25782, 26491, 91, 98},
+		{"MSFT", "2022-10-14", 51865, 46152, 91, 91},
+	} {
+		s := newScore(equity.Company{Name: c.ticker, SIC: sicOf[c.ticker]}, day(c.pick))
+		if err := s.readBook(Candidate{Facts: recorded(t, "../facts-trimmed/"+c.ticker+".json")}, day(c.pick), DefaultRules()); err != nil {
+			t.Fatal(err)
+		}
+		now, before := s.lastQuarters()
+		if now.Value != c.now*1e6 || before.Value != c.before*1e6 || now.Over.Days() != c.days || before.Over.Days() != c.then {
+			t.Errorf("%s on %s: %v over %v and %v over %v", c.ticker, c.pick, now.Value, now.Over, before.Value, before.Over)
+		}
+	}
+}

@@ -158,7 +158,9 @@ func (b Brief) business() []string {
 	}
 	if growth := b.change("growth", "revenue_growth"); len(growth) > 0 {
 		phrases = append(phrases, growth...)
-		phrases = append(phrases, b.change("quarter", "quarter_growth")...) // says "it" of revenue
+		if quarter := b.change("quarter", "quarter_growth"); len(quarter) > 0 { // says "it" of revenue
+			phrases = slices.Concat(phrases, quarter, b.listed("quarter.days"))
+		}
 	}
 	return append(phrases, b.listed("what.market", "what.range", "what.peers", "what.peers_pe")...)
 }

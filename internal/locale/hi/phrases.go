@@ -43,6 +43,7 @@ var phrases = map[string]string{
 	"growth.down":      "{year_end} को समाप्त वित्त वर्ष में राजस्व {revenue_growth|abs} घटा।",
 	"quarter.up":       "{quarter_to} तक की तिमाही में यह एक साल पहले से {quarter_growth} ऊपर रहा।",
 	"quarter.down":     "{quarter_to} तक की तिमाही में यह एक साल पहले से {quarter_growth|abs} नीचे रहा।",
+	"quarter.days":     "उस तिमाही में {quarter_days} दिन थे, जबकि एक साल पहले की तिमाही में {quarter_days_before}।",
 
 	"earnings_yield.good":       "मुनाफ़े के हिसाब से यह शेयर ज़्यादातर शेयरों से सस्ता है: भाव पिछले बारह महीनों के मुनाफ़े का {pe} है, यानी अर्निंग यील्ड {earnings_yield}।",
 	"earnings_yield.bad":        "मुनाफ़े के हिसाब से यह शेयर ज़्यादातर शेयरों से महँगा है: भाव पिछले बारह महीनों के मुनाफ़े का {pe} है।",

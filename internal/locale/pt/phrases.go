@@ -43,6 +43,7 @@ var phrases = map[string]string{
 	"growth.down":      "A receita caiu {revenue_growth|abs} no exercício encerrado em {year_end}.",
 	"quarter.up":       "No trimestre até {quarter_to}, ficou {quarter_growth} acima da registrada um ano antes.",
 	"quarter.down":     "No trimestre até {quarter_to}, ficou {quarter_growth|abs} abaixo da registrada um ano antes.",
+	"quarter.days":     "Esse trimestre teve {quarter_days} dias, contra {quarter_days_before} um ano antes.",
 
 	"earnings_yield.good":       "Em relação ao lucro, a ação está mais barata que a maioria: é negociada a {pe} o lucro dos últimos doze meses, o que equivale a um rendimento do lucro de {earnings_yield}.",
 	"earnings_yield.bad":        "Em relação ao lucro, a ação está mais cara que a maioria: é negociada a {pe} o lucro dos últimos doze meses.",
