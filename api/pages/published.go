@@ -85,8 +85,10 @@ type picksBody struct {
 	// Chain are older picks with the data of the chain only.
 	Chain    []view.Pick
 	Statuses []choice
-	Older    string
-	Record   *view.RecordState
+	// Doubts are the closes in doubt among Picks.
+	Doubts []view.PriceInDoubt
+	Older  string
+	Record *view.RecordState
 }
 
 // picksPage lists the announced picks, newest first.
@@ -132,6 +134,13 @@ func (p *Pages) picksPage(_ context.Context, r request) (*view.Document, error) 
 		}
 		body.Picks, body.Chain = body.Picks[:n], body.Picks[n:]
 	}
+	var open []string
+	for _, k := range body.Picks {
+		if k.Status == view.StatusOpen {
+			open = append(open, k.Ticker)
+		}
+	}
+	body.Doubts = r.published.InDoubt(open...)
 	l := p.layoutIn(r.local(lang), r.site, r.path)
 	if err := p.annotate(&l, r, "note.picks", pricedPicks); err != nil {
 		return nil, err

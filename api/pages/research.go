@@ -27,6 +27,8 @@ type researchBody struct {
 	Link *view.VerifiedPick
 	// Announced is the pick of a pick page, as it was announced. It is nil on a company's page.
 	Announced *view.Announced
+	// Doubts has the company's newest close if it is in doubt and the page shows a return up to it.
+	Doubts []view.PriceInDoubt
 	// Dates are the days on which the company was picked, newest first.
 	Dates []string
 }
@@ -73,7 +75,9 @@ func (p *Pages) research(ctx context.Context, r request) (*view.Document, error)
 	body.Dates = r.published.PickDatesOf(research.Ticker)
 	body.Bought = r.justBought(research.Pick, body.localizer)
 	body.Return = body.Numbers || research.Pick != nil && r.public(body.localizer)[research.Pick.Seq]
-	if !body.Return {
+	if body.Return {
+		body.Doubts = r.published.InDoubt(research.Ticker)
+	} else {
 		if research, err = r.announcedOnly(ctx, *research, lang); err != nil {
 			return nil, err
 		}

@@ -135,6 +135,16 @@ func (st *PublicationsState) pricesInDoubt() []PriceInDoubt {
 	return list
 }
 
+// InDoubt returns the open positions of companies whose newest close is in doubt.
+func (st *PublicationsState) InDoubt(tickers ...string) (list []PriceInDoubt) {
+	for _, d := range st.pricesInDoubt() {
+		if slices.Contains(tickers, d.Ticker) {
+			list = append(list, d)
+		}
+	}
+	return list
+}
+
 func (st *PublicationsState) named(seqs []int) []PositionReturn {
 	list := []PositionReturn{}
 	for _, seq := range seqs {
