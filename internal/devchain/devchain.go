@@ -16,7 +16,7 @@
 // earlier chain at the same address are then void.
 //
 // Each start makes one empty block. The safe head is the newest block. The finalized head is the last block whose number is divisible by
-// 32. With a block per transaction, it does not advance until 32 transactions were sent.
+// 32. Where blocks are made on demand, a block is also final when it is a minute old: it may be the last one for days.
 package devchain
 
 import (
@@ -26,6 +26,7 @@ import (
 	"math/big"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -266,8 +267,22 @@ func (c *Chain) mineEvery(period time.Duration) {
 
 func (c *Chain) head() *block { return c.blocks[len(c.blocks)-1] }
 
-// final returns the number of the last finalized block.
-func (c *Chain) final() uint64 { return c.head().number() / 32 * 32 }
+// finalAge is how old a block of a chain that makes blocks on demand is when it becomes final.
+const finalAge = time.Minute
+
+// final returns the number of the last block that is finalized at an instant.
+func (c *Chain) final(at time.Time) uint64 {
+	n := c.head().number() / 32 * 32
+	if !c.onDemand {
+		return n
+	}
+	for _, b := range slices.Backward(c.blocks[n+1:]) {
+		if at.Sub(time.Unix(int64(b.header.Time), 0)) >= finalAge { //nolint:gosec // a time of this century
+			return b.number()
+		}
+	}
+	return n
+}
 
 // nextTime returns the time of a block that is made now: the present, and later than the newest block.
 func (c *Chain) nextTime() uint64 {

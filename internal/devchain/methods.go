@@ -8,6 +8,7 @@ import (
 	"maps"
 	"math/big"
 	"slices"
+	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
@@ -124,7 +125,7 @@ func (c *Chain) find(s spot) *block {
 	case s.number != nil:
 		n = *s.number
 	case s.tag == "finalized":
-		n = c.final()
+		n = c.final(time.Now())
 	case s.tag == "earliest":
 		n = 0
 	}
