@@ -374,7 +374,9 @@ func (s *Server) heartbeat(ctx context.Context) {
 			}
 		}
 		s.mu.Unlock()
-		s.keepLogs(ctx)
+		if err := s.o.Metrics.Guard(ctx, s.o.Log, "kept logs", func() error { s.keepLogs(ctx); return nil }); err != nil && ctx.Err() == nil {
+			s.o.Log.WarnContext(ctx, "the logs of runs under way are not kept", "err", err)
+		}
 	}
 }
 
@@ -388,19 +390,7 @@ type running struct {
 // keepLogs stores the new log lines of the running attempts, so that an operator can see how far a killed worker's attempt came. Lines
 // that cannot be stored now are stored with the next heartbeat.
 func (s *Server) keepLogs(ctx context.Context) {
-	type grown struct {
-		fence task.Fence
-		run   *running
-		lines int
-	}
-	var list []grown
-	s.mu.Lock()
-	for f, r := range s.running {
-		if n := r.lines.Count(); n > r.kept {
-			list = append(list, grown{f, r, n})
-		}
-	}
-	s.mu.Unlock()
+	list := s.grown()
 	ctx, stop := context.WithTimeout(ctx, time.Second)
 	defer stop()
 	for _, g := range list {
@@ -408,6 +398,25 @@ func (s *Server) keepLogs(ctx context.Context) {
 			g.run.kept = g.lines // only the heartbeat looks at it
 		}
 	}
+}
+
+// grown is an attempt that has logged new lines: how many there are now.
+type grown struct {
+	fence task.Fence
+	run   *running
+	lines int
+}
+
+// grown lists the attempts that have logged new lines.
+func (s *Server) grown() (list []grown) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for f, r := range s.running {
+		if n := r.lines.Count(); n > r.kept {
+			list = append(list, grown{f, r, n})
+		}
+	}
+	return list
 }
 
 // pulse makes one heartbeat, which may hang as little as it may panic: the next one comes in time.

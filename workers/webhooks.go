@@ -121,6 +121,8 @@ const (
 	matchPause = 50 * time.Millisecond
 	// matchEvery is how often the matcher looks without a notification, and for webhooks that wait without a run.
 	matchEvery = 10 * time.Second
+	// matchTimeout bounds a part of a round. A page is a transaction, so that what was compared stays compared.
+	matchTimeout = 5 * time.Minute
 )
 
 // Matcher compares what becomes known with the rules of keys, and stores what they send. Any number of processes may run one: one of them works
@@ -129,7 +131,7 @@ type Matcher struct {
 	DB     *postgres.DB
 	Origin pushes.Origin
 	Log    *slog.Logger
-	// Metrics counts changes that cannot be read. It may be nil.
+	// Metrics counts changes that cannot be read, and panics. It may be nil.
 	Metrics *telemetry.Metrics
 }
 
@@ -160,20 +162,25 @@ func (m *Matcher) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-wake:
-			if err := m.Match(ctx); err != nil && ctx.Err() == nil {
-				m.Log.WarnContext(ctx, "changes wait to be compared with the rules of keys", "err", err)
-			}
+			m.look(ctx, "changes wait to be compared with the rules of keys", m.Match)
 		case <-tick.C:
 			poke()
-			if err := m.DB.RecheckWebhooks(ctx); err != nil && ctx.Err() == nil {
-				m.Log.WarnContext(ctx, "webhooks wait", "err", err)
-			}
+			m.look(ctx, "webhooks wait", func(ctx context.Context) error { return m.DB.RecheckWebhooks(ctx) })
 		}
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-time.After(matchPause):
 		}
+	}
+}
+
+// look does a part of a round. It may hang as little as it may panic: what it left undone is done in the next round.
+func (m *Matcher) look(ctx context.Context, waits string, part func(context.Context) error) {
+	timed, stop := context.WithTimeout(ctx, matchTimeout)
+	defer stop()
+	if err := m.Metrics.Guard(timed, m.Log, "webhooks", func() error { return part(timed) }); err != nil && ctx.Err() == nil {
+		m.Log.WarnContext(ctx, waits, "err", err)
 	}
 }
 

@@ -218,7 +218,9 @@ func (w *watcher) follow(ctx context.Context, m *monitor.Monitor) {
 	tick := time.NewTicker(w.settings.MonitorEvery)
 	defer tick.Stop()
 	for {
-		if err := w.round(ctx, m); err != nil && ctx.Err() == nil {
+		switch err := w.metrics.Guard(ctx, w.log, "monitor", func() error { return w.round(ctx, m) }); {
+		case err == nil, ctx.Err() != nil, errors.Is(err, telemetry.ErrPanic): // a panic is in the log already
+		default:
 			w.log.ErrorContext(ctx, "the monitor cannot keep what it knows", "err", err)
 		}
 		select {

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"tidemark/chain/tlog"
+	"tidemark/internal/telemetry"
 )
 
 // ServeHTTP serves the files of the log, in the layout of C2SP.
@@ -178,5 +179,32 @@ func TestTheMonitorRefusesAPolicyThatNamesNoAddress(t *testing.T) {
 		if code := run(t.Context(), append([]string{"monitor", "--state-dir=" + dir}, args...), &out, &out); code != 2 || !strings.Contains(out.String(), want) {
 			t.Errorf("%v: exit %d, want %q: %s", args, code, want, fmt.Sprint(out.String()))
 		}
+	}
+}
+
+// lines is a log that calls a function for each line.
+type lines func(line string)
+
+func (l lines) Write(line []byte) (int, error) {
+	l(string(line))
+	return len(line), nil
+}
+
+// A log of somebody else may find a fault of this program. That ends one round, and not the role.
+func TestTheMonitorOutlivesAPanic(t *testing.T) {
+	t.Parallel()
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	rounds := 0
+	log := telemetry.Logger(lines(func(line string) {
+		if rounds += strings.Count(line, `"place":"monitor"`); rounds == 2 {
+			stop()
+		}
+	}), telemetry.FormatJSON, "info")
+	p := &program{now: time.Now, log: log}
+	p.settings.MonitorEvery = time.Millisecond
+	(&watcher{program: p}).follow(ctx, nil) // a round of no monitor panics
+	if rounds < 2 {
+		t.Errorf("%d rounds panicked", rounds)
 	}
 }

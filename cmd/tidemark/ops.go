@@ -79,7 +79,7 @@ func (p *program) serveOps(ctx context.Context, l net.Listener, manager ops.Mana
 	if host, _, err := net.SplitHostPort(p.settings.OpsAddr); err == nil {
 		o.Hosts = append(o.Hosts, host)
 	}
-	o.Needs = ops.NewWatch(needs, p.now, o.Log)
+	o.Needs = ops.NewWatch(needs, p.now, o.Log, p.metrics)
 	s := ops.New(o)
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error {

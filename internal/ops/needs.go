@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tidemark/internal/plain"
+	"tidemark/internal/telemetry"
 )
 
 // Need is an external service that a process's role works with.
@@ -40,6 +41,8 @@ type Watch struct {
 	needs []Need
 	now   func() time.Time
 	log   *slog.Logger
+	// metrics counts panics. It may be nil.
+	metrics *telemetry.Metrics
 
 	mu        sync.Mutex
 	standings []Standing
@@ -53,9 +56,9 @@ const (
 
 var errNotAsked = errors.New("it was not asked yet")
 
-// NewWatch returns a watch. It reports every need as not OK until Run has checked it.
-func NewWatch(needs []Need, now func() time.Time, log *slog.Logger) *Watch {
-	w := &Watch{needs: needs, now: now, log: log, standings: make([]Standing, len(needs))}
+// NewWatch returns a watch. It reports every need as not OK until Run has checked it. The metrics may be nil.
+func NewWatch(needs []Need, now func() time.Time, log *slog.Logger, metrics *telemetry.Metrics) *Watch {
+	w := &Watch{needs: needs, now: now, log: log, metrics: metrics, standings: make([]Standing, len(needs))}
 	at, text := now().UTC(), errNotAsked.Error()
 	for n, one := range needs {
 		w.standings[n] = Standing{Name: one.Name, Setting: one.Setting, Vital: one.Vital, Since: at, LastError: &text, LastErrorAt: &at}
@@ -77,7 +80,7 @@ func (w *Watch) ask(ctx context.Context, n int) {
 	defer tick.Stop()
 	for {
 		timed, stop := context.WithTimeout(ctx, askTimeout)
-		err := w.needs[n].Ask(timed)
+		err := w.metrics.Guard(timed, w.log, "needs", func() error { return w.needs[n].Ask(timed) })
 		stop()
 		if ctx.Err() != nil {
 			return

@@ -31,7 +31,7 @@ func TestTheServiceManagerIsTold(t *testing.T) {
 			return nil
 		}
 		return errors.New("connection refused")
-	}}}, time.Now, log)
+	}}}, time.Now, log, nil)
 	s := ops.New(ops.Options{Role: "worker", Needs: watch, Metrics: telemetry.NewMetrics("1", "c", time.Now), Log: log})
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan struct{}, 2)
