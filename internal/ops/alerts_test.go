@@ -199,6 +199,12 @@ func TestConditions(t *testing.T) {
 		"a run that is late": {ops.State{Now: at, Late: []postgres.Late{
 			{Job: "ingest", Subject: "a", Since: at.Add(-time.Hour), Usual: new(time.Minute), Error: new("no answer")},
 		}}, []string{"warning job-late ingest a"}},
+		"a run that was late only because the installation was stopped": {ops.State{Now: at, Began: at.Add(-10 * time.Minute), Late: []postgres.Late{
+			{Job: "ingest", Subject: "a", Since: at.Add(-time.Hour), Allowed: 30 * time.Minute},
+		}}, []string{"warning job-late ingest a, quiet"}},
+		"a run that is late since the installation was started again": {ops.State{Now: at, Began: at.Add(-31 * time.Minute), Late: []postgres.Late{
+			{Job: "ingest", Subject: "a", Since: at.Add(-time.Hour), Allowed: 30 * time.Minute},
+		}}, []string{"warning job-late ingest a"}},
 		"a missing pick":        {ops.State{PickMissing: at}, []string{"error pick-missing 2026-03-05"}},
 		"a log that is stopped": {ops.State{Logs: []postgres.LogHealth{{Log: "record", Stopped: "x"}}}, []string{"error log record"}},
 		"a log whose rounds fail": {
@@ -236,7 +242,11 @@ func TestConditions(t *testing.T) {
 	} {
 		var got []string
 		for _, a := range ops.Conditions(c.state, ops.Limits{}) {
-			got = append(got, a.Severity+" "+a.Kind+" "+a.Subject)
+			text := a.Severity + " " + a.Kind + " " + a.Subject
+			if a.Quiet {
+				text += ", quiet"
+			}
+			got = append(got, text)
 			if len(a.Text) < 20 || strings.Contains(a.Text, "%!") {
 				t.Errorf("%s: %q", name, a.Text)
 			}
@@ -319,6 +329,30 @@ func TestTheFirstFailureIsTold(t *testing.T) {
 	s.exec(`update runs set status = 'succeeded', finished_at = now() where status = 'due'`)
 	if got := told(); got != nil {
 		t.Errorf("when all is done: %v", got)
+	}
+}
+
+// A restart neither raises an alert about the time in which the installation was stopped, nor resolves one.
+func TestAQuietFaultKeepsAnAlertAndRaisesNone(t *testing.T) {
+	t.Parallel()
+	s := newFixture(t)
+	save := func(quiet bool) (raised, resolved int) {
+		t.Helper()
+		r, o, err := s.db.SaveAlerts(t.Context(), []postgres.Alert{
+			{Kind: "job-late", Subject: "ingest a", Severity: postgres.AlertWarning, Text: "It is late.", Quiet: quiet},
+		}, 0, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(r), len(o)
+	}
+	for n, c := range []struct {
+		quiet bool
+		want  int
+	}{{true, 0}, {false, 1}, {true, 0}, {false, 0}} {
+		if raised, resolved := save(c.quiet); raised != c.want || resolved != 0 {
+			t.Errorf("in round %d: %d raised, %d resolved, want %d and 0", n, raised, resolved, c.want)
+		}
 	}
 }
 

@@ -20,6 +20,8 @@ type Alert struct {
 	Text             string
 	RaisedAt, SeenAt time.Time
 	ResolvedAt       *time.Time
+	// Quiet means that the fault keeps an open alert open, and raises none. It is not stored.
+	Quiet bool `db:"-"`
 }
 
 // The severities of an alert.
@@ -33,7 +35,8 @@ const alertColumns = `id, kind, subject, severity, text, raised_at, seen_at, res
 const raiseSQL = `
 	insert into alerts (kind, subject, severity, text)
 	select t.kind, t.subject, t.severity, t.text
-	from unnest(@kinds::text[], @subjects::text[], @severities::text[], @texts::text[]) as t (kind, subject, severity, text)
+	from unnest(@kinds::text[], @subjects::text[], @severities::text[], @texts::text[], @quiet::bool[]) as t (kind, subject, severity, text, quiet)
+	where not t.quiet
 	on conflict (kind, subject) where resolved_at is null do nothing
 	returning ` + alertColumns
 
@@ -53,16 +56,18 @@ const messagesSQL = `
 	select id, @resolved, channel from unnest(@ids::bigint[]) as i (id), unnest(@channels::text[]) as c (channel)
 	on conflict do nothing`
 
-// SaveAlerts makes the open alerts match the list now. It raises new alerts, and resolves alerts that were not in the list for the time
-// resolveDelay. For each raised or resolved alert it schedules a message to every channel. It returns the alerts that this call raised and
+// SaveAlerts makes the open alerts match the list now. It raises new alerts that are not quiet, and resolves alerts that were not in the list for
+// the time resolveDelay. For each raised or resolved alert it schedules a message to every channel. It returns the alerts that this call raised and
 // resolved. If several processes see the same change, only one of them gets it.
 func (db OperatorStore) SaveAlerts(ctx context.Context, now []Alert, resolveDelay time.Duration, channels []string) (raised, resolved []Alert, err error) {
 	args := pgx.NamedArgs{"resolve_delay": resolveDelay}
 	var kinds, subjects, severities, texts []string
+	quiet := make([]bool, 0, len(now))
 	for _, a := range now {
+		quiet = append(quiet, a.Quiet)
 		kinds, subjects, severities, texts = append(kinds, a.Kind), append(subjects, a.Subject), append(severities, a.Severity), append(texts, a.Text)
 	}
-	args["kinds"], args["subjects"], args["severities"], args["texts"] = kinds, subjects, severities, texts
+	args["kinds"], args["subjects"], args["severities"], args["texts"], args["quiet"] = kinds, subjects, severities, texts, quiet
 	err = db.tx(ctx, func(tx pgx.Tx) error {
 		// Only one process at a time: two processes with different lists would raise and resolve alerts alternately.
 		if _, err := tx.Exec(ctx, `select pg_advisory_xact_lock(hashtextextended('alerts', 1))`); err != nil {

@@ -138,6 +138,8 @@ type Late struct {
 	// Since is when the run was created. Usual is the longest duration of the last runs but for rare ones, nil if there are too few.
 	Since time.Time
 	Usual *time.Duration
+	// Allowed is the duration after which the run is late.
+	Allowed time.Duration
 	// Error is the error of the last attempt, or what it waits for. It is nil while the run is working.
 	Error *string
 }
@@ -148,7 +150,7 @@ type Late struct {
 // to a run with an earlier attempt that neither failed nor was lost. Such a run waits for something, as an attestation for its block, or it
 // begins again after a restart.
 const lateSQL = `
-	select o.job, o.subject, o.id as run, o.slot, o.created_at as since, case when h.known >= 3 then h.usual end as usual, o.error
+	select o.job, o.subject, o.id as run, o.slot, o.created_at as since, case when h.known >= 3 then h.usual end as usual, a.allowed, o.error
 	from runs o
 	cross join lateral (
 		select count(*) as known,
@@ -159,10 +161,11 @@ const lateSQL = `
 			where s.job = o.job and s.subject = o.subject and s.slot < o.slot and s.status = 'succeeded' and s.trigger <> 'backfill'
 			order by s.slot desc
 			limit 20) t) h
+	cross join lateral (
+		select case when h.known < 3 or (o.attempt > 1 and o.failures = 0 and o.losses = 0)
+			then greatest(h.usual * 1.5, interval '30 minutes') else greatest(h.usual * 1.5, h.usual + interval '5 minutes') end as allowed) a
 	where o.status in ('due', 'queued', 'running') and o.trigger <> 'backfill' and o.job <> @backfill and o.started_at is not null
-		and clock_timestamp() - o.created_at
-			> case when h.known < 3 or (o.attempt > 1 and o.failures = 0 and o.losses = 0)
-				then greatest(h.usual * 1.5, interval '30 minutes') else greatest(h.usual * 1.5, h.usual + interval '5 minutes') end
+		and clock_timestamp() - o.created_at > a.allowed
 	order by o.created_at, o.id` // indexes runs_open, runs_job_subject_slot_key
 
 // LateRuns lists the started runs that take longer than is usual for their job and subject. OpenRuns counts the runs that have not started.
