@@ -177,7 +177,10 @@ func signalFindings(s State, unasked []Unasked, stale []Finding) (list []Finding
 
 // workFindings counts the open runs, and the runs that are tried again.
 func workFindings(s State, wrong []postgres.Alert) []Finding {
-	open := fmt.Sprintf("%d runs due, %d queued, %d at work", s.Open.Due, s.Open.Queued, s.Open.Running)
+	open := fmt.Sprintf("%d runs due, %d queued, %d at work", s.Open.Due-s.Open.Later, s.Open.Queued, s.Open.Running)
+	if s.Open.Later > 0 {
+		open += fmt.Sprintf(", %d wait for a later try", s.Open.Later)
+	}
 	never := 0
 	for _, t := range s.Troubled {
 		if t.Never {
@@ -197,7 +200,8 @@ func workFindings(s State, wrong []postgres.Alert) []Finding {
 	})
 }
 
-// sourceFindings names the sources that are not asked, and the jobs that will be retried, with the error and the time until the retry.
+// sourceFindings names the sources that are not asked, the jobs that will be retried, with the error and the time until the retry, and the
+// sources of which no attempt has ended yet.
 func sourceFindings(s State, unasked []Unasked) (list []Finding) {
 	for _, u := range unasked {
 		list = append(list, Finding{
@@ -218,18 +222,30 @@ func sourceFindings(s State, unasked []Unasked) (list []Finding) {
 			Repair: fmt.Sprintf("%s, or `tidemark runs %d`", repairOf(t.Error), t.Run),
 		})
 	}
+	if len(s.Untried) > 0 {
+		list = append(list, Finding{
+			Outcome: Warning, Text: "asked for the first time, without a result yet: " + strings.Join(s.Untried, ", "), Repair: "wait some minutes, then see `tidemark runs --job=ingest`",
+		})
+	}
 	if list == nil {
 		return Result(Healthy, "", "no job waits for another try after an error")
 	}
 	return list
 }
 
-// causeOf returns the last part of a fetch error, the cause. The part before it names the host and the request.
+// causeOf returns the causes in a fetch error, which may be several errors, a line each. What comes before a cause names the host and the
+// request.
 func causeOf(text string) string {
-	text = plain.Text(text)
-	if _, cause, found := strings.Cut(text, "upstream trouble: "); found {
-		text = cause
+	var causes []string
+	for l := range strings.Lines(plain.Text(text)) {
+		if _, cause, found := strings.Cut(l, "upstream trouble: "); found {
+			l = cause
+		}
+		if l = strings.TrimSpace(l); l != "" && !slices.Contains(causes, l) {
+			causes = append(causes, l)
+		}
 	}
+	text = strings.Join(causes, "; ")
 	return line(&text)
 }
 
@@ -247,13 +263,30 @@ func repairOf(text string) string {
 	return "look at the error"
 }
 
-// hostFindings names the upstreams that are blocked for a while.
+// unanswered reports whether an error says that a host does not answer.
+func unanswered(text string) bool {
+	text = plain.Text(text)
+	return slices.ContainsFunc([]string{"no answer", plain.NoName, plain.NoNameServer, plain.NoWay, plain.NoListener}, func(phrase string) bool {
+		return strings.Contains(text, phrase)
+	})
+}
+
+// hostFindings names the sources whose upstreams do not answer, and names the upstreams that are blocked for a while.
 func hostFindings(s State) (list []Finding) {
+	var silent []string
+	for _, t := range s.Troubled {
+		if unanswered(t.Error) {
+			silent = append(silent, t.Subject)
+		}
+	}
+	if silent != nil {
+		list = append(list, Finding{Outcome: Warning, Text: "no answer from the upstreams of " + strings.Join(silent, ", "), Repair: "see the lines about sources"})
+	}
 	for _, h := range s.Hosts {
 		list = append(list, Finding{Outcome: Warning, Text: fmt.Sprintf("%s asked to be left alone, and is asked again in %s", h.Host, telemetry.Duration(h.Wait.Round(time.Second)))})
 	}
 	if list == nil {
-		return Result(Healthy, "", "no publisher has asked to be left alone")
+		return Result(Healthy, "", "no upstream is silent, and no publisher has asked to be left alone")
 	}
 	return list
 }

@@ -34,6 +34,8 @@ type State struct {
 	Hosts     []postgres.HostStatus
 	// Troubled are the jobs whose last run failed and that will be retried.
 	Troubled []postgres.Troubled
+	// Untried are the sources whose first run is open, without a failed attempt.
+	Untried []string
 	// Late are runs that take longer than usual.
 	Late []postgres.Late
 	// Unpaid counts payments by request that the facilitator reported as settled but that are not on the chain. FirstUnpaid is the first
@@ -144,6 +146,9 @@ func (o *Observer) Observe(ctx context.Context) (s State, err error) {
 		return s, err
 	}
 	if s.Troubled, err = o.DB.Troubled(ctx); err != nil {
+		return s, err
+	}
+	if s.Untried, err = o.DB.UntriedSources(ctx); err != nil {
 		return s, err
 	}
 	s.Hosts, err = o.DB.HostStatus(ctx, hostBlocked)

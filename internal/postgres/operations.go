@@ -130,6 +130,25 @@ func (db OperatorStore) Troubled(ctx context.Context) ([]Troubled, error) {
 	return list, nil
 }
 
+// UntriedSources lists the sources whose first run is open and had no failed attempt.
+func (db OperatorStore) UntriedSources(ctx context.Context) ([]string, error) {
+	rows, err := db.reads.Query(ctx, `
+		select subject from runs r
+		where status in ('due', 'queued', 'running') and trigger <> 'backfill' and job = @ingest
+			and not exists (select from runs s where (s.job, s.subject, s.status) = (r.job, r.subject, 'succeeded'))
+		group by subject having max(failures) = 0
+		order by subject`, // index runs_open
+		pgx.NamedArgs{"ingest": task.Ingest})
+	if err != nil {
+		return nil, fmt.Errorf("read which sources were not tried yet: %w", asUnavailable(err))
+	}
+	list, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return nil, fmt.Errorf("read which sources were not tried yet: %w", asUnavailable(err))
+	}
+	return list, nil
+}
+
 // Late is a run that has started and has not ended in the time that earlier runs needed.
 type Late struct {
 	Job, Subject string
@@ -183,14 +202,17 @@ type OpenRuns struct {
 	// Due, Queued and Running count runs by their status. Late counts due and queued runs whose time has come. Oldest is when the longest
 	// of their waits began, nil if no run waits.
 	Due, Queued, Running, Late int64
-	Oldest                     *time.Time
+	// Later counts the due runs whose next attempt has a time that has not come.
+	Later  int64
+	Oldest *time.Time
 }
 
 const openRunsSQL = `
 	select count(*) filter (where status = 'due') as due, count(*) filter (where status = 'queued') as queued,
-		count(*) filter (where status = 'running') as running, count(*) filter (where waits is not null) as late, min(waits) as oldest
+		count(*) filter (where status = 'running') as running, count(*) filter (where waits is not null) as late, min(waits) as oldest,
+		count(*) filter (where status = 'due' and next_try_at > clock_timestamp()) as later
 	from (
-		select status, case when status = 'queued' or (status = 'due' and (next_try_at is null or next_try_at <= clock_timestamp()))
+		select status, next_try_at, case when status = 'queued' or (status = 'due' and (next_try_at is null or next_try_at <= clock_timestamp()))
 			then greatest(created_at, next_try_at) end as waits
 		from runs
 		where status in ('due', 'queued', 'running')
