@@ -176,6 +176,12 @@ func wantConclusions(t *testing.T, b Brief, s Score) {
 		"failed tests against it, of a minority":                      slices.Contains(b.poor, FinancialStrength) && 2*number("fscore") > number("fscore_known"),
 		"high expectations, of earnings less than half of the median": b.risk == "price" && 2*number("net_income") < number("usual_income"),
 		"low debt, of a total in a note":                              s.Debt.Why == concepts.Total && slices.Contains(b.strong, LowDebt),
+		"no weakness, of a weak point or a point against it":          b.risk == "market" && (b.weak != "" || !slices.Equal(b.objections(), []string{"against.none"})),
+		"weak points, of a company without one":                       b.risk == "market.weak" && b.weak == "" && slices.Equal(b.objections(), []string{"against.none"}),
+		"a share that moved less than most, as the main risk":         b.risk == "volatility" && slices.Contains(b.strong, LowVolatility),
+		"a cheap share, whose price is the main risk":                 (b.risk == "price" || b.risk == "depressed") && slices.Contains(b.strong, EarningsYield),
+		"a share that did better than its sector, whose fall goes on": b.risk == "falling" && slices.Contains(b.strong, PriceMomentum),
+		"low debt, as the main risk":                                  b.risk == "debt" && slices.Contains(b.strong, LowDebt),
 		"a quarter before the newest report":                          b.Facts.Has("quarter_to") && value("quarter_to") != value("income_to"),
 	} {
 		if wrong {

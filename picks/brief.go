@@ -181,7 +181,10 @@ func (b *Brief) choose(s Score, scores []Score) {
 			b.poor = append(b.poor, m.ID)
 		}
 	}
-	b.risk = mainRisk(s, b.Facts)
+	b.risk = mainRisk(s, b.Facts, b.strong)
+	if b.risk == "market" && (b.weak != "" || b.objections()[0] != "against.none") {
+		b.risk = "market.weak"
+	}
 }
 
 // thinCash is the share of net income below which operating cash flow backs it poorly.
@@ -284,8 +287,8 @@ func compareDown(x, y float64) int {
 }
 
 // mainRisk returns the key of the main risk. Each risk is measured by how far it exceeds its threshold, and the largest counts. A loss
-// comes before all others. A risk does not count if the figures say the opposite.
-func mainRisk(s Score, facts Data) string {
+// comes before all others. A risk does not count if the figures say the opposite, or if its measure is one of the company's strong ones.
+func mainRisk(s Score, facts Data, strong []string) string {
 	value := func(id string) float64 {
 		d, ok := facts.Find(id)
 		if !ok {
@@ -317,11 +320,17 @@ func mainRisk(s Score, facts Data) string {
 	}
 	key, most := "market", 0.0
 	for _, r := range risks {
-		if phrase := "risk." + r.key; r.holds && r.above > most && facts.fits(phrase) {
+		if phrase := "risk." + r.key; r.holds && r.above > most && facts.fits(phrase) && !slices.Contains(strong, riskMeasures[r.key]) {
 			key, most = r.key, r.above
 		}
 	}
 	return key
+}
+
+// riskMeasures are the metrics that main risks are about.
+var riskMeasures = map[string]string{
+	"price": EarningsYield, "depressed": EarningsYield, "debt": LowDebt, "volatility": LowVolatility, "falling": PriceMomentum, "weak": FinancialStrength,
+	"accruals": CashBacking,
 }
 
 // loss is beyond all other measures for a loss, and none for a profit.

@@ -114,6 +114,7 @@ var phrases = map[string]string{
 	"risk.signal":      "The environment is the main risk. One of our own signals, {signal}, counts against it: it is {signal_z|abs} from its usual level, in the direction that hurts companies of this kind.",
 	"risk.unknown":     "Missing data is the main risk: {unknown} of {measures} measures cannot be computed from the filings.",
 	"risk.market":      "No single weakness stands out. What remains is the risk of any share: the market as a whole, and news that no filing can predict. Annualized volatility is {volatility}.",
+	"risk.market.weak": "It has weak points, but none is large enough to be the main risk. What remains is the risk of any share: the market as a whole, and news that no filing can predict. Annualized volatility is {volatility}.",
 
 	"head.summary": "In short", "head.business": "What it does", "head.figures": "Figures", "head.why": "Why it was chosen",
 	"head.changed": "What the last report changed",

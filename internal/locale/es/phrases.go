@@ -114,6 +114,7 @@ var phrases = map[string]string{
 	"risk.signal":      "El mayor riesgo está en el entorno. Una de nuestras propias señales, {signal}, juega en su contra: se aparta {signal_z|abs} de su nivel habitual, en el sentido que perjudica a las empresas de este tipo.",
 	"risk.unknown":     "El mayor riesgo es la falta de datos: los informes presentados a la SEC no permiten calcular {unknown} de las {measures} medidas.",
 	"risk.market":      "Ninguna debilidad destaca por sí sola. Queda el riesgo de toda acción: el mercado en su conjunto y las noticias que ningún informe anticipa. La volatilidad anual es del {volatility}.",
+	"risk.market.weak": "Tiene puntos débiles, pero ninguno pesa lo bastante como para ser el mayor riesgo. Queda el riesgo de toda acción: el mercado en su conjunto y las noticias que ningún informe anticipa. La volatilidad anual es del {volatility}.",
 
 	"head.summary": "En resumen", "head.business": "A qué se dedica", "head.figures": "Cifras", "head.why": "Por qué se eligió",
 	"head.changed": "Qué cambió con el último informe",

@@ -114,6 +114,7 @@ var phrases = map[string]string{
 	"risk.signal":      "O maior risco está no ambiente externo. Um dos nossos próprios sinais, {signal}, pesa contra ela: está a {signal_z|abs} do nível habitual, no sentido que prejudica empresas desse tipo.",
 	"risk.unknown":     "O maior risco é a falta de dados: os relatórios protocolados na SEC não permitem calcular {unknown} das {measures} medidas.",
 	"risk.market":      "Nenhuma fraqueza se destaca. Resta o risco de toda ação: o mercado como um todo e as notícias que nenhum relatório antecipa. A volatilidade é de {volatility} ao ano.",
+	"risk.market.weak": "Há pontos fracos, mas nenhum pesa o bastante para ser o maior risco. Resta o risco de toda ação: o mercado como um todo e as notícias que nenhum relatório antecipa. A volatilidade é de {volatility} ao ano.",
 
 	"head.summary": "Em resumo", "head.business": "O que faz", "head.figures": "Números", "head.why": "Por que foi selecionada",
 	"head.changed": "O que mudou com o último relatório",
