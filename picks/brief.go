@@ -46,6 +46,8 @@ type Brief struct {
 	allKnown map[Group]bool
 	// priceOnly reports whether the source of its prices states no dividends.
 	priceOnly bool
+	// spunOff reports whether the momentum counts shares of another company that were given away.
+	spunOff bool
 	// changes are the lines that the last report changed.
 	changes []string
 	// picked reports whether the company is the pick of the day, chosen whether an editor chose it.
@@ -63,7 +65,7 @@ const clear = 0.35
 // NewBrief gathers what there is to say about one of the companies of a ranking. A fact whose filing is not in the background is cited
 // without an address.
 func NewBrief(r Ranking, s Score, background Background) Brief {
-	b := Brief{Ticker: s.Ticker, Name: s.Name, Day: r.Day, financial: financial(s.SIC), trust: propertyTrust(s.SIC), bookAndEarnings: !applies(OperatingYield, s.SIC) || !applies(CashYield, s.SIC), priceOnly: s.PriceOnly, picked: r.Pick != nil && r.Pick.CIK == s.CIK}
+	b := Brief{Ticker: s.Ticker, Name: s.Name, Day: r.Day, financial: financial(s.SIC), trust: propertyTrust(s.SIC), bookAndEarnings: !applies(OperatingYield, s.SIC) || !applies(CashYield, s.SIC), priceOnly: s.PriceOnly, spunOff: s.SpunOff, picked: r.Pick != nil && r.Pick.CIK == s.CIK}
 	b.chosen = b.picked && r.Chosen
 	b.variant = int(s.CIK) + r.Day.YearDay()
 	w := briefWriter{brief: &b, score: s, filings: background.Filings, day: r.Day}

@@ -240,6 +240,7 @@ func (s *Score) readPrices(c Candidate, se sessions, rules Rules) error {
 	momentum := s.metric(PriceMomentum)
 	momentum.Value = levelAt(levels, se.monthAgo)/levelAt(levels, se.yearAgo) - 1
 	momentum.From, momentum.To = se.yearAgo, se.monthAgo
+	s.SpunOff = slices.ContainsFunc(c.History.between(se.yearAgo, se.monthAgo), func(a equity.Action) bool { return a.Kind == equity.SpinOff })
 
 	tail := levels[len(levels)-volatileDays-1:]
 	steps := make([]float64, volatileDays)

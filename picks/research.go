@@ -71,7 +71,7 @@ func WriteResearch(b Brief, lang Lang) (Texts, error) {
 	t.SummaryWhy = w.paragraph(b.summary()...)
 	t.WhatItDoes = w.paragraph(b.business()...)
 	t.WhyChosen = w.paragraph(b.reasons()...)
-	t.MainRisk = w.paragraph(b.debtPhrase("risk." + b.risk))
+	t.MainRisk = w.paragraph(b.mainRisk()...)
 	t.FullResearch = b.full(&w, t)
 	if w.err != nil {
 		return Texts{}, fmt.Errorf("write %s: %w", b.Ticker, w.err)
@@ -199,11 +199,7 @@ const maxReasons = 4
 
 // reasons are the points in favour of the company.
 func (b Brief) reasons() []string {
-	var phrases []string
-	for _, id := range b.strong {
-		phrases = append(phrases, b.listed(b.metricPhrase(id, "good"))...)
-	}
-	phrases = phrases[:min(len(phrases), maxReasons)]
+	phrases := b.points(b.strong, "good")
 	if b.signal > 0 {
 		phrases = append(phrases, b.listed("signal.for")...)
 	}
@@ -215,16 +211,47 @@ func (b Brief) reasons() []string {
 
 // objections are the points against it.
 func (b Brief) objections() []string {
-	var phrases []string
-	for _, id := range b.poor {
-		phrases = append(phrases, b.listed(b.metricPhrase(id, "bad"))...)
-	}
-	phrases = phrases[:min(len(phrases), maxReasons)]
+	phrases := b.points(b.poor, "bad")
 	if b.signal < 0 {
 		phrases = append(phrases, b.listed("signal.against")...)
 	}
 	if len(phrases) == 0 {
 		return []string{"against.none"}
+	}
+	return phrases
+}
+
+// points are the phrases of the clearest metrics of one side.
+func (b Brief) points(metrics []string, side string) []string {
+	var phrases []string
+	named := 0
+	for _, id := range metrics {
+		phrase := b.listed(b.metricPhrase(id, side))
+		if len(phrase) == 0 || named == maxReasons {
+			continue
+		}
+		phrases = append(phrases, phrase...)
+		named++
+		if id == PriceMomentum {
+			phrases = append(phrases, b.spinOff()...)
+		}
+	}
+	return phrases
+}
+
+// spinOff says of a momentum that it counts more than the closes, if the company gave away shares of another.
+func (b Brief) spinOff() []string {
+	if b.spunOff {
+		return []string{"momentum.spinoff"}
+	}
+	return nil
+}
+
+// mainRisk describes the main risk.
+func (b Brief) mainRisk() []string {
+	phrases := []string{b.debtPhrase("risk." + b.risk)}
+	if b.risk == "falling" {
+		phrases = append(phrases, b.spinOff()...)
 	}
 	return phrases
 }

@@ -106,9 +106,10 @@ type Score struct {
 	Funds, Provisions, CombinedRatio Figure
 	Volatility                       float64
 	SectorMomentum                   float64
-	// PriceOnly reports whether the source of its prices states no dividends.
-	PriceOnly bool
-	company   equity.Company
+	// PriceOnly reports whether the source of its prices states no dividends. SpunOff reports whether the company gave away the shares of another
+	// in the months of the momentum, which counts them.
+	PriceOnly, SpunOff bool
+	company            equity.Company
 }
 
 // Exclusion is a company that was not scored or not picked, and why.

@@ -3,6 +3,7 @@ package picks
 import (
 	"math"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -121,4 +122,37 @@ func must(p equity.Price, err error) equity.Price {
 		panic(err)
 	}
 	return p
+}
+
+// From 2021-10-13 to 2022-09-13 the closes of IBM went from 140.76 to 127.69, 9.3 % lower. With the shares of Kyndryl that its holders received in
+// November 2021 they lost 5.1 %. The card says that it counts them; a card of a company without a spin-off in this time says nothing of it.
+func TestAReturnThatCountsASpinOffSaysSo(t *testing.T) {
+	t.Parallel()
+	pick := day("2022-10-14")
+	m := bookMarket(t, pick)
+	r := Rank(m, DefaultRules())
+	said := map[string]bool{}
+	for _, s := range r.Scores {
+		of := r
+		of.Pick = &s
+		b := NewBrief(of, s, Background{})
+		x, err := WriteResearch(b, English)
+		if err != nil {
+			t.Fatal(err)
+		}
+		said[s.Ticker] = strings.Contains(x.FullResearch, "the company spun off a business")
+		spun := slices.ContainsFunc(splitsOf[s.Ticker], func(a equity.Action) bool {
+			return a.Kind == equity.SpinOff && a.Date.After(s.metric(PriceMomentum).From) && !a.Date.After(s.metric(PriceMomentum).To)
+		})
+		tells := strings.Contains(x.FullResearch, "its sector ") || b.risk == "falling"
+		if said[s.Ticker] != (spun && tells) {
+			t.Errorf("%s, spun off %v, its return told %v: %s", s.Ticker, spun, tells, x.FullResearch)
+		}
+		if d, _ := b.Facts.Find("momentum"); s.Ticker == "IBM" && (d.Value != "-5.1" || strings.Contains(x.FullResearch, "the share price lost")) {
+			t.Errorf("IBM: %s, %s", d.Value, x.FullResearch)
+		}
+	}
+	if !said["IBM"] {
+		t.Errorf("the card of IBM says nothing of its spin-off: %v", said)
+	}
 }
