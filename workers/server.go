@@ -276,7 +276,7 @@ func (s *Server) Deliver(ctx context.Context, t task.Task) error {
 	}
 	s.o.Metrics.Ran(t.Job, outcome, began)
 	if outcome == outcomeSucceeded {
-		s.o.Log.InfoContext(ctx, "a run succeeded", "job", t.Job, "subject", t.Subject, "at", t.Slot, "took", s.o.Metrics.Now().Sub(began))
+		s.o.Log.InfoContext(ctx, "a run succeeded", "job", t.Job, "subject", t.Subject, "took", s.o.Metrics.Now().Sub(began), "at", t.Slot)
 	}
 	span.Set(slog.String("outcome", outcome))
 	span.End(fault(outcome, err))

@@ -144,22 +144,34 @@ const (
 	healthyAfter = 30 * time.Second
 	// minRoom is how many bytes of room on its disk a server needs to start: Postgres writes its log in files of 16 MB.
 	minRoom = 32 << 20
+	// roomEvery is the pause between two looks at the room.
+	roomEvery = 2 * time.Second
 	// restartPause is the pause between two attempts to start a server.
 	restartPause = time.Second
 	// notice is the level of good news. A person sees it above a progress bar, too.
 	notice = slog.LevelInfo + 2
 )
 
-// Keep restarts a server that has ended unexpectedly, on the same port and data, and logs it. It returns nil when ctx ends. It returns an
+// Keep restarts a server that has ended unexpectedly, on the same port and data, and logs it. It also logs that the disk is full. It returns nil when ctx ends. It returns an
 // error if the disk is full. It also returns an error if a server ended or could not be started more than five times, without running for
 // half a minute in between.
 func (s *Stack) Keep(ctx context.Context) error {
 	deaths, since := map[*Server]int{}, map[*Server]time.Time{}
+	look := time.NewTicker(roomEvery)
+	defer look.Stop()
+	full := false
 	for {
 		var why error
 		select {
 		case <-ctx.Done():
 			return nil
+		case <-look.C:
+			if dir := s.folder(); dir != "" {
+				if room, known := roomIn(dir); known {
+					full = s.noteRoom(ctx, dir, room, full)
+				}
+			}
+			continue
 		case why = <-s.Died():
 		}
 		for _, server := range []*Server{s.Postgres, s.Redis} {
@@ -190,6 +202,30 @@ func (s *Stack) Keep(ctx context.Context) error {
 			}
 		}
 	}
+}
+
+// folder returns the folder of a private server, "" if there is none.
+func (s *Stack) folder() string {
+	for _, server := range []*Server{s.Postgres, s.Redis} {
+		if server != nil {
+			return server.home.dir
+		}
+	}
+	return ""
+}
+
+// noteRoom says once that the disk of a folder is full while the servers live, and once that it is not any more. full is what it returned
+// before.
+func (s *Stack) noteRoom(ctx context.Context, dir string, room uint64, full bool) bool {
+	switch now := room < minRoom; {
+	case now && !full:
+		s.log.ErrorContext(ctx, "the disk is full, make room: the private servers wait for it", "folder", dir, "left", fmt.Sprintf("%d MB", room/1e6))
+		return true
+	case full && room >= 2*minRoom: // not at once, so that the two lines do not alternate
+		s.log.Log(ctx, notice, "the disk has room again", "folder", dir, "left", fmt.Sprintf("%d MB", room/1e6))
+		return false
+	}
+	return full
 }
 
 // Stop stops the servers that Start started, both at once, within five seconds. It does not touch servers that were given. A second call

@@ -77,7 +77,9 @@ var phrases = []struct {
 	{regexp.MustCompile(fileCalls + path + `: is a directory`), "$1 is a folder"},
 	{regexp.MustCompile(fileCalls + path + `: read-only file system`), "$1 is on a disk that must not be written to"},
 	{regexp.MustCompile(fileCalls + path + `: no space left on device`), NoRoom + " of $1"},
-	{regexp.MustCompile(`no space left on device`), NoRoom},
+	{regexp.MustCompile(`could not (?:extend|write(?: to)?) file "[^"]*": No space left on device`), "Postgres: " + NoRoom},
+	{regexp.MustCompile(`MISCONF Errors writing to the AOF file: No space left on device`), "Redis: " + NoRoom},
+	{regexp.MustCompile(`[nN]o space left on device`), NoRoom},
 	// What has no subject.
 	{regexp.MustCompile(`(?:timeout: )?context deadline exceeded`), NoAnswer},
 	{regexp.MustCompile(`i/o timeout`), NoAnswer},

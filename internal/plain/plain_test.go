@@ -84,6 +84,8 @@ func TestErrorsOfTheSystemAreInPlainWords(t *testing.T) {
 		"a port that is none":     {listen("127.0.0.1:99999"), "99999 is not a port"},
 		"a deadline":              {context.DeadlineExceeded, "no answer in time"},
 		"a full disk":             {errors.New("write /srv/a: no space left on device"), "no room is left on the disk of /srv/a"},
+		"a full disk of Postgres": {errors.New(`ERROR: could not extend file "base/16384/1": No space left on device (SQLSTATE 53100)`), "Postgres: no room is left on the disk"},
+		"a full disk of Redis":    {errors.New("MISCONF Errors writing to the AOF file: No space left on device"), "Redis: no room is left on the disk"},
 		"a closed connection":     {errors.New("write tcp 127.0.0.1:2->10.0.0.1:80: write: broken pipe"), "10.0.0.1:80 closed the connection"},
 		"an answer for people":    {errors.New("invalid character '<' looking for beginning of value"), "it is not JSON"},
 		"a number that is a word": {errors.New(`strconv.Atoi: parsing "x": invalid syntax`), `"x" is not a number`},
