@@ -162,6 +162,30 @@ func TestNewSharesAreKnownFromProceedsOnlyWhereThereAreNone(t *testing.T) {
 	}
 }
 
+// The figures are those of Apple, in millions: its reports of 2014 state its debt as LongTermDebt alone.
+func TestDebtIsComparedByTotalsThatBothYearsState(t *testing.T) {
+	t.Parallel()
+	facts := []equity.Fact{
+		fact("NetIncomeLoss", "2012-09-30", "2013-09-28", 37_037, "10-K", "2013-10-30"), fact("NetIncomeLoss", "2013-09-29", "2014-09-27", 39_510, "10-K", "2014-10-27"),
+		fact("Assets", "", "2012-09-29", 176_064, "10-K", "2013-10-30"), fact("Assets", "", "2013-09-28", 207_000, "10-K", "2014-10-27"),
+		fact("Assets", "", "2014-09-27", 231_839, "10-K", "2014-10-27"),
+		fact("LongTermDebt", "", "2013-09-28", 16_960, "10-K", "2014-10-27"), fact("LongTermDebt", "", "2014-09-27", 28_987, "10-K", "2014-10-27"),
+	}
+	debt := func(facts []equity.Fact) FSignal { return NewBook(facts, day("2014-11-14")).FScore().Signals[4] }
+	if s := debt(facts); s.Name != SignalDebt || !s.Known || s.Good {
+		t.Errorf("debt that rose from 16,960 to 28,987 million: %+v", s)
+	}
+	zero := slices.Clone(facts)
+	zero[5].Value = 0 // a note states zero beside debt under a company's own tag
+	if s := debt(zero); s.Known {
+		t.Errorf("debt that was zero in a note: %+v", s)
+	}
+	current := append(slices.Clone(facts), fact("LongTermDebtNoncurrent", "", "2014-09-27", 28_987, "10-K", "2014-10-27"))
+	if s := debt(current); !s.Known || s.Good {
+		t.Errorf("where one year alone states the part due after a year: %+v", s)
+	}
+}
+
 func TestMarginsOfTwoYearsAreMadeInOneWay(t *testing.T) {
 	t.Parallel()
 	year, last := Period{day("2025-01-01"), day("2025-12-31")}, Period{day("2024-01-01"), day("2024-12-31")}

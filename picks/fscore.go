@@ -1,5 +1,7 @@
 package picks
 
+import "tidemark/internal/concepts"
+
 // The nine signals of Piotroski's score, in his order: Value Investing: The Use of Historical Financial Statement Information to
 // Separate Winners from Losers, Journal of Accounting Research 38 (2000). Income and cash flow are scaled by the assets at the
 // beginning of the year, debt by the year's average assets.
@@ -90,9 +92,16 @@ func (b *Financials) currentRatio(p Period) Figure {
 	return b.at(currentAssets, p.End).over(b.at(currentLiabilities, p.End))
 }
 
-// debtFell compares two debts that are stated in one way. A company without debt in both years has none that could fall.
+// debtFell compares two debts that are stated in one way: without the part that is due within the year, or else all long-term debt, as
+// Piotroski does. A company without debt in both years has none that could fall. A total of zero is not read, as in longTermDebt.
 func (b *Financials) debtFell(year, last Period, meanAssets, meanBefore Figure) FSignal {
 	now, before := b.longTermDebt(year), b.longTermDebt(last)
+	if !now.Known() || !before.Known() || !sameTags(now, before) {
+		now, before = b.at(concepts.LongDebtTotal, year.End), b.at(concepts.LongDebtTotal, last.End)
+		if now.Value == 0 || before.Value == 0 {
+			return FSignal{Name: SignalDebt}
+		}
+	}
 	if !sameTags(now, before) || now.Value == 0 && before.Value == 0 {
 		return FSignal{Name: SignalDebt}
 	}

@@ -144,6 +144,8 @@ type Record struct {
 	Probabilistic Number `json:"probabilistic_sharpe_ratio"`
 	Deflated      Number `json:"deflated_sharpe_ratio"`
 	Trials        int    `json:"trials"`
+	// TrialVariance is the variance of the trials' ratios of a session that Deflated assumes.
+	TrialVariance Number `json:"trial_variance"`
 	// TurnoverPct is the amount bought in a year, in percent of the portfolio.
 	TurnoverPct Number `json:"turnover_pct"`
 }
@@ -194,10 +196,10 @@ func Run(in Input) (Result, error) {
 			own = append(own, m.hold(i, d.scores[d.pick].cik))
 		}
 	}
-	r.Picks = m.record(own, in.Trials)
+	r.Overfitting = m.overfitting(own)
+	r.Picks = m.record(own, in.Trials, r.Overfitting.variance())
 	r.Delisted = m.delisted(own)
 	r.Random = m.luck(float64(r.Picks.ExcessOverUniversePct))
-	r.Overfitting = m.overfitting(own)
 	scores := []Test{
 		{fmt.Sprintf("the rank correlation of the first month has a t of at least %d", minT), r.IC[0].T >= minT},
 		{fmt.Sprintf("the best fifth less the worst has a t of at least %d", minSpreadT), r.Fifths.T >= minSpreadT},

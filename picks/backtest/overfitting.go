@@ -3,6 +3,8 @@ package backtest
 import (
 	"math"
 
+	"gonum.org/v1/gonum/stat"
+
 	"tidemark/internal/equity"
 	"tidemark/internal/sharpe"
 )
@@ -41,6 +43,20 @@ func (o Overfitting) Best() (name string) {
 		}
 	}
 	return name
+}
+
+// variance is the variance of the ratios of a session of the trials, 0 if fewer than two are known.
+func (o Overfitting) variance() float64 {
+	var ratios []float64
+	for _, t := range o.Trials {
+		if v := float64(t.InformationRatio) / math.Sqrt(yearSessions); !math.IsNaN(v) && !math.IsInf(v, 0) {
+			ratios = append(ratios, v)
+		}
+	}
+	if len(ratios) < 2 {
+		return 0
+	}
+	return stat.Variance(ratios, nil)
 }
 
 // overfitting compares the picks with the variants' picks.

@@ -8,6 +8,31 @@ import (
 	"tidemark/picks/backtest"
 )
 
+// The deflated ratio assumes the variance among the weightings, where it is larger than that of trials without skill. Here companies with higher
+// margins gain, so the weightings differ.
+func TestTheDeflatedRatioAssumesTheVarianceAmongTheWeightings(t *testing.T) {
+	t.Parallel()
+	in := fund(t, 24, func(company, _ int, market float64) float64 { return market + 0.0004*float64(company%12) })
+	in.Random = 0
+	r := run(t, in)
+	var ratios []float64
+	mean := 0.0
+	for _, trial := range r.Overfitting.Trials {
+		ratios = append(ratios, float64(trial.InformationRatio)/math.Sqrt(252))
+		mean += ratios[len(ratios)-1] / 14
+	}
+	want := 0.0
+	for _, v := range ratios {
+		want += (v - mean) * (v - mean) / 13
+	}
+	if floor := 1 / float64(r.Picks.Sessions-1); want <= floor {
+		t.Fatalf("the weightings vary by %v alone, less than %v", want, floor)
+	}
+	if got := float64(r.Picks.TrialVariance); math.Abs(got-want) > 1e-12 {
+		t.Errorf("the variance is %v, want %v", got, want)
+	}
+}
+
 // The ratio of each variant is that of a backtest whose rules have its weights.
 func TestEachTrialIsTheBacktestOfItsWeights(t *testing.T) {
 	t.Parallel()

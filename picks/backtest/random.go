@@ -69,17 +69,19 @@ func yearly(daily []float64) float64 {
 	return 100 * yearSessions * mean
 }
 
-// record judges holdings.
-func (m *market) record(list []holding, trials int) Record {
+// record judges holdings. The variance is that of the ratios of a session of the weightings. The deflated ratio assumes it or, if that is larger, the
+// variance of trials without skill, as the registry of methods has it: weightings of the same metrics are alike.
+func (m *market) record(list []holding, trials int, variance float64) Record {
 	overBenchmark, overUniverse, held := m.excess(list)
 	s := sharpe.Measure(overUniverse)
-	variance := 1 / float64(max(s.N-1, 1)) // of trials without skill, as the registry of methods has it
+	variance = math.Max(variance, 1/float64(max(s.N-1, 1)))
 	return Record{
 		Picks: len(list), Sessions: len(overUniverse), Trials: trials,
 		ExcessOverBenchmarkPct: Number(yearly(overBenchmark)), ExcessOverUniversePct: Number(yearly(overUniverse)),
 		InformationRatio: Number(s.Ratio * math.Sqrt(yearSessions)), T: Number(s.Ratio * math.Sqrt(float64(s.N))),
 		Probabilistic: Number(sharpe.Probabilistic(s, 0)), Deflated: Number(sharpe.Deflated(s, trials, variance)),
-		TurnoverPct: Number(100 * yearSessions * float64(len(list)) / float64(held)),
+		TrialVariance: Number(variance),
+		TurnoverPct:   Number(100 * yearSessions * float64(len(list)) / float64(held)),
 	}
 }
 
