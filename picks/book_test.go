@@ -98,6 +98,7 @@ func TestTheBookOfRealCardsShowsWhatTheFilingsShow(t *testing.T) {
 			}
 			wantConclusions(t, b, s)
 			wantMajority(t, b, s, r.Scores)
+			wantParts(t, b, s)
 			for _, figure := range s.figures() {
 				for _, f := range figure.From {
 					if !f.Filed.Before(day(d)) || !slices.Contains(facts[s.CIK], f) {

@@ -257,10 +257,8 @@ const usualYears, minUsualYears = 5, 3
 // usualIncome is the median net income of the last fiscal years, and whether enough are known.
 func (b *Financials) usualIncome() (float64, bool) {
 	var list []float64
-	for _, year := range b.years[:min(len(b.years), usualYears)] {
-		if f := b.over(netIncome, year); f.Known() {
-			list = append(list, f.Value)
-		}
+	for _, f := range b.incomes() {
+		list = append(list, f.Value)
 	}
 	if len(list) < minUsualYears {
 		return 0, false

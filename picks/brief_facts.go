@@ -54,9 +54,11 @@ func (w *briefWriter) figures() {
 	}
 	if usual, ok := s.Book.usualIncome(); ok && s.depressed() {
 		d.dollars("usual_income", usual, s.Book.years[0].End, -1)
+		w.parts("usual_income", s.Book.incomes())
 	}
 	w.basis("shares", s.MarketValue)
 	d.dollars("market_value", s.MarketValue.Value, w.day, w.source(s.MarketValue.From...))
+	w.parts("market_value", s.MarketValue.From)
 	if year := s.FScore.Year; !year.End.IsZero() {
 		d.date("year_end", year.End)
 	}
@@ -84,6 +86,7 @@ func (w *briefWriter) report(id string, kind func(equity.Fact) bool) {
 func (w *briefWriter) amount(id string, f Figure) {
 	if f.Known() {
 		w.facts().dollars(id, f.Value, f.Over.End, w.source(f.From...))
+		w.parts(id, f.From)
 	}
 }
 
