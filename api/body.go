@@ -87,9 +87,9 @@ func strayMember(body []byte, of reflect.Type, path string) (pointer string, nam
 		return "", nil
 	}
 	types := map[string]reflect.Type{}
-	for i := range of.NumField() {
-		name, _, _ := strings.Cut(of.Field(i).Tag.Get("json"), ",")
-		types[name] = of.Field(i).Type
+	for field := range of.Fields() {
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		types[name] = field.Type
 		names = append(names, name)
 	}
 	for _, name := range slices.Sorted(maps.Keys(members)) {

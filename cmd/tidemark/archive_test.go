@@ -51,8 +51,8 @@ func TestARefusedImportChangesNothing(t *testing.T) {
 		if _, err := db.World(t.Context()); !errors.Is(err, postgres.ErrNotFound) {
 			t.Errorf("%s: the database has a world: %v", why, err)
 		}
-		for f := range db.Fetches(t.Context(), "") {
-			t.Errorf("%s: %s is there", why, f.URL)
+		for f, err := range db.Fetches(t.Context(), "") {
+			t.Errorf("%s: %s is there: %v", why, f.URL, err)
 		}
 	}
 	empty("at first")
