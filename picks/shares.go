@@ -18,8 +18,8 @@ const (
 )
 
 const (
-	// leastCount is the smallest count that is read. Less is a count in thousands or millions by mistake: McDonald's states 713.5 shares.
-	leastCount = 100_000
+	// minCount is the smallest count that is read. Less is a count in thousands or millions by mistake: McDonald's states 713.5 shares.
+	minCount = 100_000
 	// heldApart is how far the covers of a year are above the averages if they count shares that the company's own trust holds.
 	heldApart = 1.05
 	// coversOfYear is how many covers must show it.
@@ -46,7 +46,7 @@ var depositary = map[equity.CIK]struct {
 func sharesOutstanding(b *Financials, cik equity.CIK, h History, day time.Time) Figure {
 	since := func(f Figure, counted time.Time) Figure {
 		ratio, known := h.splitsBetween(counted, day)
-		if !f.Known() || !known || f.Value < leastCount || day.Sub(f.Over.End) > maxCountAge {
+		if !f.Known() || !known || f.Value < minCount || day.Sub(f.Over.End) > maxCountAge {
 			return Figure{}
 		}
 		f.Value *= ratio
@@ -142,7 +142,7 @@ func (b *Financials) newestPeriod(c concept) Figure {
 	for _, k := range keysOf(c) {
 		for i, f := range b.stated[k] {
 			p := Period{f.Start, f.End}
-			if repeats(b.stated[k], i) || b.misscaled(k, f) || f.Value < leastCount || p.Days() == 0 || p.Days() > 380 || best.Known() && !f.End.After(best.Over.End) && p.Days() >= best.Over.Days() {
+			if repeats(b.stated[k], i) || b.misscaled(k, f) || f.Value < minCount || p.Days() == 0 || p.Days() > 380 || best.Known() && !f.End.After(best.Over.End) && p.Days() >= best.Over.Days() {
 				continue
 			}
 			if !best.Known() || !f.End.Before(best.Over.End) {
