@@ -268,7 +268,9 @@ func (p *published) show(log *slog.Logger) (*api.Server, *pages.Pages) {
 	p.run(p.publications.Run)
 	p.run(o.Record.Run)
 	p.serve(o)
-	p.eventually("the first load", func() bool { return p.publications.State() != nil && o.Record.State() != nil })
+	p.eventually("the first load", func() bool {
+		return p.publications.State() != nil && o.Record.State() != nil && p.server.PushesLoaded()
+	})
 	return p.server, o.Pages.(*pages.Pages)
 }
 

@@ -39,3 +39,13 @@ func ClaimNotices() (ids []string) {
 
 // SignalsHandler returns the handler of the Signals API alone, at the root.
 func (s *Server) SignalsHandler() http.Handler { return s.signals }
+
+// PushesLoaded reports whether the stream of changes knows where the outbox ends.
+func (s *Server) PushesLoaded() bool {
+	select {
+	case <-s.pushes.loaded:
+		return true
+	default:
+		return false
+	}
+}
