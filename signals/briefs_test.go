@@ -36,6 +36,9 @@ func TestABriefHasTheSameNumbersInEveryLanguage(t *testing.T) {
 			if diff := cmp.Diff(numbersOf(d.Brief, ".", ","), numbersOf(brief, l.Decimal, l.Group)); diff != "" {
 				t.Errorf("numbers of %s in %s (-en +%s):\n%s", d.ID, l.EnglishName, l.Code, diff)
 			}
+			if diff := cmp.Diff(numbersOf(d.Technique, ".", ","), numbersOf(texts.Technique, l.Decimal, l.Group)); diff != "" {
+				t.Errorf("numbers of the technique of %s in %s (-en +%s):\n%s", d.ID, l.EnglishName, l.Code, diff)
+			}
 			if diff := cmp.Diff(partsOf(d.Brief), partsOf(brief)); diff != "" {
 				t.Errorf("parts of %s in %s (-en +%s):\n%s", d.ID, l.EnglishName, l.Code, diff)
 			}

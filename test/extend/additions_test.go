@@ -118,16 +118,26 @@ func newColumn(t *testing.T) addition {
 	return a
 }
 
-// newScore compares the crack spread with another season.
+// newScore compares the crack spread with another season, and says so in every language.
 func newScore() addition {
 	const file = "signals/crack_spread_321.go"
-	return addition{
+	a := addition{
 		task: "Another z-score for one signal",
 		edits: []edit{
-			{file: file, old: "monthDayWindow{days: 15, minPerYear: 10}", new: "monthDayWindow{days: 10, minPerYear: 8}"},
+			{file: file, old: "monthDayWindow{days: 15,", new: "monthDayWindow{days: 10,"},
 			{file: file, old: "within 15 calendar days", new: "within 10 calendar days", each: true},
 		},
 	}
+	for lang, old := range map[string][2]string{
+		"es": {"media de todos los valores a menos de 15 días naturales", "media de todos los valores a menos de 15 días del"},
+		"pt": {"média de todos os valores a até 15 dias corridos", "média de todos os valores a até 15 dias do"},
+		"hi": {"उसी दिन और महीने से 15 दिन के भीतर के सभी", "दिन और महीने के 15 दिन के भीतर के सभी"},
+	} {
+		for i, name := range []string{"briefs.go", "signals.go"} {
+			a.edits = append(a.edits, edit{file: "internal/locale/" + lang + "/" + name, old: old[i], new: strings.Replace(old[i], "15", "10", 1)})
+		}
+	}
+	return a
 }
 
 func newEndpoint(t *testing.T) addition {
