@@ -91,10 +91,16 @@ func TestTheBookOfRealCardsShowsWhatTheFilingsShow(t *testing.T) {
 				t.Errorf("%s on %s: %v", s.Ticker, d, err)
 			}
 			cards++
-			for _, wrong := range []string{"only -", "low at -"} { // a loss is not a small gain
+			for _, wrong := range []string{ // a loss is not a small gain; all are not a percentage, none no number, one no plural, and a forecast no fact
+				"only -", "low at -", "100% of the companies", "100% of them", "only 0 of", "only 0%", "passes 0", "if that continues",
+			} {
 				if strings.Contains(x.FullResearch, wrong) {
 					t.Errorf("%s on %s: the text says %q", s.Ticker, d, wrong)
 				}
+			}
+			peers, _ := b.Facts.Find("peers")
+			if one := !strings.Contains(peers.Value, ","); peers.Value != "" && one == strings.Contains(x.WhatItDoes, "Closest peers") {
+				t.Errorf("%s on %s: the peers are called %s", s.Ticker, d, x.WhatItDoes)
 			}
 			wantConclusions(t, b, s)
 			wantMajority(t, b, s, r.Scores)
@@ -169,9 +175,10 @@ func wantConclusions(t *testing.T, b Brief, s Score) {
 		"little room for debt, of less than a quarter of the assets":  b.risk == "debt" && number("debt_ratio") < 25,
 		"large losses within weeks, of a volatility below 30 percent": b.risk == "volatility" && number("volatility") < 30,
 		"a shrinking business, of revenue that grew since the year":   b.risk == "shrinking" && (number("quarter_growth") > 0 || s.Revenue.Value > s.Book.over(revenue, s.Book.years[0]).Value),
-		"a main strength in which half of the others are better":      b.lead != "" && number(string(b.lead)+"_ahead") <= 50,
-		"support by what half of the others do better":                b.next != "" && number(string(b.next)+"_ahead") <= 50,
-		"a weak point in which half of the others are worse":          b.weak != "" && number(string(b.weak)+"_ahead") >= 50,
+		"a main strength that over a third of the others match":       b.lead != "" && number(string(b.lead)+"_ahead") < 66,
+		"support by what over a third of the others do as well":       b.next != "" && number(string(b.next)+"_ahead") < 66,
+		"a weak point in which over a third of the others are worse":  b.weak != "" && number(string(b.weak)+"_ahead") > 34,
+		"a business of quality that loses money":                      (b.lead == Quality || b.next == Quality) && number("net_income") < 0,
 		"earnings that cash backs poorly, of four fifths in cash":     s.Income.Value > 0 && s.CashFlow.Value >= 0.8*s.Income.Value && (b.risk == "accruals" || slices.Contains(b.poor, CashBacking)),
 		"passed tests in its favor, of a minority":                    slices.Contains(b.strong, FinancialStrength) && 2*number("fscore") <= number("fscore_known"),
 		"failed tests against it, of a minority":                      slices.Contains(b.poor, FinancialStrength) && 2*number("fscore") > number("fscore_known"),

@@ -23,6 +23,8 @@ type Brief struct {
 
 	// lead and next are the groups that favour the company most; weak is the group that counts most against it. Empty means none.
 	lead, next, weak Group
+	// first reports of each group whether all other companies are behind.
+	first map[Group]bool
 	// last reports whether all other companies are better in the weak group.
 	last bool
 	// strong and poor are the metrics for and against the company, the clearest first.
@@ -146,6 +148,9 @@ func (s Score) recovers(facts Data) bool {
 	return quarter.Number() > 0 || s.Revenue.Known() && year.Known() && s.Revenue.Value > year.Value
 }
 
+// A strength is what at most a third of the others match, and a weak point where at most a third of them are behind, in percent.
+const strongAhead, weakAhead = 67, 33
+
 // choose decides what is worth saying. scores are all companies compared.
 func (b *Brief) choose(s Score, scores []Score) {
 	weights := DefaultRules().weights()
@@ -160,13 +165,20 @@ func (b *Brief) choose(s Score, scores []Score) {
 			d, _ := b.Facts.Find(string(g) + "_ahead")
 			return d.Number()
 		}
-		if s.Groups[groups[0]] > 0 && ahead(groups[0]) > 50 { // what half of the others match is no strength
-			b.lead = groups[0]
+		for _, g := range groups {
+			switch {
+			case g == Quality && b.loses, s.Groups[g] <= 0, ahead(g) < strongAhead: // no quality of a business that loses money
+			case b.lead == "":
+				b.lead = g
+			case b.next == "" && s.Groups[g] > clear:
+				b.next = g
+			}
 		}
-		if b.lead != "" && s.Groups[groups[1]] > clear && ahead(groups[1]) > 50 {
-			b.next = groups[1]
+		b.first = map[Group]bool{}
+		for _, g := range groups {
+			b.first[g] = !slices.ContainsFunc(scores, func(o Score) bool { return o.CIK != s.CIK && o.Groups[g] >= s.Groups[g] })
 		}
-		if last := groups[3]; s.Groups[last] < -clear && ahead(last) < 50 {
+		if last := groups[3]; s.Groups[last] < -clear && ahead(last) <= weakAhead {
 			b.weak = last
 			b.last = !slices.ContainsFunc(scores, func(o Score) bool { return o.CIK != s.CIK && o.Groups[last] <= s.Groups[last] })
 		}

@@ -204,7 +204,7 @@ func (w *briefWriter) market(r Ranking) {
 		if !w.brief.picked {
 			break // the weights are published: the four shares are nearly a rank
 		}
-		d.add(string(g)+"_ahead", 100*ahead(r.Scores, s, g), 0, locale.Percent, r.Day, -1)
+		d.add(string(g)+"_ahead", aheadPercent(r.Scores, s, g), 0, locale.Percent, r.Day, -1)
 	}
 	unknown, measures := 0, 0
 	for _, m := range s.Metrics {
@@ -224,6 +224,15 @@ func (w *briefWriter) market(r Ranking) {
 			w.brief.signal = -1
 		}
 	}
+}
+
+// aheadPercent is ahead in whole percent: 100 only for all of them, and zero only for none.
+func aheadPercent(scores []Score, s Score, g Group) float64 {
+	share := ahead(scores, s, g)
+	if share > 0 && share < 1 {
+		return min(max(math.Round(100*share), 1), 99)
+	}
+	return 100 * share
 }
 
 // ahead is the share of the other companies with a lower score in a group.

@@ -92,8 +92,18 @@ func TestTheRangeOfACompanysOwnValuations(t *testing.T) {
 			t.Fatal(err)
 		}
 		r, ok := s.valuations(c.History, pick)
-		if !ok || !r.from.Equal(day("2017-12-31")) || math.Abs(r.low-13.25) > 0.01 || math.Abs(r.high-40.51) > 0.01 || r.median <= r.low || r.median >= r.high {
+		if !ok || !r.from.Equal(day("2017-12-31")) || math.Abs(r.low-13.25) > 0.01 || math.Abs(r.high-40.51) > 0.01 || r.median <= r.low || r.median >= r.high || r.known != 20 || r.quarters != 20 {
 			t.Errorf("%+v, %v", r, ok)
+		}
+		// Without what was filed on a year, the ends of quarters at which nothing newer was known are counted, and left out.
+		gap := c
+		gap.Facts = slices.DeleteFunc(slices.Clone(c.Facts), func(f equity.Fact) bool { return f.Filed.After(day("2019-06-30")) && f.Filed.Before(day("2020-06-30")) })
+		left := newScore(c.Company, pick)
+		if err := left.readBook(gap, pick, DefaultRules()); err != nil {
+			t.Fatal(err)
+		}
+		if r, ok := left.valuations(c.History, pick); !ok || r.quarters != 20 || r.known >= 20 || r.known < 12 || !r.from.Equal(day("2017-12-31")) {
+			t.Errorf("with a gap %+v, %v", r, ok)
 		}
 		young := c.History
 		young.Bars = young.Bars[len(young.Bars)-500:]

@@ -104,6 +104,8 @@ func (b Brief) summary() []string {
 	if b.lead != "" {
 		lead := "why.lead." + string(b.lead)
 		switch {
+		case b.first[b.lead]:
+			lead += ".all"
 		case (b.lead == Value || b.lead == Quality) && !b.allKnown[b.lead]:
 			lead += ".some"
 		case b.lead == Value && b.trust:
@@ -114,7 +116,11 @@ func (b Brief) summary() []string {
 		phrases = append(phrases, lead)
 	}
 	if b.next != "" {
-		phrases = append(phrases, "why.next."+string(b.next))
+		next := "why.next." + string(b.next)
+		if b.first[b.next] {
+			next += ".all"
+		}
+		phrases = append(phrases, next)
 	}
 	if b.weak != "" {
 		weak := "why.weak." + string(b.weak)
@@ -152,9 +158,9 @@ func (b Brief) business() []string {
 	phrases := b.listed("what.business", "what.seat")
 	switch d, _ := b.Facts.Find("net_income"); {
 	case d.Number() < 0:
-		phrases = append(phrases, b.first("what.loss", "what.loss_only")...)
+		phrases = append(phrases, b.firstListed("what.loss", "what.loss_only")...)
 	default:
-		phrases = append(phrases, b.first("what.profit", "what.profit_only")...)
+		phrases = append(phrases, b.firstListed("what.profit", "what.profit_only")...)
 	}
 	if growth := b.change("growth", "revenue_growth"); len(growth) > 0 {
 		phrases = append(phrases, growth...)
@@ -162,7 +168,11 @@ func (b Brief) business() []string {
 			phrases = slices.Concat(phrases, quarter, b.listed("quarter.days"))
 		}
 	}
-	return append(phrases, b.listed("what.market", "what.range", "what.peers", "what.peers_pe")...)
+	peers := "what.peers"
+	if d, _ := b.Facts.Find("peers"); !strings.Contains(d.Value, ",") {
+		peers += ".one"
+	}
+	return slices.Concat(phrases, b.listed("what.market"), b.firstListed("what.range.some", "what.range"), b.listed(peers, "what.peers_pe"))
 }
 
 // change is the phrase for a rise or a fall; none for no change, which no phrase could put well.
@@ -189,7 +199,7 @@ func (b Brief) listed(phrases ...string) []string {
 	return fit
 }
 
-func (b Brief) first(phrases ...string) []string {
+func (b Brief) firstListed(phrases ...string) []string {
 	fit := b.listed(phrases...)
 	return fit[:min(len(fit), 1)]
 }
@@ -247,9 +257,18 @@ func (b Brief) spinOff() []string {
 	return nil
 }
 
+// passesNone reports whether the company passes none of Piotroski's tests.
+func (b Brief) passesNone() bool {
+	d, _ := b.Facts.Find("fscore")
+	return d.Value == "0"
+}
+
 // mainRisk describes the main risk.
 func (b Brief) mainRisk() []string {
 	phrases := []string{b.debtPhrase("risk." + b.risk)}
+	if b.risk == "weak" && b.passesNone() {
+		phrases[0] += ".none"
+	}
 	if b.risk == "falling" {
 		phrases = append(phrases, b.spinOff()...)
 	}
@@ -275,6 +294,9 @@ func (b Brief) metricPhrase(id, side string) string {
 	}
 	if id == CashBacking && b.loses {
 		side = map[string]string{"good": "loss", "bad": "burn"}[side]
+	}
+	if id == FinancialStrength && b.passesNone() {
+		side = "none"
 	}
 	if id == LowDebt {
 		return b.debtPhrase(id + "." + side)

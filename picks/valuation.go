@@ -29,6 +29,8 @@ const (
 type span struct {
 	low, median, high float64
 	from              time.Time
+	// known is at how many of the ends of quarters since then it is known.
+	known, quarters int
 }
 
 // valuations returns the span of the company's price to earnings at the ends of the last twenty quarters. Each uses the close and the filed
@@ -40,11 +42,13 @@ func (s *Score) valuations(h History, day time.Time) (span, bool) {
 	}
 	var multiples []float64
 	var out span
+	quarters := 0
 	for end := quarterEnd(day); len(multiples) < rangeQuarters && end.After(day.AddDate(-5, 0, -1)); end = quarterEnd(end) {
 		bar, ok := h.BarAt(end)
 		if !ok || end.Sub(bar.Date) > maxQuoteAge*24*time.Hour {
 			break // the prices begin here
 		}
+		quarters++
 		b := NewBook(facts, end)
 		income := b.commonIncome(b.trailing(netIncome))
 		shares := sharesOutstanding(b, s.CIK, h, end)
@@ -54,7 +58,8 @@ func (s *Score) valuations(h History, day time.Time) (span, bool) {
 		if income.Value <= 0 {
 			return span{}, false
 		}
-		multiples, out.from = append(multiples, shares.Value*bar.Close.Float()/income.Value), end
+		multiples = append(multiples, shares.Value*bar.Close.Float()/income.Value)
+		out.from, out.known, out.quarters = end, len(multiples), quarters
 	}
 	if len(multiples) < minRangeQuarters {
 		return span{}, false
@@ -78,6 +83,10 @@ func (w *briefWriter) valuation(h History) {
 	}
 	if r, ok := w.score.valuations(h, w.day); ok {
 		w.facts().date("range_from", r.from)
+		w.facts().add("range_known", float64(r.known), 0, locale.Count, w.day, -1)
+		if r.known < r.quarters {
+			w.facts().add("range_quarters", float64(r.quarters), 0, locale.Count, w.day, -1)
+		}
 		w.facts().add("range_low", r.low, 1, locale.Times, w.day, -1)
 		w.facts().add("range_median", r.median, 1, locale.Times, w.day, -1)
 		w.facts().add("range_high", r.high, 1, locale.Times, w.day, -1)
