@@ -85,7 +85,7 @@ func TestADataSetIsServedWithRangesAndDescriptions(t *testing.T) {
 	if got := s.query(`select count(*) from dataset_files`); got[0] != "10" { // one a, and nine b
 		t.Errorf("%v files are kept", got)
 	}
-	// What a set says of itself is served byte by byte: a leaf of the log has its hash.
+	// The description of a set is served byte by byte: a leaf of the log has its hash.
 	a := s.ask(http.MethodGet, "/data/2026-03-09/contents.json", "Accept-Encoding", "identity")
 	if address, _ := m["contents_url"].(string); !strings.HasSuffix(address, "/data/2026-03-09/contents.json") || m["log_index"] != nil || m["proof_url"] != nil {
 		t.Errorf("without a log the manifest says %v, %v, %v", m["contents_url"], m["log_index"], m["proof_url"])

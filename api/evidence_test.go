@@ -121,14 +121,14 @@ func TestEvidenceNamesWhatPublishersTookBack(t *testing.T) {
 	}
 }
 
-// Provenance names all bodies: their number, the root of their tree and a list of them, from which anybody makes the root again.
+// Provenance names all bodies: their number, the root of their tree and a list of them. The root can be computed from the list.
 func TestProvenanceIsOfEveryBody(t *testing.T) {
 	t.Parallel()
 	f, first, second := startEvidence(t, full())
-	// Old values in a body of their own, and a body that only repeats another one.
+	// Old values in a separate body, and a body that only repeats another one.
 	_, third := f.fetched("open", "https://upstream.example/c", "older values", before.Add(time.Minute), about(2, 20.1), about(3, 20.2))
 	f.fetched("open", "https://upstream.example/d", "older values", before.Add(2*time.Minute), about(4, 20.3))
-	// What came after the snapshot is no part of it.
+	// Later bodies are not in the snapshot.
 	f.fetched("open", "https://upstream.example/e", "news", later, series.Reading{Series: "up.one", ObservedAt: noon, Value: 30})
 	list := f.get("/api/signals/crack-spread-321/inputs")
 	data, _ := list["data"].([]any)

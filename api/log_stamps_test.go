@@ -49,7 +49,7 @@ func TestTheProofOfASealHasATimeStampBesideItBeforeTheReveal(t *testing.T) {
 	if seal()["timestamp_url"] != nil || l.ask(http.MethodGet, stampURL).StatusCode != http.StatusNotFound {
 		t.Error("a stamp is shown before there is one")
 	}
-	// An authority that is away keeps nothing from going on, and is asked again.
+	// An unavailable authority blocks nothing, and is asked again.
 	if err := newStamper("http://127.0.0.1:1").Round(t.Context()); err == nil {
 		t.Error("nobody listens there")
 	}

@@ -21,7 +21,7 @@ func TestTheRegistryHasEachVersionWithItsPlaceInTheLog(t *testing.T) {
 			t.Fatal(i, added, err)
 		}
 	}
-	// What is adopted was tried.
+	// An adopted method was tried.
 	again := postgres.Method{Name: "picks", Version: "2", Status: postgres.MethodTried, SHA256: strings.Repeat("b", 64), Note: "the second"}
 	if added, err := l.worker.RecordMethod(t.Context(), again); err != nil || added {
 		t.Error(added, err)

@@ -12,7 +12,7 @@ import (
 	"tidemark/signals"
 )
 
-// comparison is what the tests read of an answer.
+// comparison is the part of an answer that the tests read.
 type comparison struct {
 	Text   string
 	Lang   string

@@ -158,7 +158,7 @@ func TestTheChainIsServedAsItCanBeRecomputed(t *testing.T) {
 	})
 }
 
-// nobody is who judged where no witness is configured.
+// nobody is the judge if no witness is configured.
 var nobody = map[string]any{
 	"parties": 0.0, "agreeing": 0.0, "covered": 0.0, "quorum": nil, "witnesses": []any{},
 	"text": "Only this server speaks for itself: no witness is configured. This is the server's own word; ask the witnesses yourself.",

@@ -76,7 +76,7 @@ func TestAPaidAnswerHasASignedReceipt(t *testing.T) {
 	if kept[0] == kept[1] {
 		t.Error("two payments have one receipt")
 	}
-	// A failed settlement is signed by nobody.
+	// A failed settlement is not signed.
 	s.facilitate(valid, says(200, `{"success":false,"errorReason":"insufficient_funds","transaction":"","network":"base","payer":"`+payer+`"}`))
 	failed := s.buy("/picks/latest", pay(1, s.authorization(1000), nil))
 	s.want("a failed one", failed, http.StatusPaymentRequired)

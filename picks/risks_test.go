@@ -54,7 +54,7 @@ func TestRiskFactorsOfTwoYears(t *testing.T) {
 	}
 }
 
-// What was not read is never told as no change.
+// Unread reports are never reported as unchanged.
 func TestRiskFactorsThatCannotBeCompared(t *testing.T) {
 	t.Parallel()
 	read := riskReport("10-K", "2024-02-10", equity.RisksRead, rivals, storms, debt)

@@ -144,7 +144,7 @@ func TestARunEndsThoughItsConnectionHangs(t *testing.T) {
 	t.Parallel()
 	db, h, run, stop := ending(t, 3*time.Second)
 	until(t, "no connection hangs", h.Hung)
-	// Nobody else takes the run over meanwhile.
+	// No other worker takes the run over meanwhile.
 	began, err := db.Now(t.Context())
 	if err != nil {
 		t.Fatal(err)

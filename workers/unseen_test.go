@@ -210,7 +210,7 @@ func (m *picksFixture) datasetText() string {
 			}
 			if r, err := gzip.NewReader(bytes.NewReader(rest[i:])); err == nil {
 				r.Multistream(false)
-				_, _ = io.Copy(all, r) // what is no page ends with an error
+				_, _ = io.Copy(all, r) // other bodies end with an error
 			}
 			rest = rest[i+3:]
 		}

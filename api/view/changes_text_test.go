@@ -91,7 +91,7 @@ func TestTheWordsSayWhyTheZScoreMoved(t *testing.T) {
 	}
 }
 
-// What is named adds up to what is said of the whole, digit for digit, in 10,000 random changes of each signal.
+// The named parts add up to the stated whole, digit for digit, in 10,000 random changes of each signal.
 func TestTheNamedPartsAddUpToTheWholeAsItIsWritten(t *testing.T) {
 	t.Parallel()
 	kinds := []changes.Kind{changes.NewObservation, changes.Revision, changes.Window, changes.BaselineWindow, changes.Code}

@@ -93,7 +93,7 @@ func TestTheNameOfARepositoryIsNeverAnOptionOfGit(t *testing.T) {
 	}
 }
 
-// What was copied is read as files, and an address never is: each by its own protocols alone.
+// Copies are read as files, and an address never is: each by its own protocols alone.
 func TestAForeignRepositoryIsReadByItsOwnProtocolsAlone(t *testing.T) {
 	t.Parallel()
 	for location, allow := range map[string]string{committed(t): "file", "http://127.0.0.1:1/x": "git:http:https:ssh", "git@127.0.0.1:x": "git:http:https:ssh"} {

@@ -119,7 +119,7 @@ func TestACopyEndsAtEachOfItsLimits(t *testing.T) {
 	}
 }
 
-// An address whose escapes cannot be read names no folder for this package, but names one for git, which would open it.
+// An address whose escapes cannot be read names no folder for this package, but a folder for git, which would open it.
 func TestGitOpensNoFolderThatAnAddressNames(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "%zz")

@@ -191,7 +191,7 @@ func TestALogThatDripsHoldsARoundForMinutesAndIsNamed(t *testing.T) {
 	})
 }
 
-// A part that was read of one history is no beginning of another.
+// A part of one history does not begin another.
 func TestALogThatChangesItsHistoryWhileItDripsIsFound(t *testing.T) {
 	t.Parallel()
 	l := newTestLog(t)

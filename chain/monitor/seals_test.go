@@ -113,7 +113,7 @@ func TestARevealThatDoesNotComeIsNoticedInTheNextRound(t *testing.T) {
 			if !slices.Equal(kinds, []string{KindMissing}) || !strings.Contains(all[0].Text, "2026-03-04") {
 				t.Fatalf("it finds %+v", all)
 			}
-			// What a quorum proves stays, also when the reveal comes after all.
+			// A proof of a quorum stays, even if the reveal comes later.
 			l.grow(d.reveal(l.tree.size-1), d.pick())
 			l.picks = `{"picks":[{"seq":1,"hash":"` + d.link.Hash + `"}]}`
 			kinds, all = found(t, m)

@@ -243,7 +243,7 @@ func copiesSets(t *testing.T, to shelf) {
 		if m := follow(day + "/"); m.Date != day {
 			t.Errorf("the manifest of %s is of %s", day, m.Date)
 		}
-		// What a set says of itself is there byte by byte, so that its proof in the log holds for the copy, too.
+		// The description of a set is there byte by byte, so that its proof in the log holds for the copy, too.
 		set, err := db.DatasetOf(t.Context(), day)
 		if err != nil {
 			t.Fatal(err)

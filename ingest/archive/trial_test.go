@@ -23,7 +23,7 @@ func TestATrialNoticesAnArchiveThatCannotBeWrittenAnyMore(t *testing.T) {
 	if left, err := os.ReadDir(folder); err != nil || len(left) != 1 {
 		t.Errorf("%d files are left (%v), want the one of the last trial", len(left), err)
 	}
-	// Nobody can write below a file, the system's administrator neither.
+	// No user can write below a file, not even root.
 	if err := os.RemoveAll(folder); err != nil {
 		t.Fatal(err)
 	}

@@ -28,7 +28,7 @@ func ToCompare(filings []equity.Filing) []equity.Filing {
 	return slices.Concat(annual[max(len(annual)-2, 0):], quarterly)
 }
 
-// LackRisks lists the reports of companies that are to be read and are not known, company by company in the given order. The filings are in
+// LackRisks lists the reports of companies that must be read and are not known, company by company in the given order. The filings are in
 // the order of their days.
 func LackRisks(ids []equity.CIK, filings []equity.Filing, known map[string]bool) (lacking []equity.Filing) {
 	of := map[equity.CIK][]equity.Filing{}

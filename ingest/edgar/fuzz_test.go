@@ -33,7 +33,7 @@ func FuzzCurrent(f *testing.F) {
 	fuzz(f, "edgar-current", "https://www.sec.gov/cgi-bin/browse-edgar?action=getcurrent&output=atom&start=0")
 }
 
-// What is read of a document is a batch, whatever the document is.
+// Every document is parsed to a batch.
 func FuzzDocument(f *testing.F) {
 	for _, shape := range shapes {
 		f.Add([]byte(shape.page))

@@ -55,7 +55,7 @@ func partOf(t *testing.T, body []byte, p ingest.Place) []byte {
 	return text
 }
 
-// unplaced are the series of which no place states a value: they are made of several.
+// unplaced are the series whose values are in no place: they are made of several values.
 func unplaced(id series.ID) bool { return strings.HasSuffix(string(id), ".CONDITION") }
 
 // checkPlaces holds the places of a response's readings against their values. Where the body itself states a number, another digit there is

@@ -83,7 +83,7 @@ func TestAVersionIsThatOfAllCodeThatAMethodIsMadeOf(t *testing.T) {
 	}
 }
 
-// What the go command says that a method is made of is what its version covers.
+// The version of a method covers the packages that the go command lists for it.
 func TestTheProgramCarriesTheCodeOfEachMethod(t *testing.T) {
 	t.Parallel()
 	if text, err := os.ReadFile("../../go.mod"); err != nil || string(text) != tidemark.Module {

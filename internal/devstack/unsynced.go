@@ -22,7 +22,7 @@ const (
 	syncOff     = "fsync = 'off'\n"
 	// syncTimeout limits the sync at a stop.
 	syncTimeout = 2 * time.Minute
-	// writtenBack is the time after which a system has written everything to the disk without a request: Linux begins after 30 s.
+	// writtenBack is the time within which a system has written everything to the disk without a request: Linux begins after 30 s.
 	writtenBack = 2 * time.Minute
 )
 

@@ -76,7 +76,7 @@ func (g *got) firsts() (list []int64, repeated int) {
 	return list, repeated
 }
 
-// check compares what a receiver got with what was pushed.
+// check compares the received changes with the pushed ones.
 func (g *got) check(t *testing.T, name string, want []int64) (repeated int) {
 	t.Helper()
 	have, repeated := g.firsts()

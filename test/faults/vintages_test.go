@@ -126,7 +126,7 @@ func (w *weeks) live(src ingest.Source, from, to time.Time) []run {
 	return done
 }
 
-// figures are those that the archived bytes of fetches state.
+// figures are the figures in the archived bytes of fetches.
 func (w *weeks) figures(src ingest.Source, fetches []series.Fetch) map[string]float64 {
 	w.t.Helper()
 	out := map[string]float64{}
@@ -197,7 +197,7 @@ func TestEveryTuesdaysVintageOfPortWatchIsArchived(t *testing.T) {
 			done := w.live(src, from, to)
 			for begin, end := release(from.Add(time.Hour)); begin.Before(to); begin, end = end, end.AddDate(0, 0, 7) {
 				tuesday := begin.Format(time.DateOnly)
-				// The figures of the week are those that are shown before the next release.
+				// The figures of the week are shown before the next release.
 				last := &weeks{t: t, shown: c.shown, trouble: never, answers: w.answers, archive: bodies{}, now: end.Add(-time.Hour), asOf: w.asOf}
 				last.publisher = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { w.asOf = last.asOf; mux.ServeHTTP(rw, r) })
 				engine := ingest.Engine{Transport: last, Now: func() time.Time { return last.now }, Ledger: &last.log, Archive: last.archive, Offline: true}

@@ -222,7 +222,7 @@ func filledIn(phrase, share string) []string {
 	return claims.In(strings.ReplaceAll(places.ReplaceAllString(phrase, share), "%%", "%"))
 }
 
-// places are those of texts in phrases.
+// places are the places of texts in phrases.
 var places = regexp.MustCompile(`%(?:\[\d\])?s`)
 
 // verbs are the places of numbers in formats.

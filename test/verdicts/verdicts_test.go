@@ -41,7 +41,7 @@ type claims struct {
 	Head   *string `json:"head_hash"`
 	Picks  []link  `json:"picks"`
 	Seals  *seals  `json:"seals,omitempty"`
-	// Gaps and Corrections are absent where there are none.
+	// Gaps and Corrections may be absent.
 	Gaps        []gap        `json:"gaps,omitempty"`
 	Corrections []correction `json:"corrections,omitempty"`
 }

@@ -217,7 +217,7 @@ func (f Figure) letters() int {
 		return f.Letters
 	}
 	values, step := f.values(lo, hi)
-	return longest(f.Words, values, step, f.Suffix)
+	return maxLabel(f.Words, values, step, f.Suffix)
 }
 
 // Align gives figures, of which one stands below the other, the same room for their labels, so that an instant has the same x in each. It
@@ -232,8 +232,8 @@ func Align(figures ...*Figure) (letters int) {
 	return letters
 }
 
-// longest is the room of the longest label, in letters as wide as a digit.
-func longest(w Words, values []float64, step float64, suffix string) int {
+// maxLabel is the room of the longest label, in letters as wide as a digit.
+func maxLabel(w Words, values []float64, step float64, suffix string) int {
 	widest := 0.0
 	for _, v := range values {
 		n := 0.0
