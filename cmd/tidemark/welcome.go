@@ -40,6 +40,9 @@ func (g *welcome) begin(ctx context.Context) {
 		if g.w.catchingUp {
 			words = append(words, fmt.Sprintf("It begins on %s and lives through the days until now in some minutes.", g.from.Format(time.DateOnly)))
 		}
+		if g.w.old && g.p.settings.SandboxDays != defaultSandboxDays {
+			words = append(words, "It was here before and goes on. SANDBOX_DAYS counts for a new one only.")
+		}
 	case "replay":
 		words = append(words, fmt.Sprintf("This is a replay of %s, at %s.", g.p.settings.ReplayArchive, g.from.Format(time.RFC3339)))
 	}
@@ -145,8 +148,11 @@ func (g *welcome) where(out io.Writer) {
 	_, _ = io.WriteString(out, b.String())
 }
 
-// defaultStateDir is the default of STATE_DIR.
-const defaultStateDir = ".tidemark"
+// The defaults of STATE_DIR and SANDBOX_DAYS.
+const (
+	defaultStateDir    = ".tidemark"
+	defaultSandboxDays = 120
+)
 
 // programName is how the person who started this program can call it again. go run builds it into a folder that it deletes afterwards.
 func programName(started string) string {
@@ -163,10 +169,11 @@ func historyLine(from, at, until time.Time, took time.Duration, width int) strin
 	total, done := max(until.Sub(from), day), min(max(at.Sub(from), 0), until.Sub(from))
 	part := float64(done) / float64(total)
 	text := fmt.Sprintf(" %d of %d days, %s", int(done/day), int(total/day), at.UTC().Format(time.DateOnly))
+	longest := len(fmt.Sprintf(" %[1]d of %[1]d days, %s, about 59m59s left", int(total/day), time.DateOnly)) // the bar keeps its width
 	if done > 0 {
 		text += fmt.Sprintf(", about %s left", telemetry.Duration(time.Duration(float64(took)*(1-part)/part).Round(time.Second)))
 	}
-	cells := min(width-len(text)-len("History []")-1, 40)
+	cells := min(width-max(longest, len(text))-len("History []")-1, 40)
 	if cells < 5 {
 		return fmt.Sprintf("%.*s", max(width-1, 0), "History:"+text)
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -21,9 +20,10 @@ func TestTheHistoryHasABar(t *testing.T) {
 		width int
 		want  string
 	}{
-		{0, 0, 80, "History [" + strings.Repeat("-", 40) + "] 0 of 120 days, 2026-07-25"},
+		{0, 0, 120, "History [" + strings.Repeat("-", 40) + "] 0 of 120 days, 2026-07-25"},
 		{30, 20 * time.Second, 120, "History [##########------------------------------] 30 of 120 days, 2026-08-24, about 1m0s left"},
-		{60, time.Minute, 80, "History [############-------------] 60 of 120 days, 2026-09-23, about 1m0s left"},
+		{0, 0, 80, "History [" + strings.Repeat("-", 22) + "] 0 of 120 days, 2026-07-25"},
+		{60, time.Minute, 80, "History [" + strings.Repeat("#", 11) + strings.Repeat("-", 11) + "] 60 of 120 days, 2026-09-23, about 1m0s left"},
 		{120, time.Minute, 120, "History [" + strings.Repeat("#", 40) + "] 120 of 120 days, 2026-11-22, about 0s left"},
 		{60, time.Minute, 40, "History: 60 of 120 days, 2026-09-23, ab"},
 	} {
@@ -61,6 +61,24 @@ func TestTheWelcomeNamesTheFolder(t *testing.T) {
 	}
 }
 
+// A length of the history that was asked for and is not read is said.
+func TestASandboxThatWasThereSaysSo(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		old  bool
+		days int
+		want bool
+	}{{true, 7, true}, {true, defaultSandboxDays, false}, {false, 7, false}} {
+		var out strings.Builder
+		p := &program{now: time.Now, stdout: &out}
+		p.settings.LogFormat, p.settings.SandboxDays = telemetry.FormatJSON, c.days
+		(&welcome{p: p, w: &worldRuntime{name: "sandbox", old: c.old}}).begin(t.Context())
+		if strings.Contains(out.String(), "SANDBOX_DAYS counts for a new one only") != c.want {
+			t.Errorf("%+v: it says %s", c, out.String())
+		}
+	}
+}
+
 // What is stopped during its history is not ready.
 func TestAStoppedHistoryIsNotReady(t *testing.T) {
 	t.Parallel()
@@ -76,9 +94,10 @@ func TestAStoppedHistoryIsNotReady(t *testing.T) {
 	}
 }
 
-func TestTheDefaultFolderIsThatOfTheSettings(t *testing.T) {
+func TestTheDefaultsAreThoseOfTheSettings(t *testing.T) {
 	t.Parallel()
-	if field, ok := reflect.TypeFor[config.Settings]().FieldByName("StateDir"); !ok || field.Tag.Get("default") != defaultStateDir {
-		t.Errorf("the settings' default is %q, want %q", field.Tag.Get("default"), defaultStateDir)
+	s, err := config.Defaults()
+	if err != nil || s.StateDir != defaultStateDir || s.SandboxDays != defaultSandboxDays {
+		t.Errorf("the settings' defaults are %q and %d (%v), want %q and %d", s.StateDir, s.SandboxDays, err, defaultStateDir, defaultSandboxDays)
 	}
 }

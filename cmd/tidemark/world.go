@@ -28,6 +28,8 @@ type worldRuntime struct {
 	// stepped is the clock of a sandbox, otherwise nil. catchingUp means that it has not reached the wall clock yet.
 	stepped    *world.Stepped
 	catchingUp bool
+	// old means that the sandbox was there before this process.
+	old bool
 	// poll is how often an idle worker looks for work.
 	poll time.Duration
 	// wakeLog wakes the sequencer of this process in a sandbox's past. It is nil elsewhere.
@@ -99,11 +101,16 @@ func (p *program) newSandbox(ctx context.Context, db *postgres.DB) (*worldRuntim
 		t := p.now().UTC().AddDate(0, 0, -days).Truncate(24 * time.Hour)
 		begin = &t
 	}
+	_, err := db.World(ctx)
+	old := err == nil
+	if err != nil && !errors.Is(err, postgres.ErrNotFound) {
+		return nil, err
+	}
 	w, err := db.EnsureWorld(ctx, "sandbox", begin)
 	if err != nil {
 		return nil, err
 	}
-	r := &worldRuntime{name: "sandbox", catchingUp: w.ClockAt != nil}
+	r := &worldRuntime{name: "sandbox", catchingUp: w.ClockAt != nil, old: old}
 	if r.catchingUp {
 		r.stepped = world.NewStepped(*w.ClockAt)
 		r.poll = 20 * time.Millisecond

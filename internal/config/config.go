@@ -89,6 +89,9 @@ func (s *Settings) Take(command reflect.Value) (names []string) {
 	return names
 }
 
+// maxSandboxDays is about 27 years: the exchange's calendar begins in 1990, and the first day looks back over years of prices.
+const maxSandboxDays = 10_000
+
 // Validate checks the named settings, or all settings if no name is given. It reports every invalid value at once, each with the setting's
 // name.
 func (s Settings) Validate(names ...string) error {
@@ -141,8 +144,11 @@ func (s Settings) Validate(names ...string) error {
 	if s.TSACAFile != "" && s.TSAURL == "" {
 		bad("TSA_CA_FILE", "it goes together with TSA_URL")
 	}
-	if s.SandboxDays < 0 {
-		bad("SANDBOX_DAYS", "%d is negative", s.SandboxDays)
+	if s.SandboxDays < 0 || s.SandboxDays > maxSandboxDays {
+		bad("SANDBOX_DAYS", "%d is not a number of days from 0 to %d", s.SandboxDays, maxSandboxDays)
+	}
+	if strings.TrimSpace(s.StateDir) == "" {
+		bad("STATE_DIR", "it is empty: name a folder, or leave it out for .tidemark")
 	}
 	for _, a := range []struct{ name, value string }{{"EAS_ADDRESS", s.EASAddress}, {"EAS_SCHEMA_REGISTRY", s.EASSchemaRegistry}} {
 		if !isAddress(a.value) {
