@@ -127,6 +127,26 @@ func (l localizer) Figure(d signals.Definition, v any) string {
 	return d.Prefix() + text
 }
 
+// Interval writes the bounds of a value, each a number or a pointer to one. A known value without bounds has no interval, as a final has none:
+// that is not an unknown one.
+func (l localizer) Interval(d signals.Definition, value, lo, hi any) string {
+	switch low, high := valueOf(lo), valueOf(hi); {
+	case low == low && high == high:
+		return l.Between(l.Figure(d, lo), l.Figure(d, hi))
+	case finite(valueOf(value)) != nil:
+		return l.T("signal.not applicable")
+	}
+	return l.T("unknown")
+}
+
+// Bound writes one bound of a value for a cell of a table.
+func (l localizer) Bound(d signals.Definition, value, bound any) template.HTML {
+	if finite(valueOf(bound)) == nil && finite(valueOf(value)) != nil {
+		return l.None()
+	}
+	return template.HTML(template.HTMLEscapeString(l.Figure(d, bound))) //nolint:gosec // escaped
+}
+
 // FigureUnit returns the words after a figure. Without such words, it returns the signal's unit.
 func (l localizer) FigureUnit(d signals.Definition) string {
 	if unit := d.FigureUnit(); unit != "" {

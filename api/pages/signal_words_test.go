@@ -2,6 +2,7 @@ package pages
 
 import (
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -109,6 +110,27 @@ func TestThePartsOfASignalAreNamedAlike(t *testing.T) {
 			if len(texts.Parts) != len(first[id].Parts) {
 				t.Errorf("%s names %d parts of %s, Spanish %d", lang, len(texts.Parts), id, len(first[id].Parts))
 			}
+		}
+	}
+}
+
+func TestAFinalNumberHasNoInterval(t *testing.T) {
+	t.Parallel()
+	d, _ := signals.ByID("iowa-corn-yield")
+	for lang, want := range map[picks.Lang]string{"en": "not applicable", "es": "no procede", "pt": "não se aplica", "hi": "लागू नहीं"} {
+		l := localizer{Lang: lang}
+		own := l.Own(d)
+		if got := l.Interval(own, 211.0, math.NaN(), math.NaN()); got != want {
+			t.Errorf("%s: the interval of a final is %q, want %q", lang, got, want)
+		}
+		if got := string(l.Bound(own, 211.0, math.NaN())); !strings.Contains(got, want) || strings.Contains(got, l.T("unknown")) {
+			t.Errorf("%s: the cell of a final is %q, want %q", lang, got, want)
+		}
+		if got := string(l.Bound(own, 211.0, 199.5)); got != l.Figure(own, 199.5) {
+			t.Errorf("%s: the cell of a bound is %q", lang, got)
+		}
+		if none := (*float64)(nil); l.Interval(own, none, none, none) != l.T("unknown") || string(l.Bound(own, none, none)) != l.T("unknown") {
+			t.Errorf("%s: an unknown value has a known interval", lang)
 		}
 	}
 }
