@@ -246,7 +246,7 @@ func announced(t *testing.T, a *agents) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("picks (-want +got):\n%s", diff)
 	}
-	if !strings.Contains(text, "2026-03-05: ACME (ACME Inc.), picked at 103.00 USD, +0.00 % from the close of 2026-03-06, the first after the announcement, SPY +0.00 %; from the price of the record +6.80 %") || !strings.Contains(text, "not personalized investment advice") {
+	if !strings.Contains(text, "2026-03-05: ACME (ACME Inc.), picked at 103.00 USD, 0.00% from the close of 2026-03-06, the first after the announcement, SPY 0.00%; from the price of the record +6.80%") || !strings.Contains(text, "not personalized investment advice") {
 		t.Errorf("the text reads %q", text)
 	}
 	for _, lang := range []string{"es", "en", "pt", "hi"} {
@@ -267,7 +267,7 @@ func announced(t *testing.T, a *agents) {
 	if diff := cmp.Diff([]any{map[string]any{"ticker": "ACME", "return_pct": 7.84}}, sum["best"]); diff != "" {
 		t.Errorf("best positions (-want +got):\n%s", diff)
 	}
-	for _, say := range []string{"In doubt: ACME closed at 110.00; alphavantage says 111.25.", "in 1 sessions. With no such loss the return is +0.99 %, with a total loss -1.02 %."} {
+	for _, say := range []string{"In doubt: ACME closed at 110.00; alphavantage says 111.25.", "in 1 sessions. With no such loss the return is +0.99%, with a total loss −1.02%."} {
 		if !strings.Contains(text, say) {
 			t.Errorf("the portfolio does not say %q: %s", say, text)
 		}

@@ -72,7 +72,7 @@ func lngArbitrage() Definition {
 		Unit:      usdPerMMBtu,
 		Frequency: "monthly",
 		Description: "What a cargo of liquefied natural gas from the US Gulf Coast earns in Europe, in US dollars per million Btu: the European " +
-			"gas price (TTF) less 115 % of the Henry Hub price, a liquefaction fee, shipping and regasification, from monthly mean " +
+			"gas price (TTF) less 115% of the Henry Hub price, a liquefaction fee, shipping and regasification, from monthly mean " +
 			"prices of the World Bank's Pink Sheet. It is compared with the median of the 60 months before. The components give the same for " +
 			"Asia, with Japan's import price as a slow stand-in that is not the JKM spot price, and the short-run form without the " +
 			"fixed fee, which decides whether cargoes are cancelled. Fee, freight and terminal costs are stated assumptions, not " +

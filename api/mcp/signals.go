@@ -65,7 +65,7 @@ var signalTools = []tool{
 	{
 		name: "get_calendar", title: "Next releases",
 		description: "The publications of public figures that are expected next, the earliest first: the figure, its period, when it is expected (exact: the earliest " +
-			"time of a schedule, else an estimated day), and the central 80 % of the forecast that is recorded before the print.",
+			"time of a schedule, else an estimated day), and the central 80% of the forecast that is recorded before the print.",
 		output: outputOf[view.Calendar], run: nextReleases,
 	},
 	{

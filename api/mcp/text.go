@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
@@ -12,12 +13,38 @@ import (
 
 // The responses for people: short, and complete enough to be forwarded. Numbers are the same as in the structured response.
 
+// decimals formats a number with two decimals, and with the minus sign of the pages. Zero has none.
+func decimals(v float64) string {
+	text := strconv.FormatFloat(math.Abs(v), 'f', 2, 64)
+	if v < 0 && strings.Trim(text, "0.") != "" {
+		return "−" + text
+	}
+	return text
+}
+
+// positive is decimals with the sign of a number above zero.
+func positive(v float64) string {
+	text := decimals(v)
+	if v > 0 && strings.Trim(text, "0.") != "" {
+		return "+" + text
+	}
+	return text
+}
+
 // signed formats a percentage with its sign, or returns "unknown".
 func signed(pct *float64) string {
 	if pct == nil {
 		return "unknown"
 	}
-	return fmt.Sprintf("%+.2f %%", *pct)
+	return positive(*pct) + "%"
+}
+
+// period formats the return of a period, which a young record does not have.
+func period(pct *float64) string {
+	if pct == nil {
+		return "not applicable"
+	}
+	return signed(pct)
 }
 
 // lines joins paragraphs, each on its own line.
@@ -81,16 +108,16 @@ func portfolioText(a view.PortfolioSummary) string {
 	var l lines
 	l.add("Model portfolio at the close of %s, since %s: %s; %s (%s) %s; difference %s.", a.AsOf, a.InceptionDate, signed(a.ReturnPct),
 		a.Benchmark.Name, a.Benchmark.Symbol, signed(a.Benchmark.ReturnPct), signed(a.ExcessReturnPct))
-	l.add("One day %s, one week %s, one month %s, this year %s. Volatility %s, largest drawdown %s.", signed(a.Return1DPct), signed(a.Return1WPct),
-		signed(a.Return1MPct), signed(a.ReturnYTDPct), strings.TrimPrefix(signed(a.VolatilityPct), "+"), signed(a.MaxDrawdownPct))
-	l.add("%d positions, %.2f %% cash. Best: %s. Worst: %s.", a.PositionsCount, a.CashPct, positions(a.Best), positions(a.Worst))
+	l.add("One day %s, one week %s, one month %s, this year %s. Volatility %s, largest drawdown %s.", period(a.Return1DPct), period(a.Return1WPct),
+		period(a.Return1MPct), period(a.ReturnYTDPct), strings.TrimPrefix(period(a.VolatilityPct), "+"), signed(a.MaxDrawdownPct))
+	l.add("%d positions, %s%% cash. Best: %s. Worst: %s.", a.PositionsCount, decimals(a.CashPct), positions(a.Best), positions(a.Worst))
 	if c := a.LikeWithLike; c != nil {
 		l.add("Against %s with the same share of cash: %s, volatility %s, largest drawdown %s; difference %s.", a.Benchmark.Symbol,
-			signed(c.Benchmark.ReturnPct), strings.TrimPrefix(signed(c.Benchmark.VolatilityPct), "+"), signed(c.Benchmark.MaxDrawdownPct),
+			signed(c.Benchmark.ReturnPct), strings.TrimPrefix(period(c.Benchmark.VolatilityPct), "+"), signed(c.Benchmark.MaxDrawdownPct),
 			signed(c.ExcessReturnPct))
 	}
 	if d := a.Delistings; d != nil && d.Sessions > 0 {
-		l.add("Positions that stopped trading at no known price are assumed to lose 30 %% (NYSE) or 55 %% (Nasdaq), in %d sessions. With no such loss the return is %s, with a total loss %s.",
+		l.add("Positions that stopped trading at no known price are assumed to lose 30%% (NYSE) or 55%% (Nasdaq), in %d sessions. With no such loss the return is %s, with a total loss %s.",
 			d.Sessions, signed(d.ReturnAtLastClose), signed(d.ReturnAtTotalLoss))
 	}
 	if a.ReturnKind == view.PriceReturn {
@@ -101,7 +128,7 @@ func portfolioText(a view.PortfolioSummary) string {
 	}
 	for _, s := range a.Skill {
 		if s.TStatistic != nil {
-			l.add("Picks by %s: excess from entry %s a year, t %.2f, probability of skill %s.", s.Origin, signed(s.ExcessPctPerYear), *s.TStatistic,
+			l.add("Picks by %s: excess from entry %s a year, t %s, probability of skill %s.", s.Origin, signed(s.ExcessPctPerYear), decimals(*s.TStatistic),
 				strings.TrimPrefix(signed(s.ProbabilityPct), "+"))
 		}
 	}
@@ -217,7 +244,7 @@ func analysisText(a view.EconomicAnalysis) string {
 		figures = append(figures, word(a.Lang, "previous")+" "+*a.Previous)
 	}
 	if a.SurpriseZ != nil {
-		figures = append(figures, fmt.Sprintf("%s %+.2f σ", word(a.Lang, "surprise"), *a.SurpriseZ))
+		figures = append(figures, word(a.Lang, "surprise")+" "+positive(*a.SurpriseZ)+" σ")
 	}
 	l.add("%s (%s): %s\n\n%s\n", a.Title, a.Date, strings.Join(figures, ", "), a.Summary)
 	if a.Analysis != nil {

@@ -78,7 +78,14 @@ func (l localizer) Brief(d signals.Definition) (text string, translated bool) {
 	if t, _ := l.texts(d); t.Brief != "" {
 		text, translated = t.Brief, true
 	}
-	return strings.ReplaceAll(text, " %", l.PercentSign()), translated
+	var out strings.Builder
+	for line := range strings.Lines(strings.ReplaceAll(text, " %", l.PercentSign())) {
+		if !strings.HasPrefix(line, "    ") { // the formulas stay as they are
+			line = minus(line)
+		}
+		out.WriteString(line)
+	}
+	return out.String(), translated
 }
 
 // Target, Predictor and BestRule describe the backtest of a signal.

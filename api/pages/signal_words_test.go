@@ -2,6 +2,7 @@ package pages
 
 import (
 	"math"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -131,6 +132,33 @@ func TestAFinalNumberHasNoInterval(t *testing.T) {
 		}
 		if none := (*float64)(nil); l.Interval(own, none, none, none) != l.T("unknown") || string(l.Bound(own, none, none)) != l.T("unknown") {
 			t.Errorf("%s: an unknown value has a known interval", lang)
+		}
+	}
+}
+
+func TestTheProseOfAMethodHasOnePercentSignAndOneMinus(t *testing.T) {
+	t.Parallel()
+	hyphen, percent := regexp.MustCompile(`[\s(]-\d`), regexp.MustCompile(`\d[ \x{a0}]?%`)
+	for _, d := range signals.All() {
+		for _, l := range languages.All() {
+			local := localizer{Lang: l.Code}
+			texts := []string{local.About(d), local.Technique(d)}
+			brief, _ := local.Brief(d)
+			for line := range strings.Lines(brief) {
+				if !strings.HasPrefix(line, "    ") {
+					texts = append(texts, line)
+				}
+			}
+			for _, text := range texts {
+				if found := hyphen.FindString(text); found != "" {
+					t.Errorf("%s in %s has a hyphen as a minus: %q in %q", d.ID, l.Code, found, text)
+				}
+				for _, found := range percent.FindAllString(text, -1) {
+					if !strings.HasSuffix(found, local.PercentSign()) || (local.PercentSign() == "%") != (len(found) == 2) {
+						t.Errorf("%s in %s: %q in %q", d.ID, l.Code, found, text)
+					}
+				}
+			}
 		}
 	}
 }
