@@ -108,6 +108,17 @@ func (p *Pages) calendarFile(ctx context.Context, r request) (*view.Document, er
 	return view.NewDocument(typeCalendar, view.CachePublic, iCalendar(r.local(lang), list, p.o.PublicURL), time.Time{}), nil
 }
 
+// icsInstant and icsDay are the values of the types DATE-TIME and DATE.
+const icsInstant, icsDay = "20060102T150405Z", "20060102"
+
+// start returns the property with the expected time: a day if the time of day is unknown. As on the page, midnight is the day alone.
+func (r release) start() (name, value string) {
+	if at := r.At.UTC(); r.Exact && !at.Equal(at.Truncate(24*time.Hour)) {
+		return "DTSTART", at.Format(icsInstant)
+	}
+	return "DTSTART;VALUE=DATE", r.At.UTC().Format(icsDay)
+}
+
 // iCalendar encodes publications. An entry keeps its UID while its time changes, so that programs move it.
 func iCalendar(l localizer, list []release, home string) []byte {
 	var b strings.Builder
@@ -119,21 +130,20 @@ func iCalendar(l localizer, list []release, home string) []byte {
 	line("METHOD", "PUBLISH")
 	line("X-WR-CALNAME", escaped(l.T("calendar.named")))
 	line("REFRESH-INTERVAL;VALUE=DURATION", "PT6H")
-	const instant = "20060102T150405Z"
 	for _, r := range list {
 		id := r.Signal.Definition.ID
 		line("BEGIN", "VEVENT")
 		if r.Exact {
 			line("UID", strings.ReplaceAll(r.Forecast, "/", ".")+"@tidemark")
-			line("DTSTAMP", r.stamp.UTC().Format(instant))
-			line("DTSTART", r.At.UTC().Format(instant))
+			line("DTSTAMP", r.stamp.UTC().Format(icsInstant))
+			line(r.start())
 			line("SUMMARY", escaped(r.Name+" ("+l.Period(r.Period)+")"))
 			line("DESCRIPTION", escaped(l.T("calendar.entry")+"\n"+l.Say("calendar.entry forecast", r.Interval, l.Level(80))))
 			line("URL", home+"/signals/"+id+"/forecasts"+inLanguage(l.Lang))
 		} else {
 			line("UID", id+".next@tidemark")
-			line("DTSTAMP", r.stamp.UTC().Format(instant))
-			line("DTSTART;VALUE=DATE", r.At.UTC().Format("20060102"))
+			line("DTSTAMP", r.stamp.UTC().Format(icsInstant))
+			line(r.start())
 			line("SUMMARY", escaped(r.Name))
 			line("DESCRIPTION", escaped(l.T("calendar.estimated")))
 			line("URL", home+"/signals/"+id+inLanguage(l.Lang))

@@ -90,10 +90,11 @@ func TestTheCalendarIsReadByAStrictReader(t *testing.T) {
 	list := []release{
 		{Signal: s, Name: `Spread; the "last", day \ up to Monday ` + strings.Repeat("हिन्दी", 20), Period: "2026-11-23", At: at, Exact: true, Forecast: "crack-spread-321/spread/2026-11-23", Interval: "13.89 to 18.27 USD/bbl", stamp: at.AddDate(0, 0, -7)},
 		{Signal: s, Name: "Crack spread", At: at.Truncate(24 * time.Hour), stamp: at},
+		{Signal: s, Name: "Share", Period: "2026-11", At: at.Truncate(24 * time.Hour), Exact: true, Forecast: "crack-spread-321/share/2026-11", stamp: at},
 	}
 	file := iCalendar(localizer{Lang: "en"}, list, "https://tidemark.example")
 	events := readCalendar(t, file)
-	if len(events) != 2 || events[0]["DTSTART"] != "20261125T153000Z" || events[1]["DTSTART"] != ";VALUE=DATE20261125" {
+	if len(events) != 3 || events[0]["DTSTART"] != "20261125T153000Z" || events[1]["DTSTART"] != ";VALUE=DATE20261125" || events[2]["DTSTART"] != ";VALUE=DATE20261125" {
 		t.Fatalf("the events are %v", events)
 	}
 	if want := `13.89 to 18.27 USD/bbl`; !strings.Contains(events[0]["DESCRIPTION"], want) {
