@@ -100,7 +100,7 @@ func (b *portfolioBody) fill(r request) error {
 	return nil
 }
 
-// weekly keeps the last session of each week.
+// weekly keeps the first session, from which all returns count, and the last session of each week.
 func weekly(history []view.HistorySnapshot) (kept []view.HistorySnapshot) {
 	var before string
 	for _, s := range history {
@@ -109,7 +109,7 @@ func weekly(history []view.HistorySnapshot) (kept []view.HistorySnapshot) {
 			continue
 		}
 		year, week := day.ISOWeek()
-		if name := fmt.Sprint(year, week); name == before {
+		if name := fmt.Sprint(year, week); name == before && len(kept) > 1 {
 			kept[len(kept)-1] = s
 		} else {
 			kept, before = append(kept, s), name

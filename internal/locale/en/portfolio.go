@@ -18,7 +18,7 @@ var portfolio = map[string]string{
 	"portfolio.return":                   "Return",
 	"portfolio.drawdown":                 "Drawdown",
 	"portfolio.below":                    "below: drawdown",
-	"portfolio.weekly":                   "one point a week",
+	"portfolio.weekly":                   "the start and one point a week",
 	"portfolio.1d":                       "One day",
 	"portfolio.1w":                       "One week",
 	"portfolio.1m":                       "One month",

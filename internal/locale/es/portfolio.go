@@ -18,7 +18,7 @@ var portfolio = map[string]string{
 	"portfolio.return":                   "Rentabilidad",
 	"portfolio.drawdown":                 "Caída desde el máximo",
 	"portfolio.below":                    "abajo: caída desde el máximo",
-	"portfolio.weekly":                   "un punto por semana",
+	"portfolio.weekly":                   "el inicio y un punto por semana",
 	"portfolio.1d":                       "Un día",
 	"portfolio.1w":                       "Una semana",
 	"portfolio.1m":                       "Un mes",

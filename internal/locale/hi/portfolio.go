@@ -18,7 +18,7 @@ var portfolio = map[string]string{
 	"portfolio.return":                   "प्रतिफल",
 	"portfolio.drawdown":                 "शिखर से गिरावट",
 	"portfolio.below":                    "नीचे: शिखर से गिरावट",
-	"portfolio.weekly":                   "हर सप्ताह एक बिंदु",
+	"portfolio.weekly":                   "शुरुआत और हर सप्ताह एक बिंदु",
 	"portfolio.1d":                       "एक दिन",
 	"portfolio.1w":                       "एक सप्ताह",
 	"portfolio.1m":                       "एक महीना",

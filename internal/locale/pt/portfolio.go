@@ -18,7 +18,7 @@ var portfolio = map[string]string{
 	"portfolio.return":                   "Retorno",
 	"portfolio.drawdown":                 "Queda desde a máxima",
 	"portfolio.below":                    "abaixo: queda desde a máxima",
-	"portfolio.weekly":                   "um ponto por semana",
+	"portfolio.weekly":                   "o início e um ponto por semana",
 	"portfolio.1d":                       "Um dia",
 	"portfolio.1w":                       "Uma semana",
 	"portfolio.1m":                       "Um mês",
