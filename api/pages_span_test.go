@@ -86,6 +86,9 @@ func TestAPlotShowsWhatWasFirstPublished(t *testing.T) {
 	if !strings.Contains(body, ">1 of the points differs") || !strings.Contains(body, `class="line ghost"`) {
 		t.Errorf("the first print is not drawn: %.3000s", body[strings.Index(body, "plot-history"):])
 	}
+	if body := open("/revisions"); !strings.Contains(body, `<td class="num">19.00</td><td class="num">19.50</td>`) {
+		t.Errorf("the revision is not on its page: %s", body[strings.Index(body, "</h1>"):])
+	}
 	if body := open("?range=all&as_of=" + noon.AddDate(0, 0, -1).Format("2006-01-02")); strings.Contains(body, "first published") {
 		t.Error("a page of an earlier day compares with first prints; it compares with now")
 	}

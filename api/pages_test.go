@@ -269,3 +269,77 @@ func TestAPlotIsAPictureOfItsOwnAndCanBeEmbedded(t *testing.T) {
 		t.Errorf("a cursor of nothing: %s", a.Status)
 	}
 }
+
+// framedLine is the line of HTML that a signal's page offers for other sites. A page shows it as text, hence escaped twice.
+var framedLine = regexp.MustCompile(`src="([^"]*/embed/[^"]*)"`)
+
+func TestTheEmbeddedPlotKeepsTheViewAndTheLanguageOfThePage(t *testing.T) {
+	t.Parallel()
+	s := told(t)
+	day := noon.AddDate(0, 0, -2).Format("2006-01-02") // the newest value was 22 then, and is 18 now
+	for query, want := range map[string]struct{ address, title string }{
+		"?as_of=" + day + "&range=3m":            {"range=3m&as_of=" + day + "&lang=en", "22"},
+		"?range=5y&lang=es":                      {"range=5y&lang=es", "18,00"},
+		"?from=2026-02-01&to=2026-03-05&lang=pt": {"from=2026-02-01&to=2026-03-05&lang=pt", "18,00"},
+		"?as_of=" + day + "&lang=hi":             {"range=1y&as_of=" + day + "&lang=hi", "22.00"},
+		"?lang=en":                               {"range=1y&lang=en", "18"},
+	} {
+		page := s.ask(http.MethodGet, "/signals/crack-spread-321"+query, "Accept", browser)
+		line := framedLine.FindStringSubmatch(html.UnescapeString(string(page.body)))
+		if line == nil {
+			t.Errorf("%s offers no line: %s", query, page.Status)
+			continue
+		}
+		address := html.UnescapeString(line[1])
+		if !strings.HasSuffix(address, "/embed/crack-spread-321?"+want.address) {
+			t.Errorf("%s offers %s, want %s", query, address, want.address)
+		}
+		framed := s.ask(http.MethodGet, "/embed/crack-spread-321?"+want.address, "Accept-Language", "fr")
+		if title := titled.FindString(string(framed.body)); framed.StatusCode != http.StatusOK || !strings.Contains(title, want.title) {
+			t.Errorf("%s: %s, its title is %q, want %s", want.address, framed.Status, title, want.title)
+		}
+		if strings.Contains(query, "as_of") && !strings.Contains(string(framed.body), day) {
+			t.Errorf("%s does not say that it is as of %s", want.address, day)
+		}
+		if back := "/signals/crack-spread-321?" + strings.TrimSuffix(want.address, "&lang=en"); !strings.Contains(html.UnescapeString(string(framed.body)), back) {
+			t.Errorf("%s does not lead back to %s", want.address, back)
+		}
+	}
+	for query, status := range map[string]int{"?as_of=1999-01-01": 404, "?range=2w": 400, "?as_of=2126-01-01": 400} {
+		if a := s.ask(http.MethodGet, "/embed/crack-spread-321"+query); a.StatusCode != status {
+			t.Errorf("%s: %s, want %d", query, a.Status, status)
+		}
+	}
+}
+
+// pictured are the address of a page's picture and what the page says is in it.
+var pictured = regexp.MustCompile(`<meta property="og:image" content="https?://[^/]+([^"]*)">[^<]*(?:<meta property="og:image:(?:width|height)" content="\d+">\s*)*<meta property="og:image:alt" content="([^"]*)">`)
+
+func TestAPictureIsInTheLanguageOfItsPageAndTheTextSaysWhatIsInIt(t *testing.T) {
+	t.Parallel()
+	s := start(t, setup{stored: []postgres.Snapshot{full()}})
+	bodies := map[string]string{}
+	for _, c := range []struct{ lang, picture, words string }{
+		{"en", "/signals/crack-spread-321/card.png", "observed 2026-03-02; z +1.25"},
+		{"es", "/signals/crack-spread-321/card.png?lang=es", "observado el 2026-03-02; z +1,25"},
+		{"pt", "/signals/crack-spread-321/card.png?lang=pt", "observado em 2026-03-02; z +1,25"},
+		{"hi", "/signals/crack-spread-321/card.png", "observed 2026-03-02; z +1.25"},
+	} {
+		page := s.ask(http.MethodGet, "/signals/crack-spread-321?lang="+c.lang, "Accept", browser)
+		found := pictured.FindStringSubmatch(string(page.body))
+		if found == nil {
+			t.Fatalf("%s: the page has no picture: %s", c.lang, page.Status)
+		}
+		if alt := html.UnescapeString(found[2]); html.UnescapeString(found[1]) != c.picture || !strings.Contains(alt, c.words) {
+			t.Errorf("%s: the picture is %s with %q, want %s with %q", c.lang, found[1], alt, c.picture, c.words)
+		}
+		a := s.ask(http.MethodGet, c.picture)
+		if a.StatusCode != http.StatusOK || !strings.HasPrefix(string(a.body), "\x89PNG") {
+			t.Errorf("%s: %s", c.picture, a.Status)
+		}
+		bodies[c.lang] = string(a.body)
+	}
+	if bodies["en"] != bodies["hi"] || bodies["en"] == bodies["es"] || bodies["es"] == bodies["pt"] {
+		t.Error("the pictures do not differ by language, or the one of Hindi is not the English one")
+	}
+}

@@ -1,7 +1,6 @@
 package pages
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -53,74 +52,111 @@ func (p *pictures) of(c card.Card) (*view.Document, error) {
 	return doc, nil
 }
 
-// homeCard returns the image of the home page. It shows the most unusual signal, whose finding is the title of the page.
+// pictureLang returns the language of the picture that belongs to a page in a language. The fonts of the pictures cover Latin scripts, so a
+// page in Hindi has the English picture.
+func pictureLang(lang picks.Lang) picks.Lang {
+	if lang == "hi" {
+		return picks.English
+	}
+	return lang
+}
+
+// picture returns the text of a picture's own language.
+func (r request) picture() localizer {
+	lang, ok := picks.ParseLang(r.text("lang"))
+	if !ok {
+		lang = picks.English
+	}
+	return r.local(pictureLang(lang))
+}
+
+// onlyAt returns a *view.Moved error if a request for a picture has another address than the picture's own.
+func (r request) onlyAt(path string, lang picks.Lang) error {
+	own := inLanguage(lang)
+	if r.path == path && r.query.Encode() == strings.TrimPrefix(own, "?") {
+		return nil
+	}
+	return &view.Moved{To: path + own}
+}
+
+// picture names a page's picture, whose address without the language is given, and says what is in it.
+func (l *layout) picture(address string, c card.Card) {
+	l.Image, l.ImageAlt = address+inLanguage(pictureLang(l.Lang)), c.Text()
+}
+
+// homeCard returns the image of the home page.
 func (p *Pages) homeCard(_ context.Context, r request) (*view.Document, error) {
 	if r.signals == nil {
 		return nil, nil
 	}
-	if len(r.query) > 0 {
-		return nil, &view.Moved{To: r.path}
+	l := r.picture()
+	if err := r.onlyAt(r.path, l.Lang); err != nil {
+		return nil, err
 	}
-	if s := furthestSignal(r.signals.Signals); s != nil {
-		return p.signalCardImage(s)
-	}
-	c := card.Card{
-		Kicker: "From free public sources", Title: "Market signals you can check", Value: strconv.Itoa(len(r.signals.Signals)), Unit: "signals",
-	}
-	if r.record != nil && r.record.Length() > 0 {
-		c.Unit += fmt.Sprintf(", and %d picks in a chain", r.record.Length())
-		c.Foot = "Recompute it in your browser"
-	}
-	return p.pictures.of(c)
+	return p.pictures.of(l.cardOfHome(r.site))
 }
 
-// signalCardImage returns the image of a signal.
-func (p *Pages) signalCardImage(s *view.Signal) (*view.Document, error) {
-	c := card.Card{Kicker: s.Snapshot.Domain, Title: s.Snapshot.Name, Value: figure(s.Definition, s.Snapshot.Value), Unit: cmp.Or(s.Definition.FigureUnit(), s.Snapshot.Unit), Course: priceSeries(s)}
-	if f := findingOf(s.Definition, s.Snapshot); f.Distance != "" {
-		c.Kicker, c.Title, c.Value, c.Unit = s.Snapshot.Name, f.Distance, f.Figure, ""
+// cardOfHome shows the most unusual signal, whose finding is the title of the page.
+func (l localizer) cardOfHome(s site) card.Card {
+	if furthest := furthestSignal(s.signals.Signals); furthest != nil {
+		return l.cardOfSignal(furthest)
+	}
+	c := card.Card{Kicker: l.T("card.sources"), Title: l.T("home.lead"), Value: strconv.Itoa(len(s.signals.Signals)), Unit: l.T("card.signals")}
+	if s.record != nil && s.record.Length() > 0 {
+		c.Unit, c.Foot = l.Say("card.chain", l.Count(s.record.Length())), l.T("card.recompute")
+	}
+	return c
+}
+
+// cardOfSignal shows the newest value of a signal, with its distance from the baseline if that is known.
+func (l localizer) cardOfSignal(s *view.Signal) card.Card {
+	d := l.Own(s.Definition)
+	c := card.Card{
+		Kicker: l.Worded("domain", s.Snapshot.Domain), Title: d.Name, Value: l.Figure(d, s.Snapshot.Value), Unit: l.FigureUnit(d), Course: priceSeries(s),
+	}
+	if f := l.finding(s.Definition, s.Snapshot); f.Distance != "" {
+		c.Kicker, c.Title, c.Value, c.Unit = d.Name, f.Distance, f.Figure, ""
 	}
 	var foot []string
 	if s.Snapshot.ObservedAt != nil {
-		foot = append(foot, "observed "+instant(*s.Snapshot.ObservedAt))
+		foot = append(foot, l.Say("card.observed", instant(*s.Snapshot.ObservedAt)))
 	}
 	if s.Snapshot.ZScore != nil {
-		foot = append(foot, "z "+signed(s.Snapshot.ZScore))
+		foot = append(foot, "z "+l.Z(s.Snapshot.ZScore))
 	}
 	if s.Snapshot.Synthetic {
-		foot = append(foot, "synthetic data")
+		foot = append(foot, l.T("card.synthetic"))
 	}
-	c.Foot = strings.Join(foot, "   ")
-	return p.pictures.of(c)
+	c.Foot = strings.Join(foot, card.Apart)
+	return c
 }
 
-// researchCard returns the image of a company.
-func (p *Pages) researchCard(r view.Research) (*view.Document, error) {
-	l := localizer{Lang: picks.English}
-	c := card.Card{Kicker: l.Sector(r.Sector) + ", " + l.Country(r.Country), Title: r.Name, Value: r.Ticker}
-	if r.Pick != nil {
-		if r.Pick.ReturnFromEntryPct != nil && r.Pick.EntryDate != nil {
-			c.Unit = l.Pct(r.Pick.ReturnFromEntryPct) + " since " + *r.Pick.EntryDate
+// researchCard shows a company, with the return of its newest pick if that is free.
+func (p *Pages) researchCard(r request, l localizer, of view.Research) card.Card {
+	c := card.Card{Kicker: l.Sector(of.Sector) + ", " + l.Country(of.Country), Title: of.Name, Value: of.Ticker}
+	if k := of.Pick; k != nil {
+		if k.ReturnFromEntryPct != nil && k.EntryDate != nil && (r.all || r.public(l)[k.Seq]) {
+			c.Unit = l.Pct(k.ReturnFromEntryPct) + " " + l.Say("home.since", *k.EntryDate)
 		}
-		c.Foot = "Picked on " + r.Pick.Date + " at " + r.Pick.Price
+		c.Foot = l.Say("card.picked", k.Date, l.Price(k.Price))
 	}
-	if p.o.World == view.WorldSandbox {
-		c.Foot += "   synthetic data"
-	}
-	return p.pictures.of(c)
+	return p.marked(l, c)
 }
 
-// pickCard returns the image of a pick as it was announced.
-func (p *Pages) pickCard(k view.Pick) (*view.Document, error) {
-	l := localizer{Lang: picks.English}
-	c := card.Card{
-		Kicker: "The pick of " + l.Date(k.Date), Title: k.Name, Value: k.Ticker, Unit: "at " + k.Price + " " + k.Currency,
+// pickCard shows a pick as it was announced.
+func (p *Pages) pickCard(l localizer, k view.Pick) card.Card {
+	return p.marked(l, card.Card{
+		Kicker: fmt.Sprintf(l.T("pick of"), l.Date(k.Date)), Title: k.Name, Value: k.Ticker, Unit: l.Say("card.price", l.Price(k.Price), k.Currency),
 		Foot: "SHA-256 " + short(k.Hash),
-	}
+	})
+}
+
+// marked says on a card of a sandbox that its data are synthetic.
+func (p *Pages) marked(l localizer, c card.Card) card.Card {
 	if p.o.World == view.WorldSandbox {
-		c.Foot += "   synthetic data"
+		c.Foot += card.Apart + l.T("card.synthetic")
 	}
-	return p.pictures.of(c)
+	return c
 }
 
 // courseStretches is how many time intervals a small line distinguishes.

@@ -5,6 +5,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"html"
+	"html/template"
 	"time"
 
 	"tidemark/api/view"
@@ -13,8 +15,18 @@ import (
 // embedPolicy allows other sites to show the page in a frame. The page loads nothing from other sites, and has no form and no cookie.
 const embedPolicy = "default-src 'self'; base-uri 'none'; form-action 'none'"
 
-// embed is the plot of a signal for a frame on another site: the finding, the plot and its source.
-func (p *Pages) embed(_ context.Context, r request) (*view.Document, error) {
+// embedBody is the content of the frame.
+type embedBody struct {
+	signalBody
+
+	// Plot is the plot without the numbers of events, whose texts are not in the frame.
+	Plot template.HTML
+	// Page is the URL of the signal's page with the same view.
+	Page string
+}
+
+// embed is the plot of a signal for a frame on another site: the finding, the plot and its source, for the view of its address.
+func (p *Pages) embed(ctx context.Context, r request) (*view.Document, error) {
 	if r.signals == nil {
 		return nil, nil
 	}
@@ -22,19 +34,30 @@ func (p *Pages) embed(_ context.Context, r request) (*view.Document, error) {
 	if s == nil {
 		return nil, nil
 	}
-	lang, err := r.lang()
+	shown, _, err := p.signalView(ctx, r, s)
 	if err != nil {
 		return nil, err
 	}
-	l := p.layoutIn(r.local(lang), r.site, "/signals/"+s.Definition.ID)
-	body := l.lead(s)
-	l.Title = cmp.Or(body.Finding, body.Def.Name)
+	shown.Finding = shown.finding(s.Definition, shown.Snapshot)
+	body := embedBody{signalBody: shown, Plot: shown.Plots.Value, Page: p.o.PublicURL + shown.address("/signals/"+s.Definition.ID, shown.Span)}
+	if body.Plots.Points > 0 {
+		body.Plot = template.HTML(body.Plots.figure.SVG())
+	}
+	l := p.layoutIn(body.localizer, r.site, "/signals/"+s.Definition.ID)
+	l.Title = cmp.Or(body.Finding.String(), body.Def.Name)
 	l.Hidden, l.Body = true, body
 	var out bytes.Buffer
 	if err := p.templates["embed"].ExecuteTemplate(&out, "embed", l); err != nil {
 		panic(fmt.Errorf("render the embedded plot: %w", err)) // a template that does not match its data is a bug
 	}
 	return secured(view.NewDocument(view.TypeHTML, view.CachePublic, out.Bytes(), time.Time{}), embedPolicy), nil
+}
+
+// embedLine returns the line of HTML that shows a view of a signal on another site. It always names the language, so that visitors there see
+// the language of the page from which the line comes.
+func (p *Pages) embedLine(b signalBody) string {
+	address := p.o.PublicURL + "/embed/" + b.Def.ID + "?" + viewOf(b.Span, b.AsOf) + "&lang=" + string(b.Lang)
+	return fmt.Sprintf(`<iframe src="%s" title="%s" width="100%%" height="460" loading="lazy"></iframe>`, html.EscapeString(address), html.EscapeString(b.Def.Name))
 }
 
 // typeSVG is the media type of a standalone SVG image.

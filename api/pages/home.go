@@ -26,7 +26,7 @@ type homeBody struct {
 	Latest    *view.Pick
 	Portfolio *view.Portfolio
 	Record    *view.RecordState
-	// Return plots the portfolio and its benchmark, one point a week. It is empty before the inception.
+	// Return plots the portfolio and its benchmark: their start, and one point a week. It is empty before the inception.
 	Return template.HTML
 }
 
@@ -95,7 +95,7 @@ func (p *Pages) home(_ context.Context, r request) (*view.Document, error) {
 		l.Scripts = []string{p.staticAddress("plot.js")}
 	}
 	l.JSON = "/api/signals"
-	l.Image = p.o.PublicURL + cardName
+	l.picture(p.o.PublicURL+cardName, r.local(pictureLang(lang)).cardOfHome(r.site))
 	l.Body = body
 	p.inLanguages(&l, r)
 	return p.document("home", l, time.Time{}), nil

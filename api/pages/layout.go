@@ -18,6 +18,8 @@ type layout struct {
 	// Canonical is the absolute URL of the page. Style and Icon are the URLs of static files. JSON is the URL of the same data. Image is
 	// the URL of a preview image of 1200 by 630 pixels. Empty means none.
 	Canonical, Style, Icon, JSON, Image string
+	// ImageAlt says what is in the preview image.
+	ImageAlt string
 	// Feed is the Atom feed of the page's content. A page without its own feed names the feed of the picks. An empty address means no feed.
 	Feed feed
 	// Scripts are the modules that enhance the page.

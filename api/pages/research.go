@@ -40,7 +40,7 @@ func (p *Pages) research(ctx context.Context, r request) (*view.Document, error)
 	}
 	ticker, isCard := strings.CutSuffix(r.rest, cardName)
 	if isCard {
-		r.prefers = picks.English // there is one image
+		r.prefers = picks.English // the address alone decides
 	}
 	lang, err := r.lang()
 	if err != nil {
@@ -60,17 +60,16 @@ func (p *Pages) research(ctx context.Context, r request) (*view.Document, error)
 		return nil, refuse(view.CodeUnknownTicker, "refuse.not written")
 	}
 	if isCard {
-		// There is one image per company: redirect other tickers, letter cases and languages to it.
-		if own := "/research/" + research.Ticker + cardName; r.path != own || len(r.query) > 0 {
-			return nil, &view.Moved{To: own}
+		// There is one image per company and language: redirect other tickers, letter cases and parameters to it.
+		l := r.picture()
+		if err := r.onlyAt("/research/"+research.Ticker+cardName, l.Lang); err != nil {
+			return nil, err
 		}
-		if !r.all && !r.public(r.local(lang))[research.Pick.Seq] {
-			research.Pick.ReturnPct, research.Pick.ReturnFromEntryPct, research.Pick.EntryDate = nil, nil, nil
-		}
-		return p.researchCard(*research)
+		return p.pictures.of(p.researchCard(r, l, *research))
 	}
 	r.path = "/research/" + research.Ticker // for any of its tickers, in any letter case
 	r.seen.path = r.path
+	shared := p.researchCard(r, r.local(pictureLang(lang)), *research)
 	body := researchBody{localizer: r.local(lang), Research: *research, Text: markdown(minus(research.FullResearch)), Numbers: r.whole(pricedResearch)}
 	body.Dates = r.published.PickDatesOf(research.Ticker)
 	body.Bought = r.justBought(research.Pick, body.localizer)
@@ -94,7 +93,7 @@ func (p *Pages) research(ctx context.Context, r request) (*view.Document, error)
 	}
 	l.Title = research.Name + " (" + research.Ticker + ")" + suffix
 	l.Description = firstSentence(research.SummaryWhy)
-	l.Image = p.o.PublicURL + r.path + cardName
+	l.picture(p.o.PublicURL+r.path+cardName, shared)
 	l.Body = body
 	p.inLanguages(&l, r)
 	return p.document("research", l, research.ChangedAt()), nil
@@ -139,7 +138,7 @@ func (p *Pages) pickPage(ctx context.Context, r request) (*view.Document, error)
 	}
 	date, isCard := strings.CutSuffix(r.rest, cardName)
 	if isCard {
-		r.prefers = picks.English // there is one image
+		r.prefers = picks.English // the address alone decides
 	}
 	lang, err := r.lang()
 	if err != nil {
@@ -157,10 +156,11 @@ func (p *Pages) pickPage(ctx context.Context, r request) (*view.Document, error)
 		return nil, refuse(view.CodeNotFound, "refuse.no pick", day)
 	}
 	if isCard {
-		if len(r.query) > 0 {
-			return nil, &view.Moved{To: r.path}
+		l := r.picture()
+		if err := r.onlyAt(r.path, l.Lang); err != nil {
+			return nil, err
 		}
-		return p.pickCard(announced.Pick)
+		return p.pictures.of(p.pickCard(l, announced.Pick))
 	}
 	body := researchBody{localizer: r.local(lang), Announced: announced}
 	if announced.Research != nil {
@@ -188,7 +188,7 @@ func (p *Pages) pickPage(ctx context.Context, r request) (*view.Document, error)
 	if announced.Research != nil {
 		l.Description = firstSentence(announced.Research.SummaryWhy)
 	}
-	l.Image = p.o.PublicURL + r.path + cardName
+	l.picture(p.o.PublicURL+r.path+cardName, p.pickCard(r.local(pictureLang(lang)), announced.Pick))
 	l.Body = body
 	p.inLanguages(&l, r)
 	return p.document("research", l, modified), nil

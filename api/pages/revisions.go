@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"html/template"
+	"math"
+	"slices"
 	"time"
 
 	"tidemark/api/view"
@@ -23,8 +25,18 @@ type revisionsBody struct {
 	Rows  []view.Vintage
 	Older string
 	// Latest are the newest points that replaced an earlier value.
-	Latest []view.HistoryPoint
+	Latest []revisedPoint
 }
+
+// revisedPoint is a point with the value that was first published for it, NaN if that is unknown.
+type revisedPoint struct {
+	view.HistoryPoint
+
+	First float64
+}
+
+// Revision is the value now minus the value that was first published.
+func (p revisedPoint) Revision() float64 { return p.Value - p.First }
 
 // List and CSV are links to the same data.
 func (b revisionsBody) List() template.HTML {
@@ -66,11 +78,8 @@ func (p *Pages) revisions(ctx context.Context, r request, s *view.Signal) (*view
 	}
 	local := r.local(lang)
 	body := revisionsBody{localizer: local, Def: local.Own(s.Definition), Signal: s, Rows: list.Data, Older: r.olderURL(next)}
-	points := s.History.Points(time.Time{})
-	for i := len(points) - 1; i >= 0 && len(body.Latest) < maxRevised; i-- {
-		if points[i].Vintage > 1 {
-			body.Latest = append(body.Latest, points[i])
-		}
+	if body.Latest, err = p.revisedPoints(ctx, s); err != nil {
+		return nil, err
 	}
 	l := p.layoutIn(local, r.site, r.path)
 	l.Title = local.Say("revisions.page", body.Def.Name) + suffix
@@ -82,4 +91,28 @@ func (p *Pages) revisions(ctx context.Context, r request, s *view.Signal) (*view
 	l.Body = body
 	p.inLanguages(&l, r)
 	return p.document("revisions", l, time.Time{}), nil
+}
+
+// revisedPoints returns the newest points that replaced an earlier value, newest first. If the database is unavailable, their first values
+// are unknown.
+func (p *Pages) revisedPoints(ctx context.Context, s *view.Signal) ([]revisedPoint, error) {
+	var list []revisedPoint
+	for _, q := range slices.Backward(s.History.Points(time.Time{})) {
+		if q.Vintage > 1 && len(list) < maxRevised {
+			list = append(list, revisedPoint{q, math.NaN()})
+		}
+	}
+	if len(list) == 0 {
+		return nil, nil
+	}
+	firsts, err := p.o.View.FirstPrints(ctx, s, list[len(list)-1].ObservedAt, list[0].ObservedAt)
+	if err != nil && !view.Unavailable(err) {
+		return nil, err
+	}
+	for i := range list {
+		if n := slices.IndexFunc(firsts, func(q view.HistoryPoint) bool { return q.ObservedAt.Equal(list[i].ObservedAt) }); n >= 0 {
+			list[i].First = firsts[n].Value
+		}
+	}
+	return list, nil
 }

@@ -2,7 +2,8 @@ package pages
 
 import (
 	"html/template"
-	"io"
+	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -10,19 +11,28 @@ import (
 	"tidemark/signals"
 )
 
-// A revised point is on the page of revisions. In its first days, a sandbox rarely has revisions.
+// A revised point is on the page of revisions with its first value and the difference. In its first days, a sandbox rarely has revisions.
 func TestTheRevisionsOfASignalAreAPage(t *testing.T) {
 	t.Parallel()
 	def := signals.All()[0]
 	page := template.Must(template.New("layout.html").Funcs(functions).Funcs(template.FuncMap{"static": func(name string) string { return name }}).
 		ParseFS(files, "templates/layout.html", "templates/parts.html", "templates/revisions.html"))
 	day := time.Date(2026, 3, 4, 0, 0, 0, 0, time.UTC)
-	err := page.ExecuteTemplate(io.Discard, "main", revisionsBody{
+	var out strings.Builder
+	err := page.ExecuteTemplate(&out, "main", revisionsBody{
 		localizer: localizer{Lang: "es"}, Def: def, Signal: &view.Signal{Definition: def, Snapshot: view.SignalSnapshot{ID: def.ID, Name: def.Name}},
-		Rows:   []view.Vintage{{KnownAt: day, Added: 1, Revised: 2}},
-		Latest: []view.HistoryPoint{{ObservedAt: day, PublishedAt: day, Value: 1, Vintage: 2}},
+		Rows: []view.Vintage{{KnownAt: day, Added: 1, Revised: 2}},
+		Latest: []revisedPoint{
+			{view.HistoryPoint{ObservedAt: day, PublishedAt: day, Value: 18.3, Vintage: 2}, 19.5},
+			{view.HistoryPoint{ObservedAt: day, PublishedAt: day, Value: 3, Vintage: 3}, math.NaN()},
+		},
 	})
 	if err != nil {
-		t.Error(err)
+		t.Fatal(err)
+	}
+	for _, want := range [][]string{{"19,5", "18,3", "−1,2"}, {"desconocido", "3,0", "desconocido"}} {
+		if row := `<td class="num">` + strings.Join(want, `</td><td class="num">`) + `</td>`; !strings.Contains(out.String(), row) {
+			t.Errorf("no row has %v: %s", want, out.String())
+		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"html"
 	"html/template"
 	"math"
 	"strings"
@@ -41,10 +40,11 @@ func (p *Pages) signalPage(ctx context.Context, r request) (*view.Document, erro
 	case plotName:
 		return p.plotImage(ctx, r, s)
 	case cardName:
-		if len(r.query) > 0 {
-			return nil, &view.Moved{To: r.path}
+		l := r.picture()
+		if err := r.onlyAt(r.path, l.Lang); err != nil {
+			return nil, err
 		}
-		return p.signalCardImage(s)
+		return p.pictures.of(l.cardOfSignal(s))
 	}
 	return nil, nil
 }
@@ -183,7 +183,7 @@ func (p *Pages) signal(ctx context.Context, r request, s *view.Signal) (*view.Do
 		return nil, err
 	}
 	body.Forecast = len(forecast.Of(s.Definition.ID)) > 0
-	body.Embed = fmt.Sprintf(`<iframe src="%s/embed/%s" title="%s" width="100%%" height="460" loading="lazy"></iframe>`, p.o.PublicURL, s.Definition.ID, html.EscapeString(body.Def.Name))
+	body.Embed = p.embedLine(body)
 	body.Backtest = body.newBacktestBody(body.Snapshot)
 	body.Citation = citation(body.Snapshot)
 
@@ -196,7 +196,7 @@ func (p *Pages) signal(ctx context.Context, r request, s *view.Signal) (*view.Do
 	if body.Lang == picks.English {
 		l.Disclaimer = s.Snapshot.Disclaimer
 	}
-	l.Image = p.o.PublicURL + r.path + cardName
+	l.picture(p.o.PublicURL+r.path+cardName, r.local(pictureLang(body.Lang)).cardOfSignal(s))
 	l.Scripts = []string{p.staticAddress("plot.js")}
 	l.Body = body
 	p.inLanguages(&l, r)

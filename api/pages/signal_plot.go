@@ -191,7 +191,7 @@ func (l localizer) plotHistory(d signals.Definition, s view.SignalSnapshot, poin
 	}
 	out.Value, out.Strip = template.HTML(value.SVG()), template.HTML(over.strip(l, from, end, plot.Align(&value)).SVG())
 	value.Marks = slices.DeleteFunc(marks, func(m plot.Mark) bool { _, moments := m.(plot.Moments); return moments }) // their texts are not in the image
-	out.figure, out.source = value, [2]string{l.FigureUnit(d) + ". " + s.PageURL, clipped(firstSentence(s.License), 150)}
+	out.figure, out.source = value, [2]string{l.Measure(d) + ". " + s.PageURL, clipped(firstSentence(s.License), 150)}
 	return out
 }
 
@@ -235,7 +235,7 @@ func (l localizer) describe(d signals.Definition, points []view.HistoryPoint) st
 		return l.T("plot.no value")
 	}
 	lowest, highest, last := slices.MinFunc(known, compare), slices.MaxFunc(known, compare), known[len(known)-1]
-	return l.Say("plot.described", l.FigureUnit(d), len(known), l.Figure(d, lowest.Value), instant(lowest.ObservedAt),
+	return l.Say("plot.described", l.Measure(d), len(known), l.Figure(d, lowest.Value), instant(lowest.ObservedAt),
 		l.Figure(d, highest.Value), instant(highest.ObservedAt), l.Figure(d, last.Value), instant(last.ObservedAt))
 }
 

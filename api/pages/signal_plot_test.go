@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tidemark/api/view"
+	"tidemark/picks"
 	"tidemark/signals"
 )
 
@@ -134,5 +135,29 @@ func TestAPageOfAnEarlierDayShowsWhatWasRevised(t *testing.T) {
 	}
 	if other.Revised != 2 || !strings.Contains(string(other.Value), "line ghost") {
 		t.Errorf("%d points are revised, want one that changed and one that is gone", other.Revised)
+	}
+}
+
+func TestAPlotNamesItsSignalAndTheWholeUnit(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		lang picks.Lang
+		id   string
+		want string
+	}{
+		{"en", "crack-spread-321", "<desc>3:2:1 crack spread, New York Harbor, $ a barrel. 10 points. Lowest $"},
+		{"en", "hormuz-transit", ", ships a day. 10 points. Lowest "},
+		{"es", "crack-spread-321", ", dólares por barril. Puntos: 10. Mínimo "},
+		{"pt", "crack-spread-321", ", US$ por barril. Pontos: 10. Mínimo US$"},
+		{"hi", "crack-spread-321", ", डॉलर प्रति बैरल। बिंदु: 10। सबसे कम "},
+	} {
+		l := localizer{Lang: c.lang}
+		english, _ := signals.ByID(c.id)
+		d := l.Own(english)
+		plots := l.plotHistory(d, view.SignalSnapshot{}, tradingDays(10, nil), nil, overlay{}, "all")
+		desc := regexp.MustCompile(`<desc[^>]*>`).ReplaceAllString(string(plots.Value), "<desc>")
+		if desc = strings.ReplaceAll(desc, "\u00a0", " "); !strings.Contains(desc, c.want) || !strings.Contains(desc, "<desc>"+d.Name) {
+			t.Errorf("%s, %s: it lacks %q: %.700s", c.id, c.lang, c.want, desc)
+		}
 	}
 }

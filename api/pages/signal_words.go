@@ -162,6 +162,14 @@ func (l localizer) FigureUnit(d signals.Definition) string {
 	return d.Unit
 }
 
+// Measure names a signal with the unit of its figures: "US crude oil stocks, million barrels", "3:2:1 crack spread, $ a barrel".
+func (l localizer) Measure(d signals.Definition) string {
+	if prefix := strings.TrimSpace(d.Prefix()); prefix != "" {
+		return d.Name + ", " + prefix + " " + l.FigureUnit(d)
+	}
+	return d.Name + ", " + l.FigureUnit(d)
+}
+
 // Difference writes a difference of two values of a signal with its sign.
 func (l localizer) Difference(d signals.Definition, v float64) string {
 	if _, ok := l.texts(d); !ok {

@@ -33,6 +33,20 @@ type Card struct {
 	Course []float64
 }
 
+// Apart separates the parts of the foot.
+const Apart = "   "
+
+// Text returns the words of the image in the order in which one reads them, for those who do not see it.
+func (c Card) Text() string {
+	var parts []string
+	for _, part := range []string{c.Kicker, c.Title, strings.TrimSpace(c.Value + " " + c.Unit), strings.ReplaceAll(strings.TrimSpace(c.Foot), Apart, "; ")} {
+		if part != "" {
+			parts = append(parts, part)
+		}
+	}
+	return strings.Join(parts, ". ")
+}
+
 var (
 	paper  = color.RGBA{0x0c, 0x14, 0x17, 0xff}
 	ink    = color.RGBA{0xe6, 0xee, 0xf1, 0xff}

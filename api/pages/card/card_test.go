@@ -7,6 +7,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"golang.org/x/image/font/sfnt"
 )
 
 func drawn(t *testing.T, c Card) image.Image {
@@ -58,5 +60,31 @@ func TestCard(t *testing.T) {
 	}
 	for _, course := range [][]float64{{1}, {2, 2, 2}, {math.NaN(), math.NaN()}} {
 		drawn(t, Card{Course: course})
+	}
+}
+
+func TestTheTextOfACardHasAllItsWords(t *testing.T) {
+	t.Parallel()
+	for want, c := range map[string]Card{
+		"energy. 3:2:1 crack spread. −16.21 USD/bbl. observed 2026-11-16; synthetic data": {Kicker: "energy", Title: "3:2:1 crack spread", Value: "−16.21", Unit: "USD/bbl", Foot: "observed 2026-11-16" + Apart + "synthetic data"},
+		"Acme. ACME": {Title: "Acme", Value: "ACME"},
+		"":           {},
+	} {
+		if got := c.Text(); got != want {
+			t.Errorf("the text is %q, want %q", got, want)
+		}
+	}
+}
+
+func TestTheFontsHaveTheLettersOfTheLanguagesWithPictures(t *testing.T) {
+	t.Parallel()
+	var buf sfnt.Buffer
+	regular, bold := fonts()
+	for _, f := range []*sfnt.Font{regular, bold} {
+		for _, letter := range "áéíóúüñçãõâêô¿¡ºª−–…%$€\u00a0" {
+			if i, err := f.GlyphIndex(&buf, letter); err != nil || i == 0 {
+				t.Errorf("%q has no glyph: %v", letter, err)
+			}
+		}
 	}
 }
