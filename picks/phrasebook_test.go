@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -19,6 +20,23 @@ var phrasebook = flag.String("phrasebook", "", "the file that gets every sentenc
 
 // extremes are values that phrases meet at their edges.
 var extremes = []string{"0", "1", "2", "-1", "-1.5", "0.0", "1000000"}
+
+// possible reports whether a fact can have a value in a phrase: companies are compared with others, multiples of earnings and of book value are of a gain, and a rate that is raised
+// or cut is another one than before.
+func possible(key string, x Datum, value string) bool {
+	v, err := strconv.ParseFloat(value, 64)
+	switch {
+	case err != nil || x.Unit == locale.Times && x.ID != "size" && v <= 0:
+		return false
+	case x.ID == "universe": // of one company no standing is told
+		return v > 1
+	case x.ID == "change" && strings.HasSuffix(key, ".hike"):
+		return v > 0
+	case x.ID == "change" && strings.HasSuffix(key, ".cut"):
+		return v < 0
+	}
+	return true
+}
 
 // numbered reports whether a fact of a unit is a number.
 func numbered(u locale.Unit) bool {
@@ -89,7 +107,7 @@ func TestPhrasesHoldExtremeValues(t *testing.T) {
 			for _, value := range extremes {
 				with := slices.Clone(facts)
 				for i := range with {
-					if numbered(with[i].Unit) {
+					if numbered(with[i].Unit) && possible(key, with[i], value) {
 						with[i].Value = value
 					}
 				}
@@ -133,4 +151,31 @@ func TestPhrasesHoldExtremeValues(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Logf("%d sentences are in %s", strings.Count(book.String(), "\n  "), *phrasebook)
+}
+
+func TestALoneCompanyHasNoStanding(t *testing.T) {
+	t.Parallel()
+	summary := func(companies string) []string {
+		return Brief{picked: true, Facts: Data{
+			{ID: "rank", Value: "1", Unit: locale.Count}, {ID: "universe", Value: companies, Unit: locale.Count}, {ID: "pick_date", Value: "2026-11-20", Unit: locale.Date},
+		}}.summary()
+	}
+	if got := summary("1"); slices.Contains(got, "why.best") {
+		t.Errorf("the only company is told to be the best: %q", got)
+	}
+	if got := summary("2"); !slices.Contains(got, "why.best") {
+		t.Errorf("the better of two companies has no standing: %q", got)
+	}
+}
+
+func TestTheAmountThatAPositionCostHasNoSecondMinus(t *testing.T) {
+	t.Parallel()
+	facts := Data{{ID: "bottom", Value: "ACME", Unit: locale.Name}, {ID: "bottom_points", Value: "-0.13", Unit: locale.Points}}
+	for lang, want := range map[Lang]string{
+		English: "The largest detractor was ACME, costing 0.13 percentage points.", "es": "El valor que más restó fue ACME: 0,13 puntos porcentuales.",
+	} {
+		if got, err := facts.write(lang, "digest.bottom"); err != nil || got != want {
+			t.Errorf("%s: %q, %v, want %q", lang, got, err, want)
+		}
+	}
 }

@@ -129,6 +129,9 @@ func (b Brief) summary() []string {
 		}
 		phrases = append(phrases, weak)
 	}
+	if d, _ := b.Facts.Find("universe"); d.Value == "1" { // no other company could score higher or lower
+		return phrases
+	}
 	standing := "why.passed"
 	if d, _ := b.Facts.Find("rank"); d.Value == "1" {
 		standing = "why.best"

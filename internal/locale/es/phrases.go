@@ -239,7 +239,7 @@ var phrases = map[string]string{
 	"digest.portfolio.level":                   "La cartera modelo obtuvo una rentabilidad del {portfolio|plus}, la misma que su índice de referencia.",
 	"digest.portfolio.alone":                   "La cartera modelo obtuvo una rentabilidad del {portfolio|plus}.",
 	"digest.top":                               "El valor que más aportó fue {top}: {top_points}.",
-	"digest.bottom":                            "El que más restó fue {bottom}: {bottom_points|abs} menos.",
+	"digest.bottom":                            "El valor que más restó fue {bottom}: {bottom_points|abs}.",
 	"digest.picks":                             "Se {picks|one:anunció|other:anunciaron} {picks} {picks|one:selección|other:selecciones}: {tickers}.",
 	"digest.picks.none":                        "No se anunció ninguna selección.",
 	"digest.removed":                           "Se {removed|one:cerró|other:cerraron} {removed} {removed|one:posición|other:posiciones}: {removed_tickers}.",
