@@ -108,13 +108,14 @@ func (f Forecasts) inputs(ctx context.Context, target forecast.Target, at time.T
 	return out, nil
 }
 
-// grade scores a forecast by its first print, or gives it up if none came in time. It returns nil while neither is the case. in holds the
-// data known now.
+// grade scores a forecast by its first print, or gives it up if none came in time. It returns nil while neither is the case. A print that came
+// too late does not count, whenever the job runs. in holds the data known now.
 func (f Forecasts) grade(ctx context.Context, fence task.Fence, target forecast.Target, r postgres.Forecast, in series.Set, now time.Time) (*postgres.ForecastGrade, error) {
 	outcome, at, printed := target.Outcome(in, r.Release())
+	voidAt := target.VoidAt(r.Release())
 	g := forecast.Grade{ID: r.ID, PublishedAt: now, Flags: []string{forecast.FlagVoid}}
 	switch {
-	case printed:
+	case printed && at.Before(voidAt):
 		flags, err := f.flags(ctx, target, r, at)
 		if err != nil {
 			return nil, err
@@ -122,7 +123,7 @@ func (f Forecasts) grade(ctx context.Context, fence task.Fence, target forecast.
 		if g, err = forecast.NewGrade(r.Record(), outcome, at.Truncate(time.Second), flags); err != nil {
 			return nil, Permanent(err)
 		}
-	case now.Before(r.ScheduledAt.Add(target.GivenUpAfter)):
+	case now.Before(voidAt):
 		return nil, nil
 	}
 	if _, err := f.DB.RecordGrade(ctx, fence, g); err != nil {

@@ -136,6 +136,7 @@ func TestAGradeWithoutItsPrintIsRefused(t *testing.T) {
 	refuse("given up a second too early", void(f.ScheduledAt.Add(30*24*time.Hour-time.Second)))
 	w.at(f.ScheduledAt.Add(30 * 24 * time.Hour))
 	refuse("given up, and dated back", void(f.ScheduledAt))
+	refuse("a print that came when the forecast was void", grade(f.ScheduledAt.Add(30*24*time.Hour)))
 	if _, err := w.db.RecordGrade(t.Context(), task.Fence{}, grade(printed)); err != nil {
 		t.Errorf("the grade of the print: %v", err)
 	}

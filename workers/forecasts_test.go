@@ -232,6 +232,41 @@ func TestAPrintThatDoesNotComeIsVoid(t *testing.T) {
 	}
 }
 
+// A print counts until the forecast is void, and not from then on. That does not depend on when the job runs.
+func TestAPrintAfterTheTimeGivenIsVoidThoughTheJobWasDown(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		what  string
+		after time.Duration
+		void  bool
+	}{
+		{"the last second", 30*24*time.Hour - time.Second, false},
+		{"the first moment too late", 30 * 24 * time.Hour, true},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			t.Parallel()
+			w := newForecastWorld(t)
+			if err := w.forecast(); err != nil {
+				t.Fatal(err)
+			}
+			f := w.recorded()[0]
+			printed := f.ScheduledAt.Add(c.after)
+			w.at(printed)
+			w.store(printed, upToDay(w.weeks, f.ObservedAt))
+			w.at(f.ScheduledAt.AddDate(0, 0, 45)) // the job was down until then
+			if err := w.forecast(); err != nil {
+				t.Fatal(err)
+			}
+			list := w.recorded()
+			for _, f := range list[len(list)-3:] {
+				if f.Grade == nil || (f.Grade.Outcome == "") != c.void {
+					t.Errorf("%s has the grade %+v, want it void: %t", f.ID, f.Grade, c.void)
+				}
+			}
+		})
+	}
+}
+
 // The calendar names what is to come. A figure that was published is not, also before it is graded. One that is late still is.
 func TestTheCalendarNamesNoReleaseThatWasPublished(t *testing.T) {
 	t.Parallel()

@@ -75,7 +75,7 @@ func judgeServer(ctx context.Context, base string) (list []view.Forecast, cards 
 		if list, stated, err = everyForecast(ctx, reader); err != nil {
 			return nil, nil, nil, err
 		}
-		if cards, faults = judgeForecasts(list, stated); len(faults) == 0 {
+		if cards, faults = judgeForecasts(list, stated, time.Now()); len(faults) == 0 {
 			break
 		}
 	}
@@ -119,8 +119,8 @@ func everyForecast(ctx context.Context, reader *audit.Reader) (list []view.Forec
 	return list, stated, nil
 }
 
-// judgeForecasts computes the scorecards from the lines alone, and reports where the server's scorecards differ.
-func judgeForecasts(list []view.Forecast, stated []view.Scorecards) (cards []view.Scorecards, faults []string) {
+// judgeForecasts computes the scorecards from the lines alone, and reports where the server's scorecards differ. now is the reader's clock.
+func judgeForecasts(list []view.Forecast, stated []view.Scorecards, now time.Time) (cards []view.Scorecards, faults []string) {
 	lines := make([]forecast.Published, len(list))
 	labels := map[string]string{}
 	for i, f := range list {
@@ -130,7 +130,7 @@ func judgeForecasts(list []view.Forecast, stated []view.Scorecards) (cards []vie
 		}
 		labels[f.ID] = f.Label
 	}
-	records, graded, faults := forecast.Check(lines)
+	records, graded, faults := forecast.Check(lines, now)
 	for i, f := range list {
 		if f.Seq != int64(i+1) {
 			faults = append(faults, fmt.Sprintf("%s has the number %d, it is the %dth that is listed", f.ID, f.Seq, i+1))
@@ -143,7 +143,7 @@ func judgeForecasts(list []view.Forecast, stated []view.Scorecards) (cards []vie
 			faults = append(faults, fmt.Sprintf("%s says beside its line that %s", f.ID, at))
 		}
 	}
-	faults = append(faults, besideLines(list, graded)...)
+	faults = append(faults, besideLines(list, graded, now)...)
 	for i, s := range stated {
 		if want := signalsForecast()[i]; s.ID != want {
 			faults = append(faults, fmt.Sprintf("the scorecard of %s is said to be that of %s", want, s.ID))
@@ -160,7 +160,7 @@ func judgeForecasts(list []view.Forecast, stated []view.Scorecards) (cards []vie
 
 // besideLines checks what a forecast says beside its lines and no line has: its label, when it was graded, and whether it is made up. The label skill follows from the
 // grades that were known when the forecast was issued. Whether another label is provisional follows from forecasts that are not listed.
-func besideLines(list []view.Forecast, graded map[string]forecast.Graded) (faults []string) {
+func besideLines(list []view.Forecast, graded map[string]forecast.Graded, now time.Time) (faults []string) {
 	type figure struct{ signal, name string }
 	type live struct {
 		known  time.Time
@@ -181,6 +181,9 @@ func besideLines(list []view.Forecast, graded map[string]forecast.Graded) (fault
 		if g, err := forecast.ParseGrade(f.Grade.Line); err == nil {
 			if f.Grade.GradedAt.Before(g.PublishedAt) {
 				faults = append(faults, fmt.Sprintf("%s was graded at %s, before its print of %s", f.ID, f.Grade.GradedAt.Format(time.RFC3339), g.PublishedAt.Format(time.RFC3339)))
+			}
+			if f.Grade.GradedAt.After(now.Add(forecast.ClockSkew)) {
+				faults = append(faults, fmt.Sprintf("%s was graded at %s, which is still to come", f.ID, f.Grade.GradedAt.Format(time.RFC3339)))
 			}
 			if counts, ok := graded[r.ID]; ok {
 				all[figure{r.Signal, r.Figure}] = append(all[figure{r.Signal, r.Figure}], live{g.PublishedAt, counts})
@@ -281,7 +284,8 @@ func printScorecards(out io.Writer, base string, list []view.Forecast, cards []v
 	for _, f := range faults {
 		_, _ = fmt.Fprintf(out, "MISMATCH  %s\n", printable(f))
 	}
-	verdict := "All lines hash to what is stated and hang together, each is older than its print was due, every score was recomputed, and the scorecards agree."
+	verdict := "All lines hash to what is stated and hang together, each is older than its print was due, every score was recomputed, and the scorecards agree. " +
+		"The outcomes, their times, and that no print came are the server's word: compare them with the publisher's figures."
 	if len(faults) > 0 {
 		verdict = fmt.Sprintf("Contradicted: %d faults.", len(faults))
 	}

@@ -3,6 +3,8 @@ package main
 import (
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"os/exec"
 	"strconv"
 	"strings"
 	"testing"
@@ -27,8 +29,6 @@ func forecastServer(t *testing.T, lie func(list []view.Forecast, card *view.Scor
 	}
 	const signal, figure = "eia-weekly-petroleum", "crude_stocks_change"
 	var list []view.Forecast
-	var lines []forecast.Published
-	labels := map[string]string{}
 	previous := forecast.NoRecord
 	for i, period := range []string{"2026-05-08", "2026-05-15"} {
 		r := forecast.Record{
@@ -38,7 +38,6 @@ func forecastServer(t *testing.T, lie func(list []view.Forecast, card *view.Scor
 		}
 		previous = r.Hash()
 		f := view.Forecast{ID: r.ID, Seq: int64(i + 1), Label: forecast.LabelNoSkill, Line: r.Line(), Hash: r.Hash()}
-		p := forecast.Published{Line: f.Line, Hash: f.Hash}
 		if i == 0 {
 			g, err := forecast.NewGrade(r, "10.5", r.IssuedAt.AddDate(0, 0, 7), nil)
 			if err != nil {
@@ -46,21 +45,14 @@ func forecastServer(t *testing.T, lie func(list []view.Forecast, card *view.Scor
 			}
 			g.PreviousHash = forecast.NoRecord
 			f.Grade = &view.ForecastGrade{Line: g.Line(), Hash: g.Hash(), GradedAt: g.PublishedAt}
-			p.GradeLine, p.GradeHash = g.Line(), g.Hash()
 		}
-		labels[r.ID] = f.Label
-		f = view.ForecastOfLines(f)
-		list, lines = append(list, f), append(lines, p)
+		list = append(list, view.ForecastOfLines(f))
 	}
-	records, graded, faults := forecast.Check(lines)
-	if len(faults) > 0 {
-		t.Fatal(faults)
-	}
-	card := view.NewScorecards(signal, records, graded, lines, labels)
+	card := scorecardOf(list)
 	lie(list, &card)
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /api/signals/{id}/forecasts", func(w http.ResponseWriter, r *http.Request) {
-		out := view.Forecasts{}
+		out := view.Forecasts{ID: r.PathValue("id"), Data: []view.Forecast{}}
 		if r.PathValue("id") == signal {
 			out.Data = list
 		}
@@ -139,6 +131,101 @@ func TestAServerThatLiesAboutItsForecastsIsContradicted(t *testing.T) {
 	}
 }
 
+// Times are bounded on both sides: a print comes in time or the forecast is void, a record does not go on without either, and nothing is of
+// tomorrow. The independent script says so, too.
+func TestAServerThatWithholdsOrPostponesGradesIsContradicted(t *testing.T) {
+	t.Parallel()
+	rewrite := func(f *view.Forecast, change func(r *forecast.Record)) {
+		r, err := forecast.ParseRecord(f.Line)
+		if err != nil {
+			t.Fatal(err)
+		}
+		change(&r)
+		r.ID = r.Signal + "/" + r.Figure + "/" + r.Period
+		f.ID, f.Line, f.Hash = r.ID, r.Line(), r.Hash()
+		*f = view.ForecastOfLines(*f)
+	}
+	regrade := func(f *view.Forecast, change func(g *forecast.Grade)) {
+		g, err := forecast.ParseGrade(f.Grade.Line)
+		if err != nil {
+			t.Fatal(err)
+		}
+		change(&g)
+		f.Grade.Line, f.Grade.Hash, f.Grade.GradedAt = g.Line(), g.Hash(), g.PublishedAt
+		*f = view.ForecastOfLines(*f)
+	}
+	later := func(f *view.Forecast, days int) { // the record goes on: its second forecast is of a later week
+		rewrite(f, func(r *forecast.Record) {
+			at, _ := time.Parse(time.DateOnly, r.Period)
+			r.Period, r.IssuedAt = at.AddDate(0, 0, days).Format(time.DateOnly), r.IssuedAt.AddDate(0, 0, days)
+		})
+	}
+	// The first print is due on 13 May 2026 at 14:30 UTC, so its forecast is void from 12 June on.
+	due := time.Date(2026, 5, 13, 14, 30, 0, 0, time.UTC)
+	for _, c := range []struct {
+		what string
+		lie  func(l []view.Forecast)
+		want string
+	}{
+		{"nothing", func([]view.Forecast) {}, ""},
+		{"nothing, while a week for the grade is not over", func(l []view.Forecast) {
+			l[0].Grade = nil
+			later(&l[1], 28)
+		}, ""},
+		{"a grade that is withheld", func(l []view.Forecast) {
+			l[0].Grade = nil
+			later(&l[1], 42)
+		}, "it has no grade and was not given up"},
+		{"nothing, with a print at the last second", func(l []view.Forecast) {
+			regrade(&l[0], func(g *forecast.Grade) { g.PublishedAt = due.AddDate(0, 0, 30).Add(-time.Second) })
+		}, ""},
+		{"a print that came too late", func(l []view.Forecast) {
+			regrade(&l[0], func(g *forecast.Grade) { g.PublishedAt = due.AddDate(0, 0, 30) })
+		}, "and it is void since"},
+		{"a print that is still to come", func(l []view.Forecast) {
+			regrade(&l[0], func(g *forecast.Grade) { g.PublishedAt = time.Now().AddDate(5, 0, 0).Truncate(time.Second) })
+		}, "which is still to come"},
+		{"a grade that is still to come", func(l []view.Forecast) { l[0].Grade.GradedAt = time.Now().AddDate(5, 0, 0) }, "which is still to come"},
+		{"a forecast that is still to come", func(l []view.Forecast) { later(&l[1], 7*300) }, "which is still to come"},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			t.Parallel()
+			url := forecastServer(t, func(list []view.Forecast, card *view.Scorecards) {
+				c.lie(list)
+				*card = scorecardOf(list)
+			})
+			holds := func(program string, err error, out string) {
+				if (err == nil) != (c.want == "") || !strings.Contains(out, c.want) || (err == nil) != strings.Contains(out, "are the server's word") {
+					t.Errorf("%s: %v, want %q in\n%s", program, err, c.want, out)
+				}
+			}
+			var out strings.Builder
+			holds("tidemark scorecard", scorecardCommand{URL: url}.Run(t.Context(), &program{stdout: &out}), out.String())
+			python, err := exec.LookPath("python3")
+			if err != nil {
+				t.Skip("python3 is not installed: the independent script did not run")
+			}
+			script := exec.CommandContext(t.Context(), python, "../../examples/python/scorecard.py")
+			script.Env = append(os.Environ(), "TIDEMARK_URL="+url)
+			text, err := script.CombinedOutput()
+			holds("scorecard.py", err, string(text))
+		})
+	}
+}
+
+// scorecardOf is the scorecard that follows from a list.
+func scorecardOf(list []view.Forecast) view.Scorecards {
+	lines, labels := make([]forecast.Published, len(list)), map[string]string{}
+	for i, f := range list {
+		lines[i], labels[f.ID] = forecast.Published{Line: f.Line, Hash: f.Hash}, f.Label
+		if f.Grade != nil {
+			lines[i].GradeLine, lines[i].GradeHash = f.Grade.Line, f.Grade.Hash
+		}
+	}
+	records, graded, _ := forecast.Check(lines, time.Now())
+	return view.NewScorecards("eia-weekly-petroleum", records, graded, lines, labels)
+}
+
 // A server that sends its readers elsewhere could make them ask addresses of their own network.
 func TestScorecardAndExplainStayAtTheServerThatWasNamed(t *testing.T) {
 	t.Parallel()
@@ -184,7 +271,7 @@ func FuzzForecastsOfAServer(f *testing.F) {
 		if audit.Decode(page, &list) != nil || audit.Decode(card, &stated) != nil {
 			return
 		}
-		cards, faults := judgeForecasts(list.Data, []view.Scorecards{stated})
+		cards, faults := judgeForecasts(list.Data, []view.Scorecards{stated}, time.Now())
 		var out strings.Builder
 		if err := printScorecards(&out, "https://a.example", list.Data, cards, faults); err != nil {
 			t.Error(err)

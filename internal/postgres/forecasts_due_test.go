@@ -58,7 +58,7 @@ func TestTheDatabaseAndTheForecastsHaveTheSamePrints(t *testing.T) {
 				continue
 			}
 			prints++
-			if *id != string(r.Series) || !observed.Equal(r.ObservedAt) || !due.Equal(r.ScheduledAt) || !void.Equal(r.ScheduledAt.Add(target.GivenUpAfter)) ||
+			if *id != string(r.Series) || !observed.Equal(r.ObservedAt) || !due.Equal(r.ScheduledAt) || !void.Equal(target.VoidAt(r)) ||
 				*decimals != target.Decimals || !*listed {
 				t.Fatalf("%s: the database says %s, %s, %s, %s, %d decimals; the forecasts %+v", target.ID(r), *id, observed, due, void, *decimals, r)
 			}

@@ -226,15 +226,25 @@ func ParseGrade(line string) (Grade, error) {
 // Published is a forecast in its public form: its line and its grade's line, which is empty until it is graded.
 type Published struct{ Line, Hash, GradeLine, GradeHash string }
 
+const (
+	// gradeLag is how long after the last moment for a print a record may go on without a grade: the job may fail for some days.
+	gradeLag = 7 * 24 * time.Hour
+	// ClockSkew is how far ahead of the reader's clock a server's may be.
+	ClockSkew = time.Hour
+)
+
 // Check verifies published forecasts, of all signals in the order of their chain, as any reader can. It hashes every line again, checks its
-// link to the line before, computes every score again, and holds the times against the release that follows from figure and period. It returns the records, the graded forecasts with an outcome, and a sentence for
-// each fault.
-func Check(list []Published) (records []Record, graded map[string]Graded, faults []string) {
+// link to the line before, computes every score again, and holds the times against the release that follows from figure and period. A print
+// comes within the time that the target allows, or the forecast is given up: a record that goes on without either withholds a grade. now is the
+// reader's clock. Check returns the records, the graded forecasts with an outcome, and a sentence for each fault.
+func Check(list []Published, now time.Time) (records []Record, graded map[string]Graded, faults []string) {
 	graded = map[string]Graded{}
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
 	previous := NoRecord
 	seen := map[string]bool{}
 	grades := map[string]Grade{} // by the hash before
+	var ungraded []Record
+	var newest time.Time
 	for _, p := range list {
 		r, err := ParseRecord(p.Line)
 		if err != nil {
@@ -262,7 +272,14 @@ func Check(list []Published) (records []Record, graded map[string]Graded, faults
 		if !r.IssuedAt.Before(release.ScheduledAt) {
 			fault("%s: it was issued at %s, when its figure was due since %s", r.ID, r.IssuedAt.Format(time.RFC3339), release.ScheduledAt.Format(time.RFC3339))
 		}
+		if r.IssuedAt.After(now.Add(ClockSkew)) {
+			fault("%s: it was issued at %s, which is still to come", r.ID, r.IssuedAt.Format(time.RFC3339))
+		}
+		if r.IssuedAt.After(newest) {
+			newest = r.IssuedAt
+		}
 		if p.GradeLine == "" {
+			ungraded = append(ungraded, r)
 			continue
 		}
 		g, err := ParseGrade(p.GradeLine)
@@ -276,15 +293,22 @@ func Check(list []Published) (records []Record, graded map[string]Graded, faults
 		if g.PublishedAt.Before(r.IssuedAt) {
 			fault("%s: it was issued at %s, after its print of %s", r.ID, r.IssuedAt.Format(time.RFC3339), g.PublishedAt.Format(time.RFC3339))
 		}
+		if g.PublishedAt.After(now.Add(ClockSkew)) {
+			fault("%s: its grade is of %s, which is still to come", r.ID, g.PublishedAt.Format(time.RFC3339))
+		}
 		if other, taken := grades[g.PreviousHash]; taken {
 			fault("the grades of %s and %s are linked to the same one", other.ID, g.ID)
 		}
 		grades[g.PreviousHash] = g
+		end := target.VoidAt(release)
 		if g.Outcome == "" {
-			if end := release.ScheduledAt.Add(target.GivenUpAfter); g.PublishedAt.Before(end) {
+			if g.PublishedAt.Before(end) {
 				fault("%s: it was given up at %s, a print may come until %s", r.ID, g.PublishedAt.Format(time.RFC3339), end.Format(time.RFC3339))
 			}
 			continue
+		}
+		if !g.PublishedAt.Before(end) {
+			fault("%s: its print came at %s, and it is void since %s", r.ID, g.PublishedAt.Format(time.RFC3339), end.Format(time.RFC3339))
 		}
 		again, err := NewGrade(r, g.Outcome, g.PublishedAt, g.Flags)
 		if err != nil || !target.takes(g.Outcome) {
@@ -295,6 +319,14 @@ func Check(list []Published) (records []Record, graded map[string]Graded, faults
 			fault("%s: its scores are %s, %s and %s, the record says %s, %s and %s", r.ID, again.Score, again.Score1, again.Score2, g.Score, g.Score1, g.Score2)
 		}
 		graded[r.ID] = g.graded(r)
+	}
+	for _, r := range ungraded {
+		target := Named(r.Signal, r.Figure)
+		release, _ := target.ReleaseOf(r.Period)
+		if end := target.VoidAt(release); !newest.Before(end.Add(gradeLag)) {
+			fault("%s: it has no grade and was not given up, its print could come until %s, and the record goes on until %s", r.ID,
+				end.Format(time.RFC3339), newest.Format(time.RFC3339))
+		}
 	}
 	n := 0
 	for hash := NoRecord; n < len(grades); n++ {

@@ -142,6 +142,9 @@ func (t Target) Outcome(in series.Set, r Release) (Decimal, time.Time, bool) {
 	return d, p.VintageAt, err == nil
 }
 
+// VoidAt is when a forecast of a release becomes void: a print that comes then or later does not count.
+func (t Target) VoidAt(r Release) time.Time { return r.ScheduledAt.Add(t.GivenUpAfter) }
+
 // graded are the steps whose figure is known.
 func graded(steps []step) []Graded {
 	var out []Graded
