@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"tidemark/api/view"
+	"tidemark/ingest/world"
 	"tidemark/internal/postgres"
 	"tidemark/internal/task"
 	"tidemark/signals"
@@ -335,19 +336,33 @@ func (c *changer) read(ctx context.Context, n int) ([]time.Duration, error) {
 
 // apiProcess is `tidemark api` on a stand's database.
 type apiProcess struct {
-	// url is the address of the newest snapshot.
-	url string
-	cmd *exec.Cmd
-	out bytes.Buffer
+	// base is its address, url that of the newest snapshot.
+	base, url string
+	// ready is how long after its start it was ready.
+	ready time.Duration
+	cmd   *exec.Cmd
+	out   bytes.Buffer
 }
+
+// readyWithin is how long a process may take to be ready.
+const readyWithin = 2 * time.Minute
 
 // startAPI builds and starts the program with further settings, and waits until it is ready.
 func (s *fixture) startAPI(ctx context.Context, settings ...string) (*apiProcess, error) {
-	login, err := postgres.Login(ctx, s.server, postgres.RoleAPI)
+	p, err := startAPI(ctx, s.dir, s.server, settings...)
+	if err == nil {
+		p.url = p.base + "/api/signals/" + s.def.ID
+	}
+	return p, err
+}
+
+// startAPI builds the program into dir, starts its API on a database with further settings, and waits until that is ready.
+func startAPI(ctx context.Context, dir, server string, settings ...string) (*apiProcess, error) {
+	login, err := postgres.Login(ctx, server, postgres.RoleAPI)
 	if err != nil {
 		return nil, err
 	}
-	binary := filepath.Join(s.dir, "tidemark")
+	binary := filepath.Join(dir, "tidemark")
 	if out, err := exec.CommandContext(ctx, "go", "build", "-o", binary, "tidemark/cmd/tidemark").CombinedOutput(); err != nil { //nolint:gosec // our own
 		return nil, fmt.Errorf("build the program: %w: %s", err, out)
 	}
@@ -359,28 +374,34 @@ func (s *fixture) startAPI(ctx context.Context, settings ...string) (*apiProcess
 	if err := ln.Close(); err != nil {
 		return nil, err
 	}
-	p := &apiProcess{url: "http://" + address + "/api/signals/" + s.def.ID, cmd: exec.CommandContext(ctx, binary, "api", "--world="+view.WorldSandbox)} //nolint:gosec // our own
-	p.cmd.Env = append([]string{"DATABASE_API_URL=" + login, "ADDR=" + address, "STATE_DIR=" + s.dir, "LOG_FORMAT=text"}, settings...)
+	p := &apiProcess{base: "http://" + address, cmd: exec.CommandContext(ctx, binary, "api", "--world="+view.WorldSandbox)} //nolint:gosec // our own
+	p.cmd.Env = append([]string{"DATABASE_API_URL=" + login, "ADDR=" + address, "STATE_DIR=" + dir, "LOG_FORMAT=text"}, settings...)
 	p.cmd.Stdout, p.cmd.Stderr = &p.out, &p.out
+	begin := world.Wall{}.Now()
 	if err := p.cmd.Start(); err != nil {
 		return nil, err
 	}
-	for range 1000 {
-		if resp, err := s.client.Get("http://" + address + "/readyz"); err == nil { //nolint:noctx // it has an end of its own
+	client := &http.Client{Timeout: time.Second}
+	for {
+		resp, err := client.Get(p.base + "/readyz") //nolint:noctx // the client has a limit
+		if err == nil {
 			_ = resp.Body.Close()
-			if resp.StatusCode == http.StatusOK {
-				return p, nil
-			}
+		}
+		p.ready = world.Wall{}.Now().Sub(begin)
+		switch {
+		case err == nil && resp.StatusCode == http.StatusOK:
+			return p, nil
+		case p.ready > readyWithin:
+			p.stop()
+			return nil, fmt.Errorf("tidemark api is not ready after %s: %s", readyWithin, p.out.String())
 		}
 		select {
 		case <-ctx.Done():
 			p.stop()
 			return nil, ctx.Err()
-		case <-time.After(10 * time.Millisecond):
+		case <-time.After(5 * time.Millisecond):
 		}
 	}
-	p.stop()
-	return nil, fmt.Errorf("tidemark api is not ready after 10 s: %s", p.out.String())
 }
 
 func (p *apiProcess) stop() {

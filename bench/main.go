@@ -34,9 +34,10 @@ var targets = []struct {
 	{"P10", "prices taken from keys, 64 at once, against pgbench -N", charges},
 	{"P11", "how long after its commit a change has reached 5,000 listeners of the stream", streamVisible},
 	{"P12", "a history as Parquet, against COPY of the same query and against DuckDB's export of the same rows; bytes a row", exports},
+	{"P13", "leaves of the log appended, proven and checked, against INSERT, against hashing the tiles, and against SHA-256 alone", transparencyLog},
+	{"P14", "how long an API process takes to be ready, and its memory: ten years of all signals and picks, and a chain of a million links", starts},
 	{yearsID, "ten years of leaves: disk, the first look of a new process, and proofs", logYears},
 	{scaleID, "1,000 signals of 40 years and 100,000 keys: time, disk, start and heap of an API, charges", scale},
-	{"P13", "leaves of the log appended, proven and checked, against INSERT, against hashing the tiles, and against SHA-256 alone", transparencyLog},
 }
 
 // The measurements that run only if they are named: they compare nothing.
