@@ -82,7 +82,7 @@ func startsOf(ctx context.Context, m *meter, what, dir, server string, paths []s
 	var ready []time.Duration
 	var idle, busy []int
 	for range startRounds {
-		p, err := startAPI(ctx, dir, server, "SIGNALS_RATE_LIMIT=off")
+		p, err := startAPI(ctx, dir, server, "SIGNALS_RATE_LIMIT=off", "PAGES_RATE_LIMIT=off", "RATE_LIMIT=off")
 		if err != nil {
 			return err
 		}

@@ -46,8 +46,8 @@ const (
 	defaultTimeout  = 2 * time.Minute
 )
 
-// Engine runs sources: it asks politely, archives each answer's bytes, writes its row into the ledger, and only then lets the
-// source parse it. Transport, Now, Ledger and Archive must be set; the zero values of the rest work. An Engine is safe for
+// Engine runs sources. It sends their requests within each host's rate, archives the bytes of each answer, records the fetch, and only then
+// lets the source parse it. Transport, Now, Ledger and Archive must be set; the zero values of the rest work. An Engine is safe for
 // concurrent use and must not be copied after the first.
 type Engine struct {
 	// Transport carries the requests: live, replay or sandbox. The engine does not know which of them it is.
@@ -60,7 +60,7 @@ type Engine struct {
 	UserAgent string
 	// Offline reports whether the transport sends nothing over a network: requests need not queue for a host.
 	Offline bool
-	// Attempts is how often one question is put within one Collect while the trouble is Temporary. Zero: 3.
+	// Attempts is how often a request is sent within one Collect while its error is Temporary. Zero: 3.
 	Attempts int
 	// MaxHostWait is the longest single wait, for a host's turn or before another attempt. A longer one is left to the caller, who
 	// can do something else in the meantime. Zero: 2 minutes.
@@ -79,7 +79,7 @@ type Engine struct {
 	parsed memory
 }
 
-// Fetched is one good answer: its row in the ledger and what it held.
+// Fetched is a good answer: the record of its fetch, and what it held.
 type Fetched struct {
 	Fetch series.Fetch
 	Batch Batch

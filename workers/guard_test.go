@@ -28,11 +28,11 @@ func TestThePartsOfTheMatcherMayPanic(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
 	m := &Matcher{DB: &postgres.DB{}, Log: telemetry.Logger(&out, telemetry.FormatJSON, "info")} // without a pool each statement panics
-	m.look(t.Context(), "changes wait", m.Match)
-	if !strings.Contains(out.String(), `"place":"webhooks"`) || !strings.Contains(out.String(), "changes wait") {
+	m.look(t.Context(), "changes", m.Match)
+	if !strings.Contains(out.String(), `"place":"webhooks"`) || !strings.Contains(out.String(), `"waiting":"changes"`) {
 		t.Errorf("after a panic, the log says %q", out.String())
 	}
-	m.look(t.Context(), "webhooks wait", func(ctx context.Context) error {
+	m.look(t.Context(), "addresses", func(ctx context.Context) error {
 		if end, ok := ctx.Deadline(); !ok || time.Until(end) > matchTimeout {
 			t.Error("a part that hangs has no end")
 		}

@@ -162,10 +162,10 @@ func (m *Matcher) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-wake:
-			m.look(ctx, "changes wait to be compared with the rules of keys", m.Match)
+			m.look(ctx, "changes, for the rules of keys", m.Match)
 		case <-tick.C:
 			poke()
-			m.look(ctx, "webhooks wait", func(ctx context.Context) error { return m.DB.RecheckWebhooks(ctx) })
+			m.look(ctx, "webhooks with something to send", func(ctx context.Context) error { return m.DB.RecheckWebhooks(ctx) })
 		}
 		select {
 		case <-ctx.Done():
@@ -176,11 +176,11 @@ func (m *Matcher) Run(ctx context.Context) error {
 }
 
 // look does a part of a round. It may hang as little as it may panic: what it left undone is done in the next round.
-func (m *Matcher) look(ctx context.Context, waits string, part func(context.Context) error) {
+func (m *Matcher) look(ctx context.Context, waiting string, part func(context.Context) error) {
 	timed, stop := context.WithTimeout(ctx, matchTimeout)
 	defer stop()
 	if err := m.Metrics.Guard(timed, m.Log, "webhooks", func() error { return part(timed) }); err != nil && ctx.Err() == nil {
-		m.Log.WarnContext(ctx, waits, "err", err)
+		m.Log.WarnContext(ctx, "a part of a round of webhooks is left to the next", "waiting", waiting, "err", err)
 	}
 }
 
