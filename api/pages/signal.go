@@ -100,7 +100,7 @@ type difference struct{ Name, Then, Now string }
 // the newest observation.
 func (l localizer) differences(s *view.Signal, past view.SignalSnapshot) []difference {
 	d, now := l.Own(s.Definition), s.Snapshot
-	interval := func(x view.SignalSnapshot) string { return l.Interval(d, x.Value, x.UncertaintyLo, x.UncertaintyHi) }
+	interval := func(x view.SignalSnapshot) string { return l.Bounds(d, x.Value, x.UncertaintyLo, x.UncertaintyHi) }
 	var list []difference
 	if at := past.ObservedAt; at != nil {
 		same := math.NaN()

@@ -118,6 +118,22 @@ func (l localizer) BestRule(d signals.Definition, english string) string {
 	return l.language().Contract(before, t.Naive)
 }
 
+// Naive says in words what the naive forecast of a backtest is, whose English text is given.
+func (l localizer) Naive(d signals.Definition, english string) string {
+	if t, ok := l.texts(d); ok {
+		return t.Naive
+	}
+	return english
+}
+
+// Ranked writes a number of cases with their rank correlation, where one is known.
+func (l localizer) Ranked(n int, rank *float64) string {
+	if rank == nil {
+		return l.Count(n)
+	}
+	return l.Say("backtest.ranked", l.Count(n), l.Z(rank))
+}
+
 // Figure writes a value of a signal, or a pointer to one, without its unit. d is a definition from Own.
 func (l localizer) Figure(d signals.Definition, v any) string {
 	if _, ok := l.texts(d); !ok {
@@ -134,9 +150,9 @@ func (l localizer) Figure(d signals.Definition, v any) string {
 	return d.Prefix() + text
 }
 
-// Interval writes the bounds of a value, each a number or a pointer to one. A known value without bounds has no interval, as a final has none:
+// Bounds writes the bounds of a value, each a number or a pointer to one. A known value without bounds has no interval, as a final has none:
 // that is not an unknown one.
-func (l localizer) Interval(d signals.Definition, value, lo, hi any) string {
+func (l localizer) Bounds(d signals.Definition, value, lo, hi any) string {
 	switch low, high := valueOf(lo), valueOf(hi); {
 	case low == low && high == high:
 		return l.Between(l.Figure(d, lo), l.Figure(d, hi))

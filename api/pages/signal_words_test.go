@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"html"
 	"math"
 	"regexp"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"tidemark/api/view"
 	"tidemark/internal/locale"
 	"tidemark/internal/locale/languages"
+	"tidemark/internal/postgres"
 	"tidemark/picks"
 	"tidemark/signals"
 )
@@ -121,7 +123,7 @@ func TestAFinalNumberHasNoInterval(t *testing.T) {
 	for lang, want := range map[picks.Lang]string{"en": "not applicable", "es": "no procede", "pt": "não se aplica", "hi": "लागू नहीं"} {
 		l := localizer{Lang: lang}
 		own := l.Own(d)
-		if got := l.Interval(own, 211.0, math.NaN(), math.NaN()); got != want {
+		if got := l.Bounds(own, 211.0, math.NaN(), math.NaN()); got != want {
 			t.Errorf("%s: the interval of a final is %q, want %q", lang, got, want)
 		}
 		if got := string(l.Bound(own, 211.0, math.NaN())); !strings.Contains(got, want) || strings.Contains(got, l.T("unknown")) {
@@ -130,7 +132,7 @@ func TestAFinalNumberHasNoInterval(t *testing.T) {
 		if got := string(l.Bound(own, 211.0, 199.5)); got != l.Figure(own, 199.5) {
 			t.Errorf("%s: the cell of a bound is %q", lang, got)
 		}
-		if none := (*float64)(nil); l.Interval(own, none, none, none) != l.T("unknown") || string(l.Bound(own, none, none)) != l.T("unknown") {
+		if none := (*float64)(nil); l.Bounds(own, none, none, none) != l.T("unknown") || string(l.Bound(own, none, none)) != l.T("unknown") {
 			t.Errorf("%s: an unknown value has a known interval", lang)
 		}
 	}
@@ -159,6 +161,49 @@ func TestTheProseOfAMethodHasOnePercentSignAndOneMinus(t *testing.T) {
 					}
 				}
 			}
+		}
+	}
+}
+
+func TestABacktestIsToldInTheReadersLanguageAndNamesWhatIsInEnglish(t *testing.T) {
+	t.Parallel()
+	p, err := New(Options{PublicURL: "https://tidemark.example"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, _ := signals.ByID("crack-spread-321")
+	for lang, want := range map[picks.Lang][]string{
+		"en": {"Naive forecast: the last known change of the crack spread over 20 trading days. Values up to", "too much: 7. Cases", "came: 9 (rank correlation +0.31)."},
+		"es": {"El método de la prueba retrospectiva está en inglés.", "Previsión ingenua: la última variación conocida del margen en 20 sesiones. Los valores hasta el", "de más: 7. Casos", "9 (correlación de rangos +0,31)."},
+		"pt": {"O método do backtest está em inglês.", "9 (correlação de postos +0,31)."},
+		"hi": {"बैकटेस्ट की पद्धति अंग्रेज़ी में है।", "9 (रैंक सहसंबंध +0.31)।"},
+	} {
+		snapshot := snapshotOf(13.1, 12)
+		snapshot.Backtest = &postgres.Backtest{Naive: d.Backtest.Naive, Method: "what the paper says", Vintages: &postgres.AssumedVintages{
+			Before: postgres.PartOfEdge{N: 7}, Since: postgres.PartOfEdge{N: 9, RankIC: new(0.3131)},
+		}}
+		l := localizer{Lang: lang}
+		body := signalBody{localizer: l, Def: l.Own(d), Signal: &view.Signal{Definition: d, Snapshot: snapshot}, Snapshot: snapshot, Backtest: &backtestBody{}}
+		var out strings.Builder
+		if err := p.templates["signal"].ExecuteTemplate(&out, "main", body); err != nil {
+			t.Fatal(err)
+		}
+		page := html.UnescapeString(out.String())
+		for _, say := range want {
+			if !strings.Contains(page, say) {
+				t.Errorf("%s: the page does not say %q", lang, say)
+			}
+		}
+		if lang != picks.English && (strings.Contains(page, "Naive forecast") || strings.Contains(page, "rank correlation")) || !strings.Contains(page, `<p lang="en">What the paper says.`) {
+			t.Errorf("%s: the page has English sentences that it does not name", lang)
+		}
+		evidence := evidenceBody{localizer: l, Def: body.Def, Signal: body.Signal, Evidence: &view.Evidence{Steps: []view.EvidenceStep{{Name: "scale", Formula: "median of 60 margins"}}}}
+		out.Reset()
+		if err := p.templates["evidence"].ExecuteTemplate(&out, "main", evidence); err != nil {
+			t.Fatal(err)
+		}
+		if says := strings.Contains(out.String(), l.T("evidence.english")); says != (lang != picks.English) {
+			t.Errorf("%s: the evidence says that its formulas are in English: %t", lang, says)
 		}
 	}
 }

@@ -97,6 +97,7 @@ var dataPages = map[string]string{
 	"evidence.step.z_score":               "z-score",
 	"evidence.step.delta_vs_baseline_pct": "difference from the baseline, in percent",
 	"evidence.nothing":                    "Nothing was observed yet.",
+	"evidence.english":                    "The formulas and their notes are in English, with the numbers as the API writes them.",
 	"evidence.another version":            "Another version of the program computed this snapshot.",
 	"evidence.today's":                    "Today's gives the results in the table.",
 	"evidence.value cells":                "What the value rests on",

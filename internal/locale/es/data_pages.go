@@ -97,6 +97,7 @@ var dataPages = map[string]string{
 	"evidence.step.z_score":               "puntuación z",
 	"evidence.step.delta_vs_baseline_pct": "diferencia con la referencia, en porcentaje",
 	"evidence.nothing":                    "Aún no se ha observado nada.",
+	"evidence.english":                    "Las fórmulas y sus notas están en inglés, con los números tal como los escribe la API.",
 	"evidence.another version":            "Este cálculo lo hizo otra versión del programa.",
 	"evidence.today's":                    "La de hoy da los resultados de la tabla.",
 	"evidence.value cells":                "En qué se apoya el valor",

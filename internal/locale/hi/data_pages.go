@@ -97,6 +97,7 @@ var dataPages = map[string]string{
 	"evidence.step.z_score":               "z-स्कोर",
 	"evidence.step.delta_vs_baseline_pct": "आधार से अंतर, प्रतिशत में",
 	"evidence.nothing":                    "अभी कुछ देखा नहीं गया है।",
+	"evidence.english":                    "सूत्र और उनकी टिप्पणियाँ अंग्रेज़ी में हैं, और संख्याएँ वैसी ही हैं जैसी API लिखता है।",
 	"evidence.another version":            "यह गणना प्रोग्राम के दूसरे संस्करण ने की थी।",
 	"evidence.today's":                    "आज का संस्करण तालिका वाले परिणाम देता है।",
 	"evidence.value cells":                "मान किस पर टिका है",

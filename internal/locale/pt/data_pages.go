@@ -97,6 +97,7 @@ var dataPages = map[string]string{
 	"evidence.step.z_score":               "escore z",
 	"evidence.step.delta_vs_baseline_pct": "diferença em relação à referência, em porcentagem",
 	"evidence.nothing":                    "Ainda não se observou nada.",
+	"evidence.english":                    "As fórmulas e suas notas estão em inglês, com os números como a API os escreve.",
 	"evidence.another version":            "Este cálculo foi feito por outra versão do programa.",
 	"evidence.today's":                    "A de hoje dá os resultados da tabela.",
 	"evidence.value cells":                "Em que o valor se apoia",
