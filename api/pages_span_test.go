@@ -59,7 +59,11 @@ func TestAStretchOfAPlotIsInItsAddress(t *testing.T) {
 	if query = "?to=" + first; !strings.Contains(open(query, http.StatusOK), "points in this view") {
 		t.Errorf("%s shows no view", query)
 	}
-	has("", open("?from=1900-01-01&to=1900-12-31", http.StatusOK), "There is nothing to plot in this range.")
+	has("", open("?from=1900-01-01&to=1900-12-31", http.StatusOK), "There is nothing to plot in this range.",
+		"There is no value in this range. The history runs from "+first+" to "+last+".")
+	if body := open("?from=1900-01-01&to=1900-12-31", http.StatusOK); strings.Contains(body, ">0 points") {
+		t.Error("files without a point are offered")
+	}
 	has("", open("?from=2026-03-04&to=2026-03-03", http.StatusBadRequest), "The last day is before the first.")
 	has("", open("?from=spring", http.StatusBadRequest), "from is not a day (2026-03-04).")
 	has("", open("?form=2026-03-04", http.StatusBadRequest), "Did you mean from?")

@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"html"
 	"html/template"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"tidemark/api/view"
 )
@@ -72,15 +74,41 @@ func (p *Pages) plotImage(ctx context.Context, r request, s *view.Signal) (*view
 	if err != nil {
 		return nil, err
 	}
-	picture := body.Plots.figure.Alone(pictureWidth, body.Plots.source[:]...)
+	figure := body.Plots.figure
+	figure.Title = cmp.Or(body.finding(s.Definition, body.Snapshot).String(), figure.Title)
+	picture := figure.Alone(pictureWidth, body.pictureText()...)
 	if picture == "" {
 		return nil, refuse(view.CodeNotFound, "refuse.plot")
 	}
 	return secured(view.NewDocument(typeSVG, view.CachePublic, []byte(picture), time.Time{}), pictureOnly), nil
 }
 
-// pictureWidth is the width in pixels.
-const pictureWidth = 1000
+// pictureWidth is the width in pixels. pictureLetters is how many letters fit on a line below the plot.
+const pictureWidth, pictureLetters = 1000, 150
+
+// pictureText returns the lines below a plot as an image: what is shown, as of when, whether it is real, and the whole sentence of the licence.
+func (b signalBody) pictureText() []string {
+	shown := b.Measure(b.Def) + ", " + b.RangeTitle(b.Span) + "."
+	if b.AsOf != "" {
+		shown += " " + b.Say("signal.as of", b.AsOf)
+	}
+	if b.Snapshot.Synthetic {
+		shown += " " + b.T("embed.synthetic")
+	}
+	return append([]string{shown, b.Snapshot.PageURL}, wrapped(firstSentence(b.Snapshot.License), pictureLetters)...)
+}
+
+// wrapped breaks a text between words into lines of at most so many letters. A longer word is a line.
+func wrapped(text string, letters int) (lines []string) {
+	for _, word := range strings.Fields(text) {
+		if n := len(lines) - 1; n >= 0 && utf8.RuneCountInString(lines[n]+" "+word) <= letters {
+			lines[n] += " " + word
+		} else {
+			lines = append(lines, word)
+		}
+	}
+	return lines
+}
 
 // pictureOnly is the content security policy of an image: only its own style sheet.
 const pictureOnly = "default-src 'none'; style-src 'unsafe-inline'"

@@ -93,6 +93,18 @@ func (b signalBody) ZoomQuery() string {
 	return b.InLang()
 }
 
+// NoPoints says that the view has no value, and which days have.
+func (b signalBody) NoPoints() string {
+	text, first, last := b.T("signal.no points"), b.Signal.History.First(), b.Signal.History.Last()
+	if at := b.Snapshot.ObservedAt; b.AsOf != "" && at != nil {
+		last = *at
+	}
+	if first.IsZero() || last.Before(first) {
+		return text
+	}
+	return text + " " + b.Say("signal.all days", first.UTC().Format(time.DateOnly), last.UTC().Format(time.DateOnly))
+}
+
 // difference is a number as known on a day and as known now.
 type difference struct{ Name, Then, Now string }
 

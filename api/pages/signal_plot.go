@@ -23,9 +23,8 @@ type signalPlots struct {
 	// Reprinted is how many of the points differ from their first print. Forecasts describes the forecasts in view.
 	Reprinted int
 	Forecasts forecastsInView
-	// figure is the plot of the value. source is the text below it in a standalone image.
+	// figure is the plot of the value for a standalone image.
 	figure plot.Figure
-	source [2]string
 	// Query are the parameters of the shown history, each preceded by an ampersand.
 	Query template.URL
 	// Revised is how many of the points have changed since the day of the page.
@@ -191,16 +190,8 @@ func (l localizer) plotHistory(d signals.Definition, s view.SignalSnapshot, poin
 	}
 	out.Value, out.Strip = template.HTML(value.SVG()), template.HTML(over.strip(l, from, end, plot.Align(&value)).SVG())
 	value.Marks = slices.DeleteFunc(marks, func(m plot.Mark) bool { _, moments := m.(plot.Moments); return moments }) // their texts are not in the image
-	out.figure, out.source = value, [2]string{l.Measure(d) + ". " + s.PageURL, clipped(firstSentence(s.License), 150)}
+	out.figure = value
 	return out
-}
-
-// clipped truncates a text to a maximum number of letters.
-func clipped(text string, maxLetters int) string {
-	if letters := []rune(text); len(letters) > maxLetters {
-		return string(letters[:maxLetters-1]) + "…"
-	}
-	return text
 }
 
 // known returns the newest known value, or NaN if no value is known.

@@ -161,3 +161,28 @@ func TestAPlotNamesItsSignalAndTheWholeUnit(t *testing.T) {
 		}
 	}
 }
+
+func TestAPictureHasTheWholeLicenceAndSaysThatItsDataAreMadeUp(t *testing.T) {
+	t.Parallel()
+	licence := strings.TrimSpace(strings.Repeat("Contains modified data of a publisher with a long name, ", 12)) + " free for any use."
+	b := signalBody{
+		localizer: localizer{Lang: "en"}, Def: signals.Definition{Name: "Made up", Unit: "index"}, Span: span{Name: "1y"}, AsOf: "2026-11-05",
+		Snapshot: view.SignalSnapshot{Synthetic: true, PageURL: "https://tidemark.example/signals/made-up", License: licence},
+	}
+	lines := b.pictureText()
+	if want := "Made up, index, one year. As it was known at the end of 2026-11-05, UTC. Synthetic data."; lines[0] != want {
+		t.Errorf("the first line is %q, want %q", lines[0], want)
+	}
+	if got := strings.Join(lines[2:], " "); got != licence || len(lines) < 5 {
+		t.Errorf("the licence is %q", got)
+	}
+	for _, line := range lines {
+		if len([]rune(line)) > pictureLetters {
+			t.Errorf("%q does not fit", line)
+		}
+	}
+	b.Snapshot.Synthetic, b.AsOf = false, ""
+	if got := b.pictureText()[0]; got != "Made up, index, one year." {
+		t.Errorf("real data are called %q", got)
+	}
+}

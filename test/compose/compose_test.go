@@ -290,6 +290,12 @@ func TestTheDashboardSpeaksOfMetricsThatExist(t *testing.T) {
 					Unit       string
 					Thresholds struct{ Steps []struct{ Color string } }
 				}
+				Overrides []struct {
+					Properties []struct {
+						ID    string
+						Value json.RawMessage
+					}
+				}
 			}
 		}
 	}
@@ -300,6 +306,15 @@ func TestTheDashboardSpeaksOfMetricsThatExist(t *testing.T) {
 	for _, p := range d.Panels {
 		if f := p.FieldConfig.Defaults; p.Description == "" || f.Unit == "" || len(f.Thresholds.Steps) == 0 || len(p.Links) == 0 {
 			t.Errorf("%s lacks a description, a unit, thresholds or the link of its runbook", p.Title)
+		}
+		limited := len(p.FieldConfig.Defaults.Thresholds.Steps) > 1
+		for _, o := range p.FieldConfig.Overrides {
+			for _, property := range o.Properties {
+				limited = limited || property.ID == "thresholds" && strings.Count(string(property.Value), `"color"`) > 1
+			}
+		}
+		if limited == strings.Contains(p.Description, "No threshold: ") {
+			t.Errorf("%s has neither a limit nor a reason why it has none, or both", p.Title)
 		}
 		for _, target := range p.Targets {
 			for _, name := range metric.FindAllString(target.Expr, -1) {

@@ -356,6 +356,13 @@ function compare(event) {
   conclude();
 }
 
+// settle gives back the room that was kept for what a check says. It does so only below the window, where nobody sees anything move.
+function settle() {
+  for (const kept of [$("attested"), $("logged"), $("links").closest(".tall")]) {
+    if (kept.getBoundingClientRect().top > innerHeight) kept.style.minHeight = "0";
+  }
+}
+
 async function start() {
   if (!globalThis.crypto?.subtle) {
     conclusion("plain", say("unchecked"));
@@ -384,6 +391,7 @@ async function start() {
     conclude();
   } else $("attested").replaceChildren(item(undefined, say("no node")));
   await logs;
+  settle();
 }
 
 const again = async () => { await load(); await check(); };

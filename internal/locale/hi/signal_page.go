@@ -77,6 +77,8 @@ var signalPage = map[string]string{
 	"signal.missed":               "चूका हुआ पूर्वानुमान",
 	"signal.below z":              "नीचे: z-स्कोर",
 	"signal.points":               "इस दृश्य के बिंदु, %s:",
+	"signal.no points":            "इस अवधि में कोई मान नहीं है।",
+	"signal.all days":             "इतिहास %[1]s से %[2]s तक का है।",
 	"signal.all points":           "सभी बिंदु:",
 	"signal.revisions":            "संशोधन",
 	"signal.evidence":             "प्रमाण",

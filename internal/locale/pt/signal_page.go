@@ -77,6 +77,8 @@ var signalPage = map[string]string{
 	"signal.missed":               "Previsão que não se confirmou",
 	"signal.below z":              "abaixo: escore z",
 	"signal.points":               "Pontos nesta visão, %s:",
+	"signal.no points":            "Não há nenhum valor neste período.",
+	"signal.all days":             "A série vai de %[1]s a %[2]s.",
 	"signal.all points":           "Todos os pontos:",
 	"signal.revisions":            "revisões",
 	"signal.evidence":             "evidências",

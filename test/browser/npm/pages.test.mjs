@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import assert from "node:assert/strict";
-import { base, chain, everyPage, json, nameOf, research, shoot, signals, text, violations, visit } from "./stand.mjs";
+import { base, chain, elsewhere, everyPage, json, nameOf, research, shoot, signals, text, violations, visit } from "./stand.mjs";
 
 test("home says what there is, is light and does not shift", async () => {
   await visit("/", {}, async (page) => {
@@ -728,6 +728,29 @@ test("a contract of the server's making is not taken for EAS", { skip: !attested
   });
 });
 
+test("on a telephone /verify keeps no room for what no check says, and /docs breaks no name between letters", async () => {
+  await visit("/verify", { viewport: { width: 390, height: 844 } }, async (page) => {
+    await concluded(page, untouched);
+    await page.waitForFunction(() => document.getElementById("attested").style.minHeight === "0px");
+    const spare = await page.evaluate(() => ["attested", "logged", "links"].map((id) => {
+      const list = document.getElementById(id), box = list.closest(".tall") ?? list, last = list.lastElementChild;
+      return box.scrollHeight > box.clientHeight || !last ? 0 : box.getBoundingClientRect().bottom - last.getBoundingClientRect().bottom;
+    }));
+    assert.ok(Math.max(...spare) < 48, `spare room: ${spare}`);
+  });
+  await visit("/docs", { viewport: { width: 390, height: 844 } }, async (page) => {
+    const broken = await page.evaluate(() => [...document.querySelectorAll("th.code code")].filter((code) => {
+      const node = code.firstChild, parts = code.textContent.matchAll(/[A-Za-z0-9_]+/g), range = document.createRange();
+      return [...parts].some((part) => {
+        range.setStart(node, part.index);
+        range.setEnd(node, part.index + part[0].length);
+        return new Set([...range.getClientRects()].map((r) => Math.round(r.top))).size > 1;
+      });
+    }).map((code) => code.textContent));
+    assert.deepEqual(broken, []);
+  });
+});
+
 test("another attester than the visitor expects contradicts", { skip: !attested }, async () => {
   await visit("/verify", {}, async (page) => {
     await concluded(page, untouched);
@@ -826,10 +849,8 @@ test("every page keeps its budget: 40 KB before the data of plots, and nothing f
   const { gzipSync } = await import("node:zlib");
   for (const path of everyPage) {
     await visit(path, { expected: /.*/ }, async (page) => {
-      const own = new URL(base).origin;
       const loaded = await page.evaluate(() => performance.getEntriesByType("resource").map((e) => e.name));
-      const away = loaded.filter((url) => new URL(url).origin !== own && !/^data:/.test(url) && path !== "/verify");
-      assert.deepEqual(away, [], path);
+      assert.deepEqual(elsewhere(path, loaded), [], path);
       const files = [path, ...loaded.filter((url) => new URL(url).pathname.startsWith("/static/"))];
       let bytes = 0;
       for (const url of files) {

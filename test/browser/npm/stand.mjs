@@ -62,6 +62,15 @@ export async function json(path, body) {
 
 export const signals = (await json("/api/signals")).signals.map((s) => s.id);
 export const chain = await json("/api/v1/verify/picks");
+
+// elsewhere are the loaded addresses of other sites. The page /verify may ask one: the node of the network that holds the attestations. It asks
+// it on load, because a visitor who has to press a button first would see a verdict that nobody but the server supports.
+export function elsewhere(path, loaded) {
+  const allowed = [new URL(base).origin];
+  if (path.startsWith("/verify") && chain.attestation.rpc_url) allowed.push(new URL(chain.attestation.rpc_url).origin);
+  return loaded.filter((url) => !url.startsWith("data:") && !allowed.includes(new URL(url).origin));
+}
+
 const newest = chain.picks.at(-1).ticker;
 
 const yesterday = new Date(Date.parse((await json(`/api/signals/${signals[0]}`)).as_of) - 86_400_000).toISOString().slice(0, 10);

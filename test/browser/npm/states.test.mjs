@@ -2,7 +2,7 @@
 // picture would show as broken is asserted too: nothing is wider than the screen, and axe finds nothing.
 import { test } from "node:test";
 import assert from "node:assert/strict";
-import { base, chain, everyPage, json, nameOf, shoot, signals, violations, visit } from "./stand.mjs";
+import { chain, elsewhere, everyPage, json, nameOf, shoot, signals, violations, visit } from "./stand.mjs";
 
 const widths = [390, 768, 1280];
 const [signal] = signals;
@@ -113,9 +113,8 @@ for (const { name, path, status, ready, scripted } of states) {
     const expected = /./; // an answer with another status than 200 is a complaint, too, and the other suite looks for complaints
     await visit(path, { status, expected, viewport: { width: 768, height: 900 } }, async (page) => {
       await ready?.(page);
-      const own = new URL(base).origin;
       const loaded = await page.evaluate(() => performance.getEntriesByType("resource").map((e) => e.name));
-      if (!path.startsWith("/verify")) faults.push(...loaded.filter((url) => new URL(url).origin !== own).map((url) => `asks elsewhere: ${url}`));
+      faults.push(...elsewhere(path, loaded).map((url) => `asks elsewhere: ${url}`));
       const cookies = (await page.context().cookies()).map((c) => c.name).filter(() => !path.startsWith("/dashboard"));
       faults.push(...cookies.map((c) => `sets the cookie ${c}`));
       await look(page, "");
