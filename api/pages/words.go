@@ -87,6 +87,18 @@ func (l localizer) Pct(f *float64) string {
 	return l.Signed(f) + l.PercentSign()
 }
 
+// PctPoints formats a difference of two percentages with its sign and two decimals, in percentage points.
+func (l localizer) PctPoints(f *float64) string {
+	if f == nil {
+		return l.T("unknown")
+	}
+	text := minus(picks.WriteNumber(l.Lang, locale.Points, strconv.FormatFloat(*f, 'f', 2, 64)))
+	if strings.HasPrefix(l.Signed(f), "+") {
+		return "+" + text
+	}
+	return text
+}
+
 // Waits reports whether no session has closed since the pick. Until then, readers could not have bought it.
 func (l localizer) Waits(k view.Pick) bool { return k.EntryDate == nil }
 

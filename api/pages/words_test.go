@@ -153,3 +153,19 @@ func TestAFilingIsNamedInTheLanguage(t *testing.T) {
 		t.Errorf("another source is called %q", got)
 	}
 }
+
+func TestADifferenceOfPercentagesIsInPercentagePoints(t *testing.T) {
+	t.Parallel()
+	for lang, want := range map[picks.Lang][4]string{
+		"en": {"+0.34 percentage points", "−1.85 percentage points", "0 percentage points", "+0.50 percentage points"},
+		"es": {"+0,34 puntos porcentuales", "−1,85 puntos porcentuales", "0 puntos porcentuales", "+0,50 puntos porcentuales"},
+		"pt": {"+0,34 ponto percentual", "−1,85 ponto percentual", "0 ponto percentual", "+0,50 ponto percentual"},
+		"hi": {"+0.34 प्रतिशत अंक", "−1.85 प्रतिशत अंक", "0 प्रतिशत अंक", "+0.50 प्रतिशत अंक"},
+	} {
+		for i, v := range []float64{0.34, -1.85, -0.001, 0.5} {
+			if got := (localizer{Lang: lang}).PctPoints(&v); got != want[i] {
+				t.Errorf("%s: %g is %q, want %q", lang, v, got, want[i])
+			}
+		}
+	}
+}

@@ -35,7 +35,7 @@ class Plot {
       const text = format.format(Math.abs(v));
       return `${v < 0 && /[1-9]/.test(text) ? "−" : ""}${d.prefix ?? ""}${text}`;
     };
-    this.score = new Intl.NumberFormat(document.documentElement.lang, { minimumFractionDigits: 2, maximumFractionDigits: 2 });
+    this.score = new Intl.NumberFormat(document.documentElement.lang, { minimumFractionDigits: 2, maximumFractionDigits: 2, signDisplay: "exceptZero" });
     this.tip = document.createElement("p");
     this.tip.className = "tip";
     this.tip.setAttribute("role", "status");
