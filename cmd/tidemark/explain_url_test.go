@@ -232,6 +232,12 @@ func TestExplainFromOutsideFindsEveryLie(t *testing.T) {
 		{"a formula too many", func(s *evidenceServer) {
 			s.evidence.Steps = append(s.evidence.Steps, view.EvidenceStep{Name: "tail"})
 		}, 1, []string{"DIFFER  steps.tail"}},
+		{"that its numbers do not follow from the cells, with formulas that are none", func(s *evidenceServer) {
+			s.evidence.Recomputed = false
+			for i := range s.evidence.Steps {
+				s.evidence.Steps[i].Formula, s.evidence.Steps[i].Result = "1 + 1", new(2.0)
+			}
+		}, 1, []string{"DIFFER  recomputed", "DIFFER  steps.value", "DIFFER  steps.baseline"}},
 		{"what the interval bounds", func(s *evidenceServer) { s.snapshot.Uncertainty.Bounds = signals.BoundsTrue }, 1, []string{"DIFFER  uncertainty.bounds"}},
 		{"a cell that is left out, with numbers that fit", func(s *evidenceServer) {
 			s.evidence.BaselineCells = s.evidence.BaselineCells[1:]

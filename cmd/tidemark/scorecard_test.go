@@ -213,6 +213,16 @@ func TestAServerThatWithholdsOrPostponesGradesIsContradicted(t *testing.T) {
 	}
 }
 
+// Unknown members are null, as docs/forecasts.md says: no grades have no mean width.
+func TestAScorecardWithoutGradesKnowsNoWidth(t *testing.T) {
+	t.Parallel()
+	for _, c := range view.NewScorecards("lng-arbitrage", nil, nil, nil, nil).Data[0].All.Coverage {
+		if c.Width != nil {
+			t.Errorf("the mean width of %d %% is %v, want null", c.Percent, *c.Width)
+		}
+	}
+}
+
 // scorecardOf is the scorecard that follows from a list.
 func scorecardOf(list []view.Forecast) view.Scorecards {
 	lines, labels := make([]forecast.Published, len(list)), map[string]string{}

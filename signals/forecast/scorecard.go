@@ -48,7 +48,7 @@ type Comparison struct {
 type Coverage struct {
 	Percent, Hits int
 	Lo, Hi        int
-	// Width is the interval's mean width.
+	// Width is the interval's mean width. NaN means unknown.
 	Width float64
 }
 
@@ -57,6 +57,9 @@ func NewScorecard(all []Graded) Scorecard {
 	s := Scorecard{N: len(all), CRPS: math.NaN(), Against: against(all), PITP: math.NaN()}
 	for i, percent := range []int{50, 80, 90} {
 		c := Coverage{Percent: percent}
+		if len(all) == 0 {
+			c.Width = math.NaN()
+		}
 		c.Lo, c.Hi = band(len(all), float64(percent)/100)
 		tail := (1 - float64(percent)/100) / 2
 		for _, g := range all {
