@@ -184,11 +184,15 @@ func TestABacktestIsToldInTheReadersLanguageAndNamesWhatIsInEnglish(t *testing.T
 		}}
 		l := localizer{Lang: lang}
 		body := signalBody{localizer: l, Def: l.Own(d), Signal: &view.Signal{Definition: d, Snapshot: snapshot}, Snapshot: snapshot, Backtest: &backtestBody{}}
+		body.Plots.Newest = []view.HistoryPoint{{ObservedAt: *snapshot.ObservedAt, Value: 13.1, Lo: math.NaN(), Hi: 14.25, Baseline: 12, Z: 1}}
 		var out strings.Builder
 		if err := p.templates["signal"].ExecuteTemplate(&out, "main", body); err != nil {
 			t.Fatal(err)
 		}
 		page := html.UnescapeString(out.String())
+		if high := "<td class=\"num roomy\">" + l.Figure(body.Def, 14.25) + "</td>"; !strings.Contains(page, "<td class=\"num roomy\">"+string(l.None())+"</td>"+high) {
+			t.Errorf("%s: a bound that there is none of is not called so, or the other is not shown", lang)
+		}
 		for _, say := range want {
 			if !strings.Contains(page, say) {
 				t.Errorf("%s: the page does not say %q", lang, say)
