@@ -100,7 +100,7 @@ func (b signalBody) pictureText() []string {
 
 // wrapped breaks a text between words into lines of at most so many letters. A longer word is a line.
 func wrapped(text string, letters int) (lines []string) {
-	for _, word := range strings.Fields(text) {
+	for word := range strings.FieldsSeq(text) {
 		if n := len(lines) - 1; n >= 0 && utf8.RuneCountInString(lines[n]+" "+word) <= letters {
 			lines[n] += " " + word
 		} else {

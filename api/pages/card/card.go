@@ -117,15 +117,14 @@ func (c Card) PNG() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// fitFace returns a font face at a size at which a text is at most width pixels wide. It never uses less than three fifths of the wanted
-// size.
+// fitFace returns a font face at a size at which a text is at most width pixels wide. It never uses less than half of the wanted size.
 func fitFace(f *opentype.Font, size float64, text string, width int) (font.Face, error) {
 	for at := size; ; at *= 0.95 {
 		face, err := opentype.NewFace(f, &opentype.FaceOptions{Size: at, DPI: 72, Hinting: font.HintingNone})
 		if err != nil {
 			return nil, fmt.Errorf("set a font to %g pixels: %w", at, err)
 		}
-		if at < size*0.6 || font.MeasureString(face, text).Ceil() <= width {
+		if at < size*0.5 || font.MeasureString(face, text).Ceil() <= width {
 			return face, nil
 		}
 		_ = face.Close()

@@ -88,3 +88,17 @@ func TestTheFontsHaveTheLettersOfTheLanguagesWithPictures(t *testing.T) {
 		}
 	}
 }
+
+func TestTheLongestFindingsAreNotCut(t *testing.T) {
+	t.Parallel()
+	_, bold := fonts()
+	for _, title := range []string{"15,52 dólares por debajo de lo normal para mediados de septiembre", "US$ 15,52 abaixo do normal para meados de setembro"} {
+		face, err := fitFace(bold, 58, title, Width-2*margin)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := fit(face, title, Width-2*margin); got != title {
+			t.Errorf("%q is cut to %q", title, got)
+		}
+	}
+}
