@@ -17,7 +17,8 @@ import (
 
 // notRecomputed says which numbers of a snapshot this comparison leaves out, and why.
 const notRecomputed = "Not compared: who signed the log (tidemark verify --proof), whether /api/methods lists all versions (they are leaves of the log), and the status, which also follows " +
-	"from the graded forecasts (tidemark scorecard --url) and from what operators set."
+	"from the graded forecasts (tidemark scorecard --url) and from what operators set. Nor when an observation was published where the server assumes the time, the time and marker of a " +
+	"withdrawal, json_ld, uncertainty_level, code versions, environment and disclaimer, ids, and the addresses of pages."
 
 // record downloads every body that the signal rests on, and makes the history of all values from the bytes. Then it counts again how often
 // the intervals held their truth, and runs the backtest again.
