@@ -92,6 +92,7 @@ space := $(subst ,, )
 computing: ## Run the tests that compute for long in one goroutine, without the race detector
 	go test -timeout 20m $(addprefix ./,$(subst |, ,$(COMPUTING_PACKAGES)))
 	go test -timeout 20m -run '$(COMPUTING)' ./ingest/eia ./picks ./signals ./workers
+	go test -timeout 20m -run 'TestThePartsOfADifferenceAddUpToIt$$' ./signals/changes -changes.pairs 10000
 
 .PHONY: contracts
 contracts: ## Attest on the contracts that EAS publishes, and compile ours again (with npm; says so where its registry is away)

@@ -55,6 +55,7 @@ func TestTheTableOfIntervals(t *testing.T) {
 		}
 		_, _ = fmt.Fprintf(&b, "| %s | `%s` | %s | %s | %s | %s | %s |\n", d.ID, d.Interval.Bounds, d.Interval.Truth, basis, held, recent, claimedBefore[d.ID])
 	}
+	b.WriteString(stagesTable(t))
 	b.WriteString(beforeTable(t))
 	b.WriteString(faultsTable())
 	b.WriteString(claimsTable())
@@ -95,6 +96,31 @@ func TestTheRecordOfCornNamesTheStageThatItCounts(t *testing.T) {
 			}
 		}
 	}
+}
+
+// stagesTable is the section of docs/signals.md about the intervals of each stage of a season. NASS' forecasts of Illinois are recorded, Iowa's
+// are not.
+func stagesTable(t *testing.T) string {
+	t.Helper()
+	var b strings.Builder
+	b.WriteString("\n## Corn, stage by stage\n\nA season's interval narrows with each forecast of NASS, and a record counts the stage that was reached last. These are the\n" +
+		"records that the same rules make of Illinois, whose forecasts are recorded. Iowa's are not.\n\n" +
+		"| stage | as of | held | two years to then |\n| --- | --- | --- | --- |\n")
+	d := definition(t, "iowa-corn-yield")
+	for _, of := range []struct{ stage, at string }{
+		{"trend", "2024-06-01"}, {"august", "2023-08-20"}, {"september", "2023-09-20"}, {"october", "2023-10-20"}, {"november", "2023-12-01"},
+	} {
+		set := series.Set{}
+		for id, points := range illinoisCorn(t) {
+			set[id] = slices.DeleteFunc(points, func(p series.Point) bool { return p.VintageAt.After(date(of.at)) })
+		}
+		basis, r := d.MeasureInterval(set, nil, date(of.at))
+		if basis != signals.BasisMeasured || r.Stage != of.stage {
+			t.Fatalf("as of %s the record is %s, of %+v, want one of %s", of.at, basis, r, of.stage)
+		}
+		_, _ = fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", of.stage, of.at, share(r.Coverage), share(r.Last2Years))
+	}
+	return b.String()
 }
 
 // share writes a coverage with its bounds.

@@ -57,7 +57,7 @@ var signalTexts = map[string]locale.SignalTexts{
 		Brief: briefs["hormuz-transit"],
 		Short: "Ormuz", Figure: "%s buques al día", Normal: "de lo normal", At: "en lo normal",
 		Baseline:  "media de la misma época, de 2019 a 2024",
-		Interval:  "reestimaciones de las semanas pasadas",
+		Interval:  "reestimaciones de las semanas pasadas o, si son menos de 20, de las de abril a julio de 2026",
 		Truth:     "la media de los mismos siete días tal como PortWatch la reestime la próxima vez, y no el número verdadero de buques",
 		Lead:      "Buques que cruzan cada día el estrecho de Ormuz, en media de siete días, según las estimaciones de PortWatch (FMI) a partir de las señales de radio de los buques (AIS), comparados con la misma época de 2019 a 2024.",
 		About:     "Los componentes son los petroleros por separado y la misma semana del año anterior. Los buques que apagan su transmisor o sufren interferencias no se cuentan, por lo que en un conflicto un número bajo exagera la interrupción. PortWatch reestima toda la serie de vez en cuando; el valor y la referencia proceden siempre del mismo estado de los datos.",

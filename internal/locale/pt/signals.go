@@ -57,7 +57,7 @@ var signalTexts = map[string]locale.SignalTexts{
 		Brief: briefs["hormuz-transit"],
 		Short: "Ormuz", Figure: "%s navios por dia", Normal: "do normal", At: "no nível normal",
 		Baseline:  "média da mesma época, de 2019 a 2024",
-		Interval:  "reestimativas das semanas passadas",
+		Interval:  "reestimativas das semanas passadas ou, se forem menos de 20, das de abril a julho de 2026",
 		Truth:     "a média dos mesmos sete dias como o PortWatch a reestimar da próxima vez, e não o número verdadeiro de navios",
 		Lead:      "Navios que passam por dia pelo estreito de Ormuz, em média de sete dias, segundo as estimativas do PortWatch (FMI) com os sinais de rádio dos navios (AIS), comparados com a mesma época de 2019 a 2024.",
 		About:     "Os componentes são os petroleiros à parte e a mesma semana do ano anterior. Os navios que desligam o transmissor ou sofrem interferência não são contados; por isso, em um conflito um número baixo exagera a interrupção. O PortWatch reestima toda a série de tempos em tempos; o valor e a referência vêm sempre do mesmo estado dos dados.",
