@@ -125,8 +125,12 @@ func (st *PublicationsState) returnKind() string {
 	return PriceReturn
 }
 
+// pricesInDoubt returns none before there is a portfolio.
 func (st *PublicationsState) pricesInDoubt() []PriceInDoubt {
 	list := []PriceInDoubt{}
+	if st.portfolio == nil {
+		return list
+	}
 	for _, d := range st.portfolio.Performance.Doubts {
 		if i := slices.IndexFunc(st.portfolio.Positions, func(p postgres.Position) bool { return p.Seq == d.Seq }); i >= 0 {
 			list = append(list, PriceInDoubt{st.portfolio.Positions[i].Ticker, string(d.Close), string(d.Other), d.Source})

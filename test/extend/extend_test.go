@@ -109,6 +109,10 @@ func TestEachSurfaceMissesWhatWasNotAdded(t *testing.T) { //nolint:paralleltest 
 		err := register(t.Context(), p.base, &key)
 		return err == nil, fmt.Sprint(err)
 	})
+	program.Until(t, program.Timeout, "the signals are read", func() (bool, string) { // before that, any signal may be one that is not read yet
+		status, _, err := ask(t.Context(), p.base, "", surface{path: "/api/signals"})
+		return status == http.StatusOK, fmt.Sprint(status, err)
+	})
 	for _, s := range surfaces() {
 		if strings.HasPrefix(s.name, "digest in ") && s.thing != lang {
 			continue // it asks for a language that the program has
