@@ -118,8 +118,7 @@ func (s *Server) makeAlert(r *http.Request, key postgres.Key, asked alertRequest
 	return made, err
 }
 
-// errEventsSold are the problems of a rule that would tell what is sold of events, by the member: how severe an event is, or which company it is
-// about.
+// errEventsSold are the problems of a rule that would reveal the sold part of events, by its member: the severity of an event, or its company.
 var errEventsSold = map[string]*problemError{"min_severity": eventsSold("min_severity"), "ticker": eventsSold("ticker")}
 
 func eventsSold(member string) *problemError {

@@ -197,7 +197,7 @@ func TestABodyThatCameTwiceIsListedWithBothTimes(t *testing.T) {
 	}
 }
 
-// The served snapshot names the bodies of what came with it, and keeps those of the one before where nothing came.
+// The served snapshot names the bodies of the observations that came with it. Where none came, it keeps the bodies of the one before.
 func TestEachNewSnapshotNamesTheBodiesThatCameWithIt(t *testing.T) {
 	t.Parallel()
 	f, _, _ := startEvidence(t, full())

@@ -199,7 +199,7 @@ func wantConclusions(t *testing.T, b Brief, s Score) {
 	}
 }
 
-// wantMajority fails if a text says that a company does better or worse than most and half of the others say otherwise. It counts by itself.
+// wantMajority fails if a text says that a company does better or worse than most and half of the others say otherwise. It counts without the code that wrote the text.
 func wantMajority(t *testing.T, b Brief, s Score, scores []Score) {
 	t.Helper()
 	for sign, list := range map[float64][]string{1: b.strong, -1: b.poor} {

@@ -182,8 +182,8 @@ func TestAnAlertHoldsWhenTheNumberCrossesItsThreshold(t *testing.T) {
 	}
 }
 
-// Where events are sold, an alert about great events was sent all of them. With Pro it is sent those that it asks for. Without Pro it is sent
-// none, because they would tell for nothing which events are great. No message has what is sold.
+// Where events are sold, a key with Pro gets the events that its alert selects. A key without Pro gets none, because a selection would tell
+// which events are severe. No message has the sold content of an event.
 func TestAnAlertAboutEventsHoldsForItsSeverityAndCompanyWhereEventsAreSold(t *testing.T) {
 	t.Parallel()
 	h := newHooks(t)

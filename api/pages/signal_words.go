@@ -375,60 +375,9 @@ func (l localizer) Change(value, baseline, pct *float64) string {
 // Z writes a z-score, a number or a pointer to one.
 func (l localizer) Z(v any) string { return l.Signed(finite(valueOf(v))) }
 
-// Time writes an instant with its zone as an element, or that it is unknown.
-func (l localizer) Time(t any) template.HTML {
-	if p, ok := t.(*time.Time); ok && p == nil {
-		return template.HTML(template.HTMLEscapeString(l.T("unknown"))) //nolint:gosec // escaped
-	}
-	at := timeOf(t).UTC()
-	return template.HTML(`<time datetime="`+at.Format(time.RFC3339)+`">`) + wholeDay(instant(at)) + `</time>` //nolint:gosec // digits, hyphens and UTC
-}
-
 // None is the sign for a cell that has no number.
 func (l localizer) None() template.HTML {
 	return template.HTML(`<span class="quiet" aria-hidden="true">–</span><span class="hidden">` + template.HTMLEscapeString(l.T("signal.not applicable")) + `</span>`) //nolint:gosec // escaped
-}
-
-// Lasts writes a number of seconds in hours, or in days if it is long.
-func (l localizer) Lasts(seconds int64) string {
-	if seconds >= 2*86400 && seconds%86400 == 0 {
-		return l.Say("status.days", l.Count(seconds/86400))
-	}
-	hours := float64(seconds) / 3600
-	if hours == math.Trunc(hours) {
-		return l.Say("status.hours", l.Count(int64(hours)))
-	}
-	return l.Say("status.hours", l.Num(&hours, 1))
-}
-
-// Moment writes an instant with its day in words, as an element. Midnight is the day alone.
-func (l localizer) Moment(t time.Time) template.HTML {
-	at := t.UTC()
-	text := l.Day(at)
-	if at.Hour() > 0 || at.Minute() > 0 {
-		text += at.Format(", 15:04 UTC")
-	}
-	return template.HTML(`<time datetime="` + at.Format(time.RFC3339) + `">` + text + `</time>`) //nolint:gosec // digits and names of months
-}
-
-// Period names the period of a figure that is forecast: a day, a month, or the end of a crop year.
-func (l localizer) Period(period string) string {
-	if day, err := time.Parse(time.DateOnly, period); err == nil {
-		return l.Day(day)
-	}
-	if month, err := time.Parse("2006-01", period); err == nil {
-		return strings.NewReplacer("M", l.language().Months[month.Month()-1], "Y", month.Format("2006")).Replace(l.language().MonthOrder)
-	}
-	if year, ok := strings.CutSuffix(period, "-final"); ok {
-		return l.Say("period.final", year)
-	}
-	return period
-}
-
-// Week names a week of ISO 8601 ("2026-W47").
-func (l localizer) Week(week string) string {
-	year, number, _ := strings.Cut(week, "-W")
-	return l.Say("week.of", strings.TrimLeft(number, "0"), year)
 }
 
 // Link returns a link to a page of the site in the same language, with a translated text.
@@ -446,14 +395,6 @@ func (l localizer) Count(n any) string {
 		return fmt.Sprint(n)
 	}
 	return l.decimals(v, 0)
-}
-
-// Day writes a day with its month in words: in English as 9 December 2026.
-func (l localizer) Day(t time.Time) string {
-	if l.Lang == picks.English {
-		return longDay(t)
-	}
-	return l.Date(t)
 }
 
 // Probability writes a p-value with two significant digits.

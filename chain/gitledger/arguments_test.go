@@ -53,7 +53,7 @@ func committed(t *testing.T) string {
 	return dir
 }
 
-// Whatever names a repository comes after "--": git would take a name that begins with - for an option, of which some name a program to run.
+// The name of a repository comes after "--". Otherwise git takes a name that begins with - for an option, and some options name a program to run.
 func TestTheNameOfARepositoryIsNeverAnOptionOfGit(t *testing.T) {
 	t.Parallel()
 	g, err := newGit(t.Context(), "", os.Environ(), Remote{})

@@ -85,7 +85,7 @@ const sameWish = 500 * time.Millisecond
 func urges(s os.Signal, after time.Duration) bool { return s != syscall.SIGHUP && after >= sameWish }
 
 // interruptible returns a context that ends at the first signal to stop. At the second one, the process says so and ends at once, with the
-// exit status of shells for that signal. So an operator need not wait for a shutdown that hangs. See urges for what is no second signal.
+// exit status of shells for that signal. So an operator need not wait for a shutdown that hangs. See urges for the signals that do not count as a second one.
 func interruptible() context.Context {
 	ctx, stop := context.WithCancel(context.Background())
 	come, urge := context.WithCancel(context.Background())

@@ -100,7 +100,7 @@ func (g *welcome) ready(ctx context.Context, parts []ops.Readiness) error {
 			g.p.terminal.Progress("")
 		}
 	}
-	// What is stopped is not ready, although its parts may still answer.
+	// A stopped program is not ready, although its parts may still answer.
 	if ctx.Err() != nil {
 		return nil
 	}

@@ -166,8 +166,8 @@ func tickersOf(c equity.Company) []string {
 	return list
 }
 
-// followedForms are prefixes of the names of the forms that are kept: news about a company, the reports of its figures, the end of its
-// listing, and what shows that it was bought. Insiders' trades, prospectuses and similar forms are most of the filings and are left out.
+// followedForms are prefixes of the names of the forms that are kept. They bring news about a company, its figures, the end of its listing, or a
+// sign that it was bought. Insiders' trades, prospectuses and similar forms are most of the filings and are left out.
 var followedForms = []string{
 	"8-K", "10-K", "10-Q", "20-F", "40-F", "6-K", "NT 10-", "25", "15-", "15F", "SC 13E3", "SC 14D9", "SC14D9F",
 }

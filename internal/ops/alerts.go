@@ -89,7 +89,7 @@ func Conditions(s State, l Limits) (list []postgres.Alert) {
 		}
 		add(postgres.AlertWarning, "job-late", name, "The run of %s for %s is not done after %s%s%s. See `tidemark runs %d`.",
 			name, instant(r.Slot), age(s.Now.Sub(r.Since)), usual, why, r.Run)
-		// The time in which the installation was stopped does not count. What was told before stays told.
+		// The time in which the installation was stopped does not count. An alert that was raised before stays open.
 		list[len(list)-1].Quiet = s.Began.After(r.Since) && s.Now.Sub(s.Began) <= r.Allowed
 	}
 	if !s.PickMissing.IsZero() {
