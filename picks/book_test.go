@@ -62,6 +62,10 @@ func bookMarket(t *testing.T, pick time.Time) Market {
 	return m
 }
 
+// bookPreface says what of a card is made up.
+const bookPreface = "The figures are of real filings and closes. The recorded files name no company, exchange and country: here each company has its ticker " +
+	"as its name, the NYSE and the United States.\n"
+
 // Every figure of every card of a real company is in its filings: a fact of one filing, or the stated sum of such facts. The filings are the
 // company's own, filed before the day. No card makes a claim that means nothing in its line of business, in any language.
 func TestTheBookOfRealCardsShowsWhatTheFilingsShow(t *testing.T) {
@@ -124,7 +128,7 @@ func TestTheBookOfRealCardsShowsWhatTheFilingsShow(t *testing.T) {
 			if err := os.MkdirAll(*book, 0o755); err != nil {
 				t.Fatal(err)
 			}
-			if err := os.WriteFile(filepath.Join(*book, d+".md"), []byte(text.String()), 0o644); err != nil {
+			if err := os.WriteFile(filepath.Join(*book, d+".md"), []byte(bookPreface+text.String()), 0o644); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -25,7 +24,10 @@ func TestMarketValueAgreesWithThatOfAPublisher(t *testing.T) {
 	if *marketValues == "" || *moreFacts == "" {
 		t.Skip("no market values of a publisher are given: -facts=DIR -values=FILE")
 	}
-	on := day(strings.TrimSuffix(filepath.Base(*marketValues), ".csv"))
+	on, err := time.Parse(time.DateOnly+".csv", filepath.Base(*marketValues))
+	if err != nil {
+		t.Fatalf("-values=%s: the file must be named by the day of its prices, as 2026-07-10.csv", *marketValues)
+	}
 	published := publishedShares(t, *marketValues)
 	files, err := filepath.Glob(filepath.Join(*moreFacts, "*.json"))
 	if err != nil {
