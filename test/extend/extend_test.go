@@ -94,6 +94,11 @@ func TestWhatANewcomerAddsIsKnownEverywhere(t *testing.T) {
 		_, text, err := ask(t.Context(), p.base, "", surface{path: "/api/signals/" + signal})
 		return err == nil && strings.Contains(text, `"observed_at":"`), text
 	})
+	// While days pass, a signal may lack the value of its day, and doctor names that in place of the number of signals.
+	program.Until(t, program.Timeout, "doctor finds nothing wrong", func() (bool, string) {
+		a := p.answer(t, "")(surface{args: []string{"doctor"}})
+		return a.status == 0, a.text
+	})
 	for _, fault := range census(surfaces(), p.answer(t, key.Data.APIKey)) {
 		t.Error(fault)
 	}
