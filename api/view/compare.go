@@ -12,6 +12,7 @@ import (
 
 	"tidemark/internal/locale"
 	"tidemark/internal/locale/languages"
+	"tidemark/internal/postgres"
 	"tidemark/picks"
 	"tidemark/signals"
 )
@@ -116,7 +117,7 @@ func (v *View) Compare(ctx context.Context, r ComparisonRequest) (*Comparison, e
 		out.ByLag = append(out.ByLag, newComparisonAtLag(a))
 	}
 	for _, p := range c.Pairs {
-		out.Data = append(out.Data, ComparedPair{p.At.Format(time.DateOnly), p.A, p.B})
+		out.Data = append(out.Data, ComparedPair{p.At.Format(time.DateOnly), postgres.Rounded(p.A), postgres.Rounded(p.B)})
 	}
 	out.Text = strings.Join(out.Sentences(), " ")
 	return out, nil
@@ -151,19 +152,11 @@ func (s *Signal) NameIn(lang locale.Lang) string {
 }
 
 func newComparisonAtLag(a signals.Association) ComparisonAtLag {
-	out := ComparisonAtLag{Lag: a.Lag, N: a.N, EffectiveN: sixDecimals(a.Effective), Correlation: sixDecimals(a.R)}
-	if lo, hi := sixDecimals(a.Lo), sixDecimals(a.Hi); lo != nil && hi != nil {
+	out := ComparisonAtLag{Lag: a.Lag, N: a.N, EffectiveN: postgres.Statistic(a.Effective), Correlation: postgres.Statistic(a.R)}
+	if lo, hi := postgres.Statistic(a.Lo), postgres.Statistic(a.Hi); lo != nil && hi != nil {
 		out.Interval = &CorrelationInterval{signals.Level, *lo, *hi}
 	}
 	return out
-}
-
-// sixDecimals rounds a statistic, because further digits say nothing. It returns nil for an unknown number.
-func sixDecimals(x float64) *float64 {
-	if math.IsNaN(x) {
-		return nil
-	}
-	return new(math.Round(x*1e6) / 1e6)
 }
 
 // Sentences say the result in the language of the comparison: the correlation, the sample and what follows.

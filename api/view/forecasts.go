@@ -393,17 +393,17 @@ func newScorecard(t forecast.Target, list []judgedForecast) Scorecard {
 
 func newScores(graded []forecast.Graded, periods []string) Scores {
 	s := forecast.NewScorecard(graded)
-	out := Scores{N: s.N, CRPS: postgres.Known(s.CRPS), Skill: []SkillScore{}, Coverage: []Coverage{}, PIT: s.PIT[:], PITP: postgres.Known(s.PITP)}
+	out := Scores{N: s.N, CRPS: postgres.Statistic(s.CRPS), Skill: []SkillScore{}, Coverage: []Coverage{}, PIT: s.PIT[:], PITP: postgres.Statistic(s.PITP)}
 	if s.N > 0 {
 		out.From, out.To = &periods[0], &periods[s.N-1]
 	}
 	for i, c := range s.Against {
 		out.Skill = append(out.Skill, SkillScore{
-			Naive: i + 1, CRPS: postgres.Known(c.CRPS), Skill: postgres.Known(c.Skill), Interval: []*float64{postgres.Known(c.Lo), postgres.Known(c.Hi)}, DM: postgres.Known(c.DM), P: postgres.Known(c.P),
+			Naive: i + 1, CRPS: postgres.Statistic(c.CRPS), Skill: postgres.Statistic(c.Skill), Interval: []*float64{postgres.Statistic(c.Lo), postgres.Statistic(c.Hi)}, DM: postgres.Statistic(c.DM), P: postgres.Statistic(c.P),
 		})
 	}
 	for _, c := range s.Coverage {
-		out.Coverage = append(out.Coverage, Coverage{Percent: c.Percent, Hits: c.Hits, Band: []int{c.Lo, c.Hi}, Width: postgres.Known(c.Width)})
+		out.Coverage = append(out.Coverage, Coverage{Percent: c.Percent, Hits: c.Hits, Band: []int{c.Lo, c.Hi}, Width: postgres.Statistic(c.Width)})
 	}
 	return out
 }

@@ -62,7 +62,7 @@ type SignalSnapshot struct {
 	DeltaVsBaselinePct *float64 `json:"delta_vs_baseline_pct"`
 	// ZScore is the same in units of the usual spread.
 	ZScore *float64 `json:"z_score"`
-	// Backtest is null if no skill was measured. It is published as stored.
+	// Backtest is null if no skill was measured.
 	Backtest   *postgres.Backtest `json:"backtest"`
 	SourceURL  string             `json:"source_url"`
 	License    string             `json:"license"`
@@ -242,7 +242,9 @@ func (s *SignalSnapshot) fill(stored *postgres.Snapshot) {
 	s.Value, s.UncertaintyLo, s.UncertaintyHi = served(stored.Value), served(stored.Lo), served(stored.Hi)
 	s.BaselineValue, s.DeltaVsBaselinePct = served(stored.Baseline), served(stored.DeltaPct)
 	s.ZScore = served(stored.Z)
-	s.Backtest = stored.Backtest
+	if stored.Backtest != nil {
+		s.Backtest = new(stored.Backtest.Rounded())
+	}
 	s.coversFrom = utc(stored.CoversFrom)
 	for _, c := range stored.Components {
 		s.Components = append(s.Components, Component{

@@ -56,7 +56,7 @@ func UncertaintyOf(d signals.Definition, stored *postgres.Uncertainty) Uncertain
 		}
 		return u
 	}
-	r := stored.Record
+	r := stored.Record.Rounded()
 	u.Level, u.Record = new(signals.Level), r
 	u.Text += fmt.Sprintf("Built to hold %.0f%%. Measured: it held %s.", u.LevelPct, coverageText(r.All()))
 	if r.Last2Years.Cases > 0 {

@@ -218,8 +218,7 @@ func (o *outside) sameRecord(stated view.Uncertainty, basis string, ours *signal
 		{"uncertainty.record.last_2y", stated.Record.Last2Years, want.Record.Last2Years},
 	} {
 		status := agrees
-		if part.said.Cases != part.our.Cases || part.said.Hits != part.our.Hits || decimal(part.said.Share) != decimal(part.our.Share) ||
-			!sameBounds(part.said.CI95, part.our.CI95) {
+		if differsBy(part.our, part.said, lastDigit) != "" {
 			status = differ
 		}
 		o.say("record", status, part.name, "the server says %d of %d, we count %d of %d", part.said.Hits, part.said.Cases, part.our.Hits, part.our.Cases)
@@ -231,12 +230,4 @@ func counts(r *postgres.IntervalRecord) string {
 		return "no record"
 	}
 	return fmt.Sprintf("%d of %d", r.Hits, r.Cases)
-}
-
-// sameBounds compares two pairs of binomial bounds.
-func sameBounds(a, b *[2]float64) bool {
-	if a == nil || b == nil {
-		return a == b
-	}
-	return nearly(a[0], b[0]) && nearly(a[1], b[1])
 }

@@ -26,7 +26,8 @@ BASE = os.environ.get("TIDEMARK_URL", "http://127.0.0.1:8080").rstrip("/")
 GENESIS = "0" * 64
 LEVELS = [Fraction(k, 1000) for k in [10, 25, *range(50, 1000, 50), 975, 990]]
 COVERAGES = {50: (Fraction(1, 4), Fraction(3, 4)), 80: (Fraction(1, 10), Fraction(9, 10)), 90: (Fraction(1, 20), Fraction(19, 20))}
-NEAR, NEAR_P = Fraction(1, 10**12), Fraction(1, 10**9)
+# A scorecard states six significant digits: half a unit of the last one is this share of a number at most.
+NEAR = Fraction(5001, 10**9)
 NORMAL = statistics.NormalDist()
 # The skill's interval and the test of Diebold and Mariano begin with this number of grades.
 MIN_INTERVAL = 3
@@ -404,7 +405,7 @@ def compare_skill(where, said, scores, naive):
     same(where, "the lower bound of the skill", said["interval_90"][0], here["low"], reach * NEAR)
     same(where, "the upper bound of the skill", said["interval_90"][1], here["high"], reach * NEAR)
     same(where, "dm", said["dm"], here["dm"], Fraction(abs(here["dm"] or 0)) * NEAR)
-    same(where, "dm_p", said["dm_p"], here["dm_p"], Fraction(here["dm_p"] or 0) * NEAR_P)
+    same(where, "dm_p", said["dm_p"], here["dm_p"], Fraction(here["dm_p"] or 0) * NEAR)
     return here
 
 
@@ -455,7 +456,7 @@ def compare_scores(where, said, graded):
         deciles[min(int(p["pit"] * 10), 9)] += 1
     same(where, "pit_deciles", said["pit_deciles"], deciles)
     p = chi_square_9(sum((count - n / 10) ** 2 for count in deciles) / (n / 10))
-    same(where, "pit_p", said["pit_p"], p, 1e-12 + p * 1e-9)
+    same(where, "pit_p", said["pit_p"], p, 1e-12 + p * NEAR)
     return skills
 
 

@@ -9,7 +9,8 @@ import (
 	"tidemark/signals"
 )
 
-// Backtest is a signal's backtest against its target, as it is stored and published. Unknown numbers are nil.
+// Backtest is a signal's backtest against its target, as it is stored and published. Unknown numbers are nil. Statistics have
+// StatisticDigits significant digits.
 type Backtest struct {
 	Target       BacktestTarget `json:"target"`
 	Predictor    string         `json:"predictor"`
@@ -175,7 +176,39 @@ func NewBacktest(d signals.Definition, r signals.BacktestResult, codeVersion str
 			KnownAt: c.Known.UTC(), From: c.Start.UTC(), To: c.End.UTC(), Predicted: Known(c.Predicted), Happened: Known(c.Happened), Naive: Known(c.Naive),
 		})
 	}
-	return out
+	return new(out.Rounded().Concluded()) // the conclusions follow from the numbers that readers see
+}
+
+// Rounded returns the backtest with its numbers as they are served: statistics with StatisticDigits, cases with ServedDigits. Backtests that an
+// older program stored have more digits.
+func (b Backtest) Rounded() Backtest {
+	b.RankIC, b.RankICBounds, b.T, b.P, b.HitRatePct = statistic(b.RankIC), statistics(b.RankICBounds), statistic(b.T), statistic(b.P), statistic(b.HitRatePct)
+	b.NaiveRankIC = statistic(b.NaiveRankIC)
+	b.OutOfSample.RankIC, b.OutOfSample.RankICBounds = statistic(b.OutOfSample.RankIC), statistics(b.OutOfSample.RankICBounds)
+	if b.BestRule != nil {
+		b.BestRule = &SimpleRule{b.BestRule.Rule, statistic(b.BestRule.RankIC)}
+	}
+	b.Trials.AdjustedP = statistic(b.Trials.AdjustedP)
+	if v := b.Vintages; v != nil {
+		part := func(e PartOfEdge) PartOfEdge { return PartOfEdge{e.N, statistic(e.RankIC), statistics(e.RankICBounds)} }
+		b.Vintages = &AssumedVintages{v.RecordedFrom, part(v.Before), part(v.Since)}
+	}
+	b.Skill, b.Examples = slices.Clone(b.Skill), slices.Clone(b.Examples)
+	for i := range b.Skill {
+		s := &b.Skill[i]
+		for _, number := range []**float64{&s.RMSE, &s.MAE, &s.Bias, &s.Coverage90Pct, &s.BaselineRMSE, &s.Skill, &s.SourceRMSE} {
+			*number = statistic(*number)
+		}
+	}
+	for i := range b.Examples {
+		c := &b.Examples[i]
+		for _, number := range []**float64{&c.Predicted, &c.Happened, &c.Naive} {
+			if *number != nil {
+				*number = new(Rounded(**number))
+			}
+		}
+	}
+	return b
 }
 
 // stageWinner names whichever has the smaller error at a stage, nil if the publisher has no forecasts there.
@@ -206,7 +239,7 @@ func (b Backtest) Concluded() Backtest {
 		r.Skill, b.Skill[i].Wins = append(r.Skill, stage), stageWinner(stage)
 	}
 	r = r.Allow(b.Trials.Trials)
-	b.Trials.AdjustedP, b.Wins, b.LookAheadSafe = Known(r.AdjustedP), nil, r.LookAheadSafe()
+	b.Trials.AdjustedP, b.Wins, b.LookAheadSafe = Statistic(r.AdjustedP), nil, r.LookAheadSafe()
 	if wins := r.Wins(); wins != "" {
 		b.Wins = new(wins)
 	}

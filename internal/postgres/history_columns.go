@@ -12,15 +12,41 @@ import (
 const ServedDigits = 12
 
 // Rounded returns a number as it is served.
-func Rounded(f float64) float64 {
+func Rounded(f float64) float64 { return rounded(f, ServedDigits) }
+
+// rounded returns a number with a number of significant digits.
+func rounded(f float64, digits int) float64 {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return f
 	}
-	v, err := strconv.ParseFloat(strconv.FormatFloat(f, 'g', ServedDigits, 64), 64)
+	v, err := strconv.ParseFloat(strconv.FormatFloat(f, 'g', digits, 64), 64)
 	if err != nil { // the largest numbers round up to infinity
 		return f
 	}
 	return v
+}
+
+// StatisticDigits is the number of significant digits of a served statistic, such as a correlation, a share or a mean error. A sample of
+// some hundred cases does not determine further ones.
+const StatisticDigits = 6
+
+// Statistic returns a statistic as it is stored and served, nil if it is unknown.
+func Statistic(f float64) *float64 { return Known(rounded(f, StatisticDigits)) }
+
+// statistic rounds a statistic that may be unknown.
+func statistic(f *float64) *float64 {
+	if f == nil {
+		return nil
+	}
+	return Statistic(*f)
+}
+
+// statistics rounds the bounds of a statistic, which may be unknown.
+func statistics(pair *[2]float64) *[2]float64 {
+	if pair == nil {
+		return nil
+	}
+	return &[2]float64{rounded(pair[0], StatisticDigits), rounded(pair[1], StatisticDigits)}
 }
 
 // PointColumns are the typed columns of a history. versions adds the columns of all versions.

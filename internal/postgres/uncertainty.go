@@ -74,5 +74,16 @@ func newCoverage(c signals.Coverage) Coverage {
 	if c.Cases > 0 {
 		out.CI95 = &[2]float64{c.Lo, c.Hi}
 	}
-	return out
+	return out.rounded()
+}
+
+// Rounded returns the record with its numbers as they are served. A record that an older program stored has more digits.
+func (r IntervalRecord) Rounded() *IntervalRecord {
+	all := r.All().rounded()
+	r.Share, r.CI95, r.Last2Years = all.Share, all.CI95, r.Last2Years.rounded()
+	return &r
+}
+
+func (c Coverage) rounded() Coverage {
+	return Coverage{c.Cases, c.Hits, statistic(c.Share), statistics(c.CI95)}
 }
