@@ -25,6 +25,9 @@ const datasetPrefix = "/data/"
 // dayOfSet is the beginning of the path of a file of a certain day.
 var dayOfSet = regexp.MustCompile(`^(\d{4}-\d{2}-\d{2})/(.*)$`)
 
+// rangesExposed are the header fields that a web page may read of a file: those of every response, and what a reader of ranges needs.
+var rangesExposed = []string{corsFields.Get("Access-Control-Expose-Headers") + ", Accept-Ranges, Content-Length, Content-Range"}
+
 // serveDataset serves the paths below /data/: the manifest, descriptions of the set, and its Parquet files. With a day they never change.
 func (s *Server) serveDataset(w http.ResponseWriter, r *http.Request) error {
 	if err := s.parameters(r).err(); err != nil {
@@ -81,6 +84,7 @@ func (s *Server) serveDataset(w http.ResponseWriter, r *http.Request) error {
 		h.Set("Cache-Control", cache)
 		h.Set("ETag", `"`+t.SHA256+`"`)
 		h.Set("Content-Disposition", `attachment; filename="`+name+`"`)
+		h["Access-Control-Expose-Headers"] = rangesExposed
 		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(b)) // it serves ranges, and 304 by the tag
 		return nil
 	}

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -121,6 +122,45 @@ func TestADataSetIsServedWithRangesAndDescriptions(t *testing.T) {
 	}
 	if about := record["field"].([]any)[2].(map[string]any)["description"]; about != field["description"] {
 		t.Errorf("croissant says of basis: %v", about)
+	}
+}
+
+func TestAnyWebPageMayReadADataSetInRanges(t *testing.T) {
+	t.Parallel()
+	s := start(t, setup{})
+	s.serve(api.Options{View: s.view, Datasets: s.open(postgres.RoleAPI)})
+	body := []byte("PAR1 a table PAR1")
+	sum := fmt.Sprintf("%x", sha256.Sum256(body))
+	set := postgres.Dataset{Day: "2026-03-02", AsOf: noon, Tables: []postgres.DatasetTable{{Name: "a", Title: "a", SHA256: sum, Bytes: int64(len(body)), Rows: 1}}}
+	if _, err := s.worker.SaveDataset(t.Context(), task.Fence{}, set, map[string][]byte{sum: body}); err != nil {
+		t.Fatal(err)
+	}
+	const origin = "https://elsewhere.example"
+	for _, path := range []string{"/data/manifest.json", "/data/a.parquet", "/data/2026-03-02/a.parquet", "/data/none.parquet"} {
+		if a := s.ask(http.MethodGet, path, "Origin", origin); a.Header.Get("Access-Control-Allow-Origin") != "*" {
+			t.Errorf("%s: %s, Access-Control-Allow-Origin %q", path, a.Status, a.Header.Get("Access-Control-Allow-Origin"))
+		}
+	}
+	for _, path := range []string{"/data/a.parquet", "/data/2026-03-02/a.parquet"} {
+		pre := s.ask(http.MethodOptions, path, "Origin", origin, "Access-Control-Request-Method", "GET", "Access-Control-Request-Headers", "range, if-range")
+		allowed := strings.Split(strings.ToLower(pre.Header.Get("Access-Control-Allow-Headers")), ", ")
+		if pre.StatusCode != http.StatusNoContent || !slices.Contains(allowed, "range") || !slices.Contains(allowed, "if-range") {
+			t.Errorf("preflight of %s: %s, allowed are %q", path, pre.Status, allowed)
+		}
+		whole := s.ask(http.MethodHead, path, "Origin", origin)
+		if whole.StatusCode != http.StatusOK || len(whole.body) != 0 || whole.Header.Get("Content-Length") != "17" || whole.Header.Get("Accept-Ranges") != "bytes" {
+			t.Errorf("HEAD %s: %s, %v", path, whole.Status, whole.Header)
+		}
+		part := s.ask(http.MethodGet, path, "Origin", origin, "Range", "bytes=5-11", "If-Range", whole.Header.Get("ETag"))
+		if part.StatusCode != http.StatusPartialContent || string(part.body) != "a table" || part.Header.Get("Content-Range") != "bytes 5-11/17" {
+			t.Errorf("a range of %s: %s %q, %s", path, part.Status, part.body, part.Header.Get("Content-Range"))
+		}
+		exposed := strings.Split(part.Header.Get("Access-Control-Expose-Headers"), ", ")
+		for _, name := range []string{"Accept-Ranges", "Content-Length", "Content-Range", "ETag", "Retry-After"} {
+			if !slices.Contains(exposed, name) {
+				t.Errorf("%s: a page cannot read %s, only %q", path, name, exposed)
+			}
+		}
 	}
 }
 

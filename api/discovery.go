@@ -35,5 +35,5 @@ func (s *Server) serveOpenAPI(w http.ResponseWriter, r *http.Request) error {
 
 // machineReadable reports whether a path is for programs, so that any web page may read it.
 func (s *Server) machineReadable(path string) bool {
-	return isAPI(path) && !keyPaths[path] || s.discovered[path] || strings.HasPrefix(path, logPrefix)
+	return isAPI(path) && !keyPaths[path] || s.discovered[path] || strings.HasPrefix(path, logPrefix) || strings.HasPrefix(path, datasetPrefix)
 }

@@ -3,7 +3,8 @@
 //     npm install @duckdb/node-api
 //     node examples/duckdb/revisions.mjs [SIGNAL ...]
 //
-// TIDEMARK_URL names the server, http://127.0.0.1:8080 without it. In the shell of DuckDB the same query runs on the address itself:
+// TIDEMARK_URL names the server, http://127.0.0.1:8080 without it. In the shell of DuckDB, with its extension httpfs, the same query runs
+// on the address itself:
 //     select * from read_parquet('http://127.0.0.1:8080/data/crack-spread-321.parquet')
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
