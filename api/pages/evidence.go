@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"tidemark/api/view"
+	"tidemark/internal/locale/languages"
 	"tidemark/picks"
 	"tidemark/signals"
 )
@@ -75,6 +78,43 @@ func (e evidenceBody) Observations(all, shown []view.EvidenceCell) string {
 		return e.Say("evidence.observations shown", e.Count(len(all)), len(shown))
 	}
 	return e.Say("evidence.observations", e.Count(len(all)))
+}
+
+// Digits writes a number, or the numbers in a formula, with the decimal separator of the language. All digits stay.
+func (l localizer) Digits(v any) string {
+	text, isText := v.(string)
+	if f := finite(valueOf(v)); !isText && f == nil {
+		return l.T("unknown")
+	} else if !isText {
+		text = minus(strconv.FormatFloat(*f, 'f', -1, 64))
+	}
+	return pointBetweenDigits.ReplaceAllString(text, "${1}"+l.language().Decimal+"${2}")
+}
+
+var pointBetweenDigits = regexp.MustCompile(`([0-9])\.([0-9])`)
+
+// Formula writes the formula of a step, or its note, in the reader's language. Most formulas have no words.
+func (e evidenceBody) Formula(english string) string {
+	if english == e.Signal.Definition.Technique {
+		return e.Technique(e.Def)
+	}
+	if text, ok := languages.Reword(e.Lang, "evidence.note", english, e.filled); ok {
+		return text
+	}
+	return e.Digits(english)
+}
+
+// filled writes what fills a place of a note: a number, or names of components.
+func (e evidenceBody) filled(english string) string {
+	names := strings.Split(english, ", ")
+	for i, name := range names {
+		at := slices.IndexFunc(e.Signal.Snapshot.Components, func(c view.Component) bool { return c.Name == name })
+		if at < 0 {
+			return e.Digits(minus(english))
+		}
+		names[i], _, _ = strings.Cut(e.Label(e.Def, e.Signal.Snapshot.Components[at]), ", ") // the rest says where it lies
+	}
+	return e.language().List(names)
 }
 
 // Link returns where a body is: its row on the page, or its bytes if the page does not list it.

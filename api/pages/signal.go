@@ -85,6 +85,9 @@ type signalBody struct {
 	Next time.Time
 }
 
+// KnownMethod reports whether the backtest was made by the method that the page's words describe. An older program may have had another one.
+func (b signalBody) KnownMethod() bool { return b.Snapshot.Backtest.Method == signals.BacktestMethod }
+
 // ZoomQuery is the query that a chosen stretch is added to.
 func (b signalBody) ZoomQuery() string {
 	if b.AsOf != "" {

@@ -172,6 +172,7 @@ func TestABacktestIsToldInTheReadersLanguageAndNamesWhatIsInEnglish(t *testing.T
 		t.Fatal(err)
 	}
 	d, _ := signals.ByID("crack-spread-321")
+	formula := map[picks.Lang]string{"en": "median of 60 margins", "es": "mediana de 60 márgenes", "pt": "mediana de 60 margens", "hi": "60 मार्जिनों की माध्यिका"}
 	for lang, want := range map[picks.Lang][]string{
 		"en": {"Naive forecast: the last known change of the crack spread over 20 trading days. Values up to", "too much: 7. Cases", "came: 9 (rank correlation +0.31)."},
 		"es": {"El método de la prueba retrospectiva está en inglés.", "Previsión ingenua: la última variación conocida del margen en 20 sesiones. Los valores hasta el", "de más: 7. Casos", "9 (correlación de rangos +0,31)."},
@@ -206,8 +207,16 @@ func TestABacktestIsToldInTheReadersLanguageAndNamesWhatIsInEnglish(t *testing.T
 		if err := p.templates["evidence"].ExecuteTemplate(&out, "main", evidence); err != nil {
 			t.Fatal(err)
 		}
-		if says := strings.Contains(out.String(), l.T("evidence.english")); says != (lang != picks.English) {
-			t.Errorf("%s: the evidence says that its formulas are in English: %t", lang, says)
+		if page := html.UnescapeString(out.String()); !strings.Contains(page, "<code>"+formula[lang]+"</code>") {
+			t.Errorf("%s: the evidence does not say %q", lang, formula[lang])
+		}
+		body.Snapshot.Backtest.Method = signals.BacktestMethod
+		out.Reset()
+		if err := p.templates["signal"].ExecuteTemplate(&out, "main", body); err != nil {
+			t.Fatal(err)
+		}
+		if page := out.String(); !strings.Contains(html.UnescapeString(page), "<p>"+l.T("backtest.method")+"</p>") || strings.Contains(page, l.T("backtest.english")) {
+			t.Errorf("%s: today's method is not told in the language", lang)
 		}
 	}
 }

@@ -154,6 +154,7 @@ var signalPage = map[string]string{
 	"backtest.of source":          "of the source alone",
 	"backtest.in interval":        "In the 90% interval",
 	"backtest.how":                "How it was measured",
+	"backtest.method":             "Walk forward: each value is used from the moment at which it and all values before it were known. It is compared with outcomes that begin later. The predictor and its sign are declared beforehand, and nothing is fitted. The statistic is a rank correlation with Fisher’s interval. Its effective number of cases is n² / (n + 2 Σ pairs(k) a(k) b(k)). There, a and b are the autocorrelations of the ranks, up to the first that is not positive (Bartlett 1935). The p-value is the larger of two: the p-value of this correlation, and the share of circular shifts of the outcomes that relate as much to the forecasts. Shifts are longer than 1.3 times the root of the number of cases. The p-value is therefore never below 1 over one more than the number of possible shifts. Out of sample means the newer half of the cases.",
 	"backtest.english":            "The method of the backtest is in English.",
 	"backtest.vintages":           "Values up to %[1]s were not recorded as they came. Cases that rest on them, and may know too much: %[2]s. Cases that rest on values as they came: %[3]s.",
 	"backtest.computed":           "Computed as of %[1]s by version %[2]s.",

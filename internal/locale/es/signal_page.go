@@ -154,6 +154,7 @@ var signalPage = map[string]string{
 	"backtest.of source":          "de la fuente sola",
 	"backtest.in interval":        "En el intervalo del 90\u00a0%",
 	"backtest.how":                "Cómo se midió",
+	"backtest.method":             "Prueba hacia delante: cada valor se usa desde el momento en que se conocían él y todos los anteriores. Se contrasta con resultados que empiezan después. El predictor y su signo se declaran de antemano y no se ajusta nada. El estadístico es una correlación de rangos con el intervalo de Fisher. Su número efectivo de casos es n² / (n + 2 Σ pares(k) a(k) b(k)), donde a y b son las autocorrelaciones de los rangos hasta la primera que no es positiva (Bartlett, 1935). El valor p es el mayor de dos: el de esa correlación y la proporción de desplazamientos circulares de los resultados que guardan igual relación con las previsiones. Los desplazamientos superan 1,3 veces la raíz del número de casos. Por eso el valor p nunca baja de 1 dividido entre el número de desplazamientos posibles más uno. «Fuera de muestra» es la mitad más reciente de los casos.",
 	"backtest.english":            "El método de la prueba retrospectiva está en inglés.",
 	"backtest.vintages":           "Los valores hasta el %[1]s no se registraron a medida que llegaban. Casos que se apoyan en ellos y pueden saber de más: %[2]s. Casos que se apoyan en valores tal como llegaron: %[3]s.",
 	"backtest.computed":           "Calculado con lo conocido el %[1]s por la versión %[2]s.",

@@ -154,6 +154,7 @@ var signalPage = map[string]string{
 	"backtest.of source":          "só da fonte",
 	"backtest.in interval":        "No intervalo de 90%",
 	"backtest.how":                "Como foi medido",
+	"backtest.method":             "Teste para a frente: cada valor é usado a partir do momento em que ele e todos os anteriores eram conhecidos. É comparado com resultados que começam depois. O preditor e seu sinal são declarados de antemão, e nada é ajustado. A estatística é uma correlação de postos com o intervalo de Fisher. Seu número efetivo de casos é n² / (n + 2 Σ pares(k) a(k) b(k)), em que a e b são as autocorrelações dos postos até a primeira que não é positiva (Bartlett, 1935). O valor p é o maior de dois: o dessa correlação e a proporção de deslocamentos circulares dos resultados que se relacionam tanto quanto eles com as previsões. Os deslocamentos passam de 1,3 vez a raiz do número de casos. Por isso, o valor p nunca fica abaixo de 1 dividido pelo número de deslocamentos possíveis mais um. “Fora da amostra” é a metade mais recente dos casos.",
 	"backtest.english":            "O método do backtest está em inglês.",
 	"backtest.vintages":           "Os valores até %[1]s não foram registrados à medida que chegavam. Casos que se apoiam neles e podem saber demais: %[2]s. Casos que se apoiam em valores como chegaram: %[3]s.",
 	"backtest.computed":           "Calculado com o que se sabia em %[1]s pela versão %[2]s.",
