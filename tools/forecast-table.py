@@ -15,11 +15,11 @@ def skill(s):
     low, high = s["interval_90"]
     p = "-" if s["dm_p"] is None else "< 0.0001" if s["dm_p"] < 0.0001 else f"{s['dm_p']:.2g}"
     dm = "-" if s["dm"] is None else f"{s['dm']:.2f}"
-    return f"{percent(s['skill'])} % [{percent(low)}, {percent(high)}]; {dm}, {p}"
+    return f"{percent(s['skill'])}% [{percent(low)}, {percent(high)}]; {dm}, {p}"
 
 
 def main():
-    print("| figure | graded | periods | CRPS | skill against naive 1; DM, p | against naive 2; DM, p | in 50 % (band) | in 80 % | in 90 % | label |")
+    print("| figure | graded | periods | CRPS | skill against naive 1; DM, p | against naive 2; DM, p | in 50% (band) | in 80% | in 90% | label |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |")
     for signal in json.load(sys.stdin)["scorecards"]:
         for c in signal["data"]:

@@ -33,7 +33,7 @@ type Release struct {
 	// from earlier releases. A time that is past means that the publication is late: nothing of it is known yet.
 	ExpectedAt time.Time `json:"expected_at"`
 	Exact      bool      `json:"exact"`
-	// Forecast is the id of the recorded forecast, with the bounds of its central 80 %. They are null without a forecast.
+	// Forecast is the id of the recorded forecast, with the bounds of its central 80%. They are null without a forecast.
 	Forecast *string  `json:"forecast_id"`
 	Unit     string   `json:"unit"`
 	Low      *float64 `json:"low_80"`

@@ -62,7 +62,7 @@ type Skill struct {
 	TStatistic       *float64 `json:"t_statistic"`
 	// ProbabilityPct is the probabilistic Sharpe ratio: the probability that the true ratio is above zero. It is null for fewer than 60 sessions.
 	ProbabilityPct *float64 `json:"probability_pct"`
-	// MinTrackRecordYears is how long a record with this ratio must be to show with 95 % confidence that the true one is above zero. It is
+	// MinTrackRecordYears is how long a record with this ratio must be to show with 95% confidence that the true one is above zero. It is
 	// null if the ratio is zero or less, because no length shows it, and for fewer than 60 sessions.
 	MinTrackRecordYears *float64 `json:"min_track_record_years"`
 	// YearsStillNeeded are the years that are missing from the record of a method with an information ratio of 0.5, which needs 10.8.

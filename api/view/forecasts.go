@@ -288,13 +288,13 @@ type SkillScore struct {
 	Naive int      `json:"naive"`
 	CRPS  *float64 `json:"crps_naive"`
 	Skill *float64 `json:"skill"`
-	// Interval holds 90 %.
+	// Interval holds 90%.
 	Interval []*float64 `json:"interval_90"`
 	DM       *float64   `json:"dm"`
 	P        *float64   `json:"dm_p"`
 }
 
-// Coverage is how often a central interval held the outcome, and what number of hits luck alone leaves between 2.5 and 97.5 %.
+// Coverage is how often a central interval held the outcome, and what number of hits luck alone leaves between 2.5 and 97.5%.
 type Coverage struct {
 	Percent int      `json:"percent"`
 	Hits    int      `json:"hits"`

@@ -61,7 +61,7 @@ type StockRecord struct {
 	ExpectedMaxSharpeRatio *float64 `json:"expected_max_sharpe_ratio"`
 	// DeflatedSharpeRatio is the probability that the true ratio is above that (Bailey and López de Prado, 2014).
 	DeflatedSharpeRatio *float64 `json:"deflated_sharpe_ratio"`
-	// MinTrackRecordDays is how many such days show with 95 % confidence that the ratio is above 0; null if it is not above.
+	// MinTrackRecordDays is how many such days show with 95% confidence that the ratio is above 0; null if it is not above.
 	MinTrackRecordDays *float64 `json:"min_track_record_days"`
 }
 

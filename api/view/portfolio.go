@@ -39,7 +39,7 @@ type Portfolio struct {
 	ReturnKind string `json:"return_kind"`
 	// Delistings are the returns under other assumptions about shares that stopped trading; null before they are computed.
 	Delistings *Delistings `json:"delistings"`
-	// PricesInDoubt are the open positions whose close of AsOf two publishers state differently by more than 0.5 %.
+	// PricesInDoubt are the open positions whose close of AsOf two publishers state differently by more than 0.5%.
 	PricesInDoubt []PriceInDoubt `json:"prices_in_doubt"`
 	// LikeWithLike is null in the first session. Skill has a row for all picks, one for the method's and one for the editor's.
 	LikeWithLike *LikeWithLike `json:"like_with_like"`
@@ -47,7 +47,7 @@ type Portfolio struct {
 }
 
 // Delistings says how the return since inception depends on what is assumed of shares that stopped trading for reasons of performance, without a
-// price afterwards. ReturnPct of the portfolio has the published losses: 30 % after the last close on the NYSE, 55 % on Nasdaq, nothing after
+// price afterwards. ReturnPct of the portfolio has the published losses: 30% after the last close on the NYSE, 55% on Nasdaq, nothing after
 // a merger. Sessions counts the sessions in which such shares were given up.
 type Delistings struct {
 	Sessions          int      `json:"sessions"`

@@ -266,7 +266,7 @@ func (o Options) catalogEntry(s SignalSnapshot) SignalCatalogEntry {
 func brief(d signals.Definition, s SignalSnapshot) string {
 	var b strings.Builder
 	b.WriteString("# " + d.Name + "\n\n")
-	b.WriteString(strings.TrimSpace(d.Brief) + "\n\n")
+	b.WriteString(strings.ReplaceAll(strings.TrimSpace(d.Brief), " %", "%") + "\n\n")
 	b.WriteString("---\n\n")
 	b.WriteString("Licence: " + d.License + "\n\n")
 	b.WriteString(s.Disclaimer + "\n")

@@ -38,7 +38,7 @@ func (i Interval) Of(p Point) Interval {
 type IntervalRecord struct {
 	Cases int `json:"cases"`
 	Hits  int `json:"hits"`
-	// Share is Hits divided by Cases. CI95 is its exact binomial interval at 95 %, as if the cases were independent.
+	// Share is Hits divided by Cases. CI95 is its exact binomial interval at 95%, as if the cases were independent.
 	Share *float64    `json:"coverage"`
 	CI95  *[2]float64 `json:"coverage_ci95"`
 	// Last2Years counts only the outcomes of the last two years.

@@ -11,7 +11,7 @@ var faults = []struct {
 	was   string
 	tests []string
 }{
-	{"\"90 %\" meant another thing at each signal, and nothing said what, nor how often it held", []string{"test/stats.TestTheTableOfIntervals", "test/stats.TestIntervalsHaveTheRecordsThatTheirBriefsState", "test/stats.TestNoTextClaimsAProbabilityThatNoTableCarries"}},
+	{"\"90%\" meant another thing at each signal, and nothing said what, nor how often it held", []string{"test/stats.TestTheTableOfIntervals", "test/stats.TestIntervalsHaveTheRecordsThatTheirBriefsState", "test/stats.TestNoTextClaimsAProbabilityThatNoTableCarries"}},
 	{"the interval of Hormuz was symmetric, and re-estimates are not", []string{"signals.TestHormuzIntervalLeansToWhereReestimatesGoAndHoldsTheNextOnes"}},
 	{"`look_ahead_safe` was true whatever came", []string{
 		"signals.TestLookAheadSafeIsFalseForCasesOfWhichTheFirstValueIsNotKnown", "signals.TestALookAheadThatIsPlantedOnSomeDaysOrInTheCasesIsFound", "workers.TestABacktestOfAssumedVintagesIsSafeWhileItsSourceWasSeenToLeaveOldValues",

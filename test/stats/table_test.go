@@ -20,12 +20,12 @@ var updateTable = flag.Bool("update", false, "write docs/signals.md anew")
 
 // claimedBefore is the former claim about each interval, from before it had a record.
 var claimedBefore = map[string]string{
-	"iowa-corn-yield":      "90 %; a final had an interval of no width",
-	"tropomi-no2-economic": "90 %, which nothing could show",
-	"crack-spread-321":     "93, 91 and 92 % after 2, 5 and 9 days, days without a newer price counted as held",
-	"eia-weekly-petroleum": "90 % of the surprises; the figure itself was not held to it",
-	"lng-arbitrage":        "90 %, which nothing could show",
-	"hormuz-transit":       "90 %, symmetric, widened by 0.83 on either side",
+	"iowa-corn-yield":      "90%; a final had an interval of no width",
+	"tropomi-no2-economic": "90%, which nothing could show",
+	"crack-spread-321":     "93, 91 and 92% after 2, 5 and 9 days, days without a newer price counted as held",
+	"eia-weekly-petroleum": "90% of the surprises; the figure itself was not held to it",
+	"lng-arbitrage":        "90%, which nothing could show",
+	"hormuz-transit":       "90%, symmetric, widened by 0.83 on either side",
 }
 
 // TestTheTableOfIntervals makes docs/signals.md from recorded data and compares. With -update it writes the page:
@@ -36,7 +36,7 @@ func TestTheTableOfIntervals(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("# What the intervals bound\n\nMeasured on recorded data by `go test ./test/stats -run TestTheTableOfIntervals -update`, and held by the same test. A snapshot has\n" +
 		"the record of its own installation in `uncertainty.record`. An interval whose truth is never seen is assumed: no probability is claimed for it.\n" +
-		"The bounds are those of a binomial share at 95 %, as if no case had to do with another.\n\n" +
+		"The bounds are those of a binomial share at 95%, as if no case had to do with another.\n\n" +
 		"| signal | bounds | what that is | basis | held | two years to the end | said before |\n| --- | --- | --- | --- | --- | --- | --- |\n")
 	for _, d := range signals.All() {
 		basis, held, recent := signals.BasisAssumed, "-", "-"
@@ -92,7 +92,7 @@ func TestTheRecordOfCornNamesTheStageThatItCounts(t *testing.T) {
 		}
 		for _, s := range d.RunBacktest(set, date(at), signals.Arrivals{}).Skill {
 			if s.Stage == stage && (s.N < record.Cases || math.Abs(100*record.Share-s.Coverage90Pct) > 5) {
-				t.Errorf("as of %s: %d cases of %s held %.1f %%, the backtest has %d and %.1f %%", at, record.Cases, stage, 100*record.Share, s.N, s.Coverage90Pct)
+				t.Errorf("as of %s: %d cases of %s held %.1f%%, the backtest has %d and %.1f%%", at, record.Cases, stage, 100*record.Share, s.N, s.Coverage90Pct)
 			}
 		}
 	}
@@ -128,7 +128,7 @@ func share(c signals.Coverage) string {
 	if c.Cases == 0 {
 		return "-"
 	}
-	return fmt.Sprintf("%d of %d: %.1f %% (%.1f to %.1f)", c.Hits, c.Cases, 100*c.Share, 100*c.Lo, 100*c.Hi)
+	return fmt.Sprintf("%d of %d: %.1f%% (%.1f to %.1f)", c.Hits, c.Cases, 100*c.Share, 100*c.Lo, 100*c.Hi)
 }
 
 // beforeTable is the section of docs/signals.md about what the former intervals held, where recorded data can tell.
@@ -161,10 +161,10 @@ func beforeTable(t *testing.T) string {
 				above++
 			}
 		}
-		_, _ = fmt.Fprintf(&b, "| Hormuz, re-estimated from April to July 2026 | %s | 90 %% | %d of %d: %.1f %%; re-estimated upwards %d times |\n", c.what, hits, cases, 100*float64(hits)/float64(cases), above)
+		_, _ = fmt.Fprintf(&b, "| Hormuz, re-estimated from April to July 2026 | %s | 90%% | %d of %d: %.1f%%; re-estimated upwards %d times |\n", c.what, hits, cases, 100*float64(hits)/float64(cases), above)
 	}
-	b.WriteString("\nTwo counts first raised doubts about these intervals. They are in no row of the table: Hormuz held 43 % of the re-estimates from April to August\n" +
-		"2026 and 38 % of the days of 2026, and the crack spread 84 % of 157 later readings. They rest on answers of August 2026 and on a list of\n" +
+	b.WriteString("\nTwo counts first raised doubts about these intervals. They are in no row of the table: Hormuz held 43% of the re-estimates from April to August\n" +
+		"2026 and 38% of the days of 2026, and the crack spread 84% of 157 later readings. They rest on answers of August 2026 and on a list of\n" +
 		"readings that are not recorded, so no test can repeat them.\n")
 	return b.String()
 }

@@ -78,9 +78,9 @@ func stockTrials(t *testing.T) string {
 	var b strings.Builder
 	b.WriteString("## Taken: the weekly changes of gasoline and distillate stocks\n\n" +
 		"The model is that of crude oil without its third regression. It was made on crude oil's weeks to May 2025, and nothing was chosen on the two others; the\n" +
-		"weeks from 2016 on are held back beside that. A gain is clear where both 90 % intervals lie above 0. Distillate's is not, against the season. Nor is\n" +
+		"weeks from 2016 on are held back beside that. A gain is clear where both 90% intervals lie above 0. Distillate's is not, against the season. Nor is\n" +
 		"crude oil's in its own weeks held back, where its third regression is missing: the recorded files of the other stocks end in May 2025.\n\n" +
-		"| figure | weeks | number | CRPS | skill against no change | against the season | held of 50, 80, 90 % | gain |\n| --- | --- | --- | --- | --- | --- | --- | --- |\n")
+		"| figure | weeks | number | CRPS | skill against no change | against the season | held of 50, 80, 90% | gain |\n| --- | --- | --- | --- | --- | --- | --- | --- |\n")
 	for _, c := range []struct {
 		figure, name string
 		spans        []span
@@ -115,7 +115,7 @@ func stockTrials(t *testing.T) string {
 }
 
 func skillOf(c forecast.Comparison) string {
-	return fmt.Sprintf("%.1f %% [%.1f, %.1f]", 100*c.Skill, 100*c.Lo, 100*c.Hi)
+	return fmt.Sprintf("%.1f%% [%.1f, %.1f]", 100*c.Skill, 100*c.Lo, 100*c.Hi)
 }
 
 // cornRules are ways to foretell a final from the forecast of a month and the trend. Each gets the errors of both in earlier years, at most 25.
@@ -324,7 +324,7 @@ func crackTrials(t *testing.T) string {
 				sums[0], sums[1], n = sums[0]+o.score[0], sums[1]+o.score[1], n+1
 			}
 		}
-		_, _ = fmt.Fprintf(&b, "| %s | %.0f | %.3f | %.3f | %.1f %% |\n", part.name, n, sums[0]/n, sums[1]/n, 100*(1-sums[1]/sums[0]))
+		_, _ = fmt.Fprintf(&b, "| %s | %.0f | %.3f | %.3f | %.1f%% |\n", part.name, n, sums[0]/n, sums[1]/n, 100*(1-sums[1]/sums[0]))
 	}
 	return b.String()
 }
@@ -351,5 +351,5 @@ const trialsWithoutData = `
 - **NO2 with its number of clear days as its error.** The monthly grids do not state how many days a cell is the mean of. One recorded file has days of
   one place with their cells: 51 valid days of ten weeks, less than a graded month.
 - **Stocks of the other fuels and the refineries' use for the weekly change**, **the month's known days for the LNG margin**, **a direction for LNG**: tried before on recorded
-  data, without gain (0.3 % at most; slightly worse; none). They are not repeated.
+  data, without gain (0.3% at most; slightly worse; none). They are not repeated.
 `
