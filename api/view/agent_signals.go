@@ -202,7 +202,7 @@ func (v *View) AgentForecasts(ctx context.Context, s *Signal, period string) (Ag
 }
 
 // rawURL returns the URL of an archived body.
-func (v *View) rawURL(sha256 string) string { return v.o.PublicURL + "/raw/" + sha256 }
+func (v *View) rawURL(sha256 string) string { return v.o.PublicURL + RawAddress(sha256) }
 
 // sourceProofURL returns the URL of the proof of a leaf of the log of sources.
 func (v *View) sourceProofURL(index int64) string {

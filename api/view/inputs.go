@@ -187,7 +187,7 @@ func (o Options) provenance(id string, stored *postgres.Snapshot, bodies []postg
 			}
 		}
 	}
-	p := Provenance{Count: len(bodies), MerkleRoot: merkleRoot(bodies), URL: o.machineURL(id) + "/inputs", Inputs: []ProvenanceInput{}}
+	p := Provenance{Count: len(bodies), MerkleRoot: merkleRoot(bodies), Inputs: []ProvenanceInput{}}
 	for _, b := range slices.Backward(bodies) {
 		if len(p.Inputs) == MaxProvenance {
 			break
@@ -197,12 +197,23 @@ func (o Options) provenance(id string, stored *postgres.Snapshot, bodies []postg
 		}
 		p.Inputs = append(p.Inputs, ProvenanceInput{Source: b.Source, URL: b.URL, RetrievedAt: b.FetchedAt, SHA256: b.SHA256})
 	}
-	if stored != nil {
-		p.URL += "?as_of=" + stored.At.UTC().Format(time.RFC3339Nano)
+	if stored == nil {
+		p.URL = o.inputsURL(id, nil)
+	} else {
+		p.URL = o.inputsURL(id, &stored.At)
 		p.CodeVersion = new(stored.CodeVersion)
 		if stored.RunID != nil {
 			p.RunID = new("run_" + strconv.FormatInt(*stored.RunID, 10))
 		}
 	}
 	return p
+}
+
+// inputsURL returns the address of the list of all bodies behind a snapshot as of an instant, or behind the newest one.
+func (o Options) inputsURL(id string, asOf *time.Time) string {
+	address := o.machineURL(id) + "/inputs"
+	if asOf != nil {
+		address += "?as_of=" + asOf.UTC().Format(time.RFC3339Nano)
+	}
+	return address
 }

@@ -1,6 +1,8 @@
 package monitor
 
 import (
+	"cmp"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -14,6 +16,8 @@ import (
 )
 
 const (
+	// gradeWait is how long after the last moment for a print a forecast may be without a grade: the job may fail for some days.
+	gradeWait = 7 * 24 * time.Hour
 	// maxUngraded bounds how many forecasts without a grade are remembered, maxDays how many days with a pick or a gap.
 	maxUngraded, maxDays = 10_000, 400
 	// maxFall is how much earlier than the leaf before it a leaf may be dated. Facts of long transactions and of jobs that wait come late.
@@ -137,15 +141,15 @@ func (r *rules) forecast(leaf tlog.Leaf, seen time.Time) string {
 		return fmt.Sprintf("the forecast %s is made twice", leaf.Get("id"))
 	}
 	if r.Ungraded == nil {
-		r.Ungraded = map[string]int64{}
+		r.Ungraded = map[string]ungraded{}
 	}
 	if len(r.Ungraded) >= maxUngraded { // the older half is forgotten, and so what a grade may be of
-		oldest := slices.Sorted(maps.Values(r.Ungraded))[maxUngraded/2]
-		maps.DeleteFunc(r.Ungraded, func(_ string, seq int64) bool { return seq < oldest })
+		oldest := slices.SortedFunc(maps.Values(r.Ungraded), func(a, b ungraded) int { return cmp.Compare(a.Seq, b.Seq) })[maxUngraded/2].Seq
+		maps.DeleteFunc(r.Ungraded, func(_ string, u ungraded) bool { return u.Seq < oldest })
 		r.Forgot = true
 	}
-	r.Ungraded[id] = r.Forecasts
-	release, fault := r.due(leaf)
+	release, until, fault := r.due(leaf)
+	r.Ungraded[id] = ungraded{Seq: r.Forecasts, ID: firstBytes(leaf.Get("id")), Until: until}
 	switch lo, value, hi, level := number("lo"), number("value"), number("hi"), number("level"); {
 	case fault != "":
 		return fault
@@ -162,9 +166,10 @@ func (r *rules) forecast(leaf tlog.Leaf, seen time.Time) string {
 	return ""
 }
 
-// due returns when the figure of a forecast was due, and the fault of a leaf that states something else. It works the time out from figure and
-// period, by the published schedule. Only of a figure that this program does not know it takes the log's word.
-func (r *rules) due(leaf tlog.Leaf) (at time.Time, fault string) {
+// due returns when the figure of a forecast was due, until when a grade may be missing, and the fault of a leaf that states something else. It works
+// the times out from figure and period, by the published schedule. Only of a figure that this program does not know it takes the log's word; such a
+// forecast has no end.
+func (r *rules) due(leaf tlog.Leaf) (at, until time.Time, fault string) {
 	stated, _ := time.Parse(tlog.TimeLayout, leaf.Get("release_at"))
 	id := leaf.Get("id")
 	signal, of, _ := strings.Cut(id, "/")
@@ -172,17 +177,17 @@ func (r *rules) due(leaf tlog.Leaf) (at time.Time, fault string) {
 	target := forecast.Named(signal, figure)
 	if target.Figure == "" {
 		r.UnknownFigures++
-		return stated, ""
+		return stated, until, ""
 	}
 	release, prints := target.ReleaseOf(period)
 	switch {
 	case !prints:
-		return stated, fmt.Sprintf("the forecast %s is of %q, and no print of that figure is", id, period)
+		return stated, until, fmt.Sprintf("the forecast %s is of %q, and no print of that figure is", id, period)
 	case !release.ScheduledAt.Equal(stated):
-		return stated, fmt.Sprintf("the forecast %s says that its figure was due at %s, and by the schedule of releases it was at %s", id,
+		return stated, until, fmt.Sprintf("the forecast %s says that its figure was due at %s, and by the schedule of releases it was at %s", id,
 			leaf.Get("release_at"), tlog.FormatTime(release.ScheduledAt))
 	}
-	return release.ScheduledAt, ""
+	return release.ScheduledAt, target.VoidAt(release).Add(gradeWait), ""
 }
 
 // grade holds a grade to its forecast: one each.
@@ -227,8 +232,51 @@ func (r *round) content() {
 	if live && r.o.TradingDays != nil && len(rules.Days) > 0 && rules.Picks.Length > 0 {
 		r.emptyDays()
 	}
+	r.ungraded(live)
 	r.unheld()
 }
+
+// ungraded is a forecast without a grade.
+type ungraded struct {
+	Seq int64 `json:"seq"`
+	// ID is the beginning of its name. Until is when it must have been graded or given up, zero if that is unknown.
+	ID    string    `json:"id,omitempty"`
+	Until time.Time `json:"until,omitzero"`
+}
+
+// UnmarshalJSON also reads the state of a monitor that remembered the number alone.
+func (u *ungraded) UnmarshalJSON(text []byte) error {
+	if err := json.Unmarshal(text, &u.Seq); err == nil {
+		return nil
+	}
+	type plain ungraded
+	return json.Unmarshal(text, (*plain)(u))
+}
+
+// ungraded reports forecasts that should have been graded or given up by the time of the log's newest leaf. An operator who leaves out bad grades
+// looks more skilled than he is.
+func (r *round) ungraded(live bool) {
+	rules := &r.state.Rules
+	until := rules.Newest // a demonstration's clock is not ours
+	if live && until.After(r.now) {
+		until = r.now
+	}
+	var overdue []ungraded
+	for _, u := range rules.Ungraded {
+		if !u.Until.IsZero() && !until.Before(u.Until) {
+			overdue = append(overdue, u)
+		}
+	}
+	if len(overdue) == 0 {
+		return
+	}
+	oldest := slices.MinFunc(overdue, func(a, b ungraded) int { return cmp.Compare(a.Seq, b.Seq) })
+	r.find(KindMissing, "grades", false, "The log %s has neither the grade of %s nor that it was given up, which was due by %s, and goes on until %s. Such forecasts: %d.",
+		r.state.Origin, oldest.ID, oldest.Until.Format(time.RFC3339), rules.Newest.Format(time.RFC3339), len(overdue))
+}
+
+// firstBytes is the beginning of a name that may be long.
+func firstBytes(name string) string { return strings.ToValidUTF8(name[:min(len(name), 200)], "") }
 
 const (
 	// dayWait is how long after its begin a day may be without a pick or a gap, and daysBack how many days are looked at.

@@ -1,6 +1,7 @@
 package monitor
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -292,5 +293,51 @@ func TestASealThatNoQuorumHeldBeforeItsPickIsTold(t *testing.T) {
 				l.publish()
 			}
 		})
+	}
+}
+
+// A print of week 1 may come until 9 April, and the log must say a week later what became of the forecast.
+func TestAGradeThatIsWithheldIsTold(t *testing.T) {
+	t.Parallel()
+	l := newTestLog(t)
+	dir := t.TempDir()
+	m := l.monitor(dir, "two")
+	found(t, m)
+	l.grow(forecastLeaf(t, 1, 1, noon.Add(-time.Minute)))
+	goesOn := func(at time.Time) (graded []string) {
+		t.Helper()
+		l.pass(at.Sub(l.now))
+		l.grow(gapOf(t, at.Format(time.DateOnly), at.Sub(noon)))
+		_, all := found(t, m)
+		for _, f := range all {
+			if f.Subject == "grades" && f.Kind == KindMissing && !f.Warning {
+				graded = append(graded, f.Text)
+			}
+		}
+		return graded
+	}
+	due := time.Date(2026, 3, 10, 13, 35, 0, 0, time.UTC).AddDate(0, 0, 30+7)
+	if got := goesOn(due.Add(-time.Second)); len(got) > 0 {
+		t.Errorf("while a grade may come, it finds %q", got)
+	}
+	m = l.monitor(dir, "two") // which reads what it remembered
+	if got := goesOn(due.Add(time.Second)); len(got) != 1 || !strings.Contains(got[0], forecastID(1)) || !strings.HasSuffix(got[0], "Such forecasts: 1.") {
+		t.Errorf("after the last moment for a grade it finds %q", got)
+	}
+	l.grow(gradeOf(t, 1, 1))
+	if got := goesOn(due.AddDate(0, 0, 1)); len(got) > 0 {
+		t.Errorf("with the grade it finds %q", got)
+	}
+}
+
+// The state of an earlier version has the number of a forecast alone.
+func TestTheForecastsOfAnOlderStateAreRead(t *testing.T) {
+	t.Parallel()
+	var r rules
+	if err := json.Unmarshal([]byte(`{"ungraded":{"ab":7,"cd":{"seq":8,"id":"a/b/c","until":"2026-04-16T13:35:00Z"}}}`), &r); err != nil {
+		t.Fatal(err)
+	}
+	if old, now := r.Ungraded["ab"], r.Ungraded["cd"]; old.Seq != 7 || !old.Until.IsZero() || now.Seq != 8 || now.ID != "a/b/c" || now.Until.IsZero() {
+		t.Errorf("it reads %+v and %+v", old, now)
 	}
 }

@@ -68,11 +68,10 @@ type rules struct {
 	GenesisHead   string    `json:"genesis_head,omitempty"`
 	Begun         bool      `json:"begun,omitempty"`
 	Last          time.Time `json:"last"`
-	// Ungraded are the numbers of the forecasts without a grade, by hashes of their names, at most maxUngraded; Forgot means that there were
-	// more. Days are the newest days, true for a pick and false for a gap, at most maxDays.
-	Ungraded map[string]int64 `json:"ungraded,omitempty"`
-	Forgot   bool             `json:"forgot,omitempty"`
-	Days     map[string]bool  `json:"days,omitempty"`
+	// Ungraded are the forecasts without a grade, by hashes of their names, at most maxUngraded; Forgot means that there were more. Days are the newest days, true for a pick and false for a gap, at most maxDays.
+	Ungraded map[string]ungraded `json:"ungraded,omitempty"`
+	Forgot   bool                `json:"forgot,omitempty"`
+	Days     map[string]bool     `json:"days,omitempty"`
 	// Opened are the sealed picks that were shown and whose seal's witnesses were not asked about, by their days, at most maxOpened.
 	Opened map[string]openedSeal `json:"opened,omitempty"`
 	// Dataset is the day of the last data set.

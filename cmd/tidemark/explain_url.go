@@ -49,6 +49,8 @@ type outside struct {
 	covered map[string][]ingest.Coverage
 	// vintages are the earlier values that bodies state themselves.
 	vintages map[string][]series.Observation
+	// came are the readings of bodies that the list has at other times than the evidence: a parser may read more of the same bytes later.
+	came map[arrival]ingest.Batch
 	// readings is how many there are.
 	readings int
 	// withdrawn are the observations that their publishers took back.
@@ -66,6 +68,7 @@ type outside struct {
 
 var (
 	errOtherwise = errors.New("the evidence does not hold: see what differs")
+	errTooMany   = errors.New("more values than are read")
 	errUnread    = errors.New("not all bytes could be read, so not all was compared")
 )
 
@@ -78,7 +81,7 @@ func (c explainCommand) fromOutside(ctx context.Context, p *program, def signals
 	}
 	o := outside{
 		reader: reader, def: def,
-		parsed: map[string][]ingest.Reading{}, covered: map[string][]ingest.Coverage{}, vintages: map[string][]series.Observation{}, withdrawn: map[observation]bool{},
+		parsed: map[string][]ingest.Reading{}, covered: map[string][]ingest.Coverage{}, vintages: map[string][]series.Observation{}, came: map[arrival]ingest.Batch{}, withdrawn: map[observation]bool{},
 		place: map[string]func(series.ID, time.Time) string{}, withheld: map[string]bool{},
 	}
 	query := url.Values{}
@@ -189,20 +192,16 @@ func (o *outside) body(ctx context.Context, b view.EvidenceBody) error {
 		o.say("body", differ, b.SHA256, "this program knows no source %q", b.Source)
 		return nil
 	}
-	batch, err := ingest.Parse(src, series.Fetch{
-		Source: b.Source, URL: b.URL, Status: http.StatusOK, Header: map[string]string{"Content-Type": b.ContentType}, FetchedAt: b.RetrievedAt,
-		SHA256: b.SHA256, Bytes: b.Bytes,
-	}, bytes)
+	batch, n, err := o.parse(src, b, bytes)
+	if errors.Is(err, errTooMany) {
+		return err
+	}
 	if err != nil {
 		o.say("body", differ, b.SHA256, "our parser does not read it: %v", err)
 		return nil
 	}
-	kept := slices.DeleteFunc(batch.Readings, func(r ingest.Reading) bool { return !slices.Contains(o.def.BacktestInputs(), r.Series) })
-	if o.readings += len(kept); o.readings > maxEvidenceReadings {
-		return fmt.Errorf("the bodies of %s state more than %d values", o.reader.Base(), maxEvidenceReadings)
-	}
-	o.parsed[b.SHA256], o.covered[b.SHA256], o.vintages[b.SHA256] = kept, batch.Covers, batch.Vintages
-	o.say("body", agrees, b.SHA256, "%d bytes of %s, %d readings", len(bytes), b.Source, len(batch.Readings))
+	o.parsed[b.SHA256], o.covered[b.SHA256], o.vintages[b.SHA256] = batch.Readings, batch.Covers, batch.Vintages
+	o.say("body", agrees, b.SHA256, "%d bytes of %s, %d readings", len(bytes), b.Source, n)
 	if !slices.ContainsFunc(o.stated.ValueCells, func(c view.EvidenceCell) bool { return c.SHA256 == b.SHA256 }) {
 		return nil
 	}
@@ -214,6 +213,23 @@ func (o *outside) body(ctx context.Context, b view.EvidenceBody) error {
 		return place.Where
 	}
 	return nil
+}
+
+// parse reads a body as it came at a time, and keeps the readings of the method's series. n is how many the body has.
+func (o *outside) parse(src ingest.Source, b view.EvidenceBody, bytes []byte) (batch ingest.Batch, n int, err error) {
+	batch, err = ingest.Parse(src, series.Fetch{
+		Source: b.Source, URL: b.URL, Status: http.StatusOK, Header: map[string]string{"Content-Type": b.ContentType}, FetchedAt: b.RetrievedAt,
+		SHA256: b.SHA256, Bytes: b.Bytes,
+	}, bytes)
+	if err != nil {
+		return batch, 0, err
+	}
+	n = len(batch.Readings)
+	batch.Readings = slices.DeleteFunc(batch.Readings, func(r ingest.Reading) bool { return !slices.Contains(o.def.BacktestInputs(), r.Series) })
+	if o.readings += len(batch.Readings); o.readings > maxEvidenceReadings {
+		return batch, n, fmt.Errorf("the bodies of %s state %w: %d", o.reader.Base(), errTooMany, maxEvidenceReadings)
+	}
+	return batch, n, nil
 }
 
 // keptBack takes in the server's word on a body that a licence keeps back, and the proof that its log names the hash.

@@ -70,21 +70,21 @@ func newest(list []series.Observation) (out []series.Point) {
 
 // firstBody is the SHA-256 of the first body that states a series, loaded when it came.
 func (o *outside) firstBody(all view.Inputs, id series.ID) (sha256 string) {
-	sha256, _ = o.arrival(all, id)
+	sha256, _ = o.firstCame(all, id)
 	return sha256
 }
 
 func (o *outside) loaded(all view.Inputs, id series.ID) time.Time {
-	_, at := o.arrival(all, id)
+	_, at := o.firstCame(all, id)
 	return at
 }
 
-func (o *outside) arrival(all view.Inputs, id series.ID) (sha256 string, at time.Time) {
+func (o *outside) firstCame(all view.Inputs, id series.ID) (sha256 string, at time.Time) {
 	for _, b := range all.Data {
 		if sha256 != "" && !b.RetrievedAt.Before(at) {
 			continue
 		}
-		for _, r := range o.parsed[b.SHA256] {
+		for _, r := range o.asCame(b.SHA256, b.RetrievedAt).Readings {
 			if r.Series == id {
 				sha256, at = b.SHA256, b.RetrievedAt
 				break

@@ -31,6 +31,7 @@ func (o *outside) beside(all view.Inputs, snapshot view.SignalSnapshot) {
 	o.times(all, snapshot)
 	o.real(all, snapshot)
 	o.terms(all, snapshot)
+	o.said(all, snapshot)
 	o.freshness(snapshot)
 	o.servedAt(snapshot)
 }

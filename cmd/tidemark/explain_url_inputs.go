@@ -2,7 +2,6 @@ package main
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"tidemark/api/view"
@@ -21,9 +20,6 @@ func (o *outside) members(all view.Inputs, history map[series.ID][]series.Observ
 		at := "inputs." + b.SHA256
 		if i > 0 && b.RetrievedAt.Before(all.Data[i-1].RetrievedAt) {
 			o.say("list", differ, at, "it came at %s, before the body that the list has before it", instant(&b.RetrievedAt))
-		}
-		if b.RawURL != "" && !strings.HasSuffix(b.RawURL, "/raw/"+b.SHA256) {
-			o.say("list", differ, at, "its raw_url %s leads to other bytes", b.RawURL)
 		}
 		if k := slices.IndexFunc(o.stated.Bodies, func(e view.EvidenceBody) bool { return e.SHA256 == b.SHA256 }); k >= 0 {
 			if e := o.stated.Bodies[k]; e.Source != b.Source || e.URL != b.URL || e.ContentType != b.ContentType || e.Bytes != b.Bytes || e.RetrievedAt.Before(b.RetrievedAt) {

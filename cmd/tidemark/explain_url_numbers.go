@@ -148,8 +148,9 @@ func (o *outside) sameComponents(stated []view.Component) {
 		}
 		ours := left[i]
 		left = slices.Delete(left, i, i+1)
-		if c.ObservedAt == nil || !c.ObservedAt.Equal(ours.ObservedAt) || c.Unit != ours.Unit {
-			o.say("number", differ, name, "the server says that it is in %s and about another time than %s", c.Unit, ours.ObservedAt.Format(time.DateOnly))
+		if c.ObservedAt == nil || !c.ObservedAt.Equal(ours.ObservedAt) || c.Unit != ours.Unit || c.Label != ours.Label {
+			o.say("number", differ, name, "the server says that it is %q in %s about %s, we find %q in %s about %s", c.Label, c.Unit, instant(c.ObservedAt), ours.Label,
+				ours.Unit, instant(&ours.ObservedAt))
 		}
 		o.number(name+".value", c.Value, ours.Value)
 		for _, n := range []struct {

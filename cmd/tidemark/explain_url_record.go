@@ -15,10 +15,10 @@ import (
 	"tidemark/signals"
 )
 
-// notRecomputed says which numbers of a snapshot this comparison leaves out, and why.
+// notRecomputed says which members of the responses this comparison leaves out, and why.
 const notRecomputed = "Not compared: who signed the log (tidemark verify --proof), whether /api/methods lists all versions (they are leaves of the log), and the status, which also follows " +
-	"from the graded forecasts (tidemark scorecard --url) and from what operators set. Nor when an observation was published where the server assumes the time, the time and marker of a " +
-	"withdrawal, json_ld, uncertainty_level, code versions, environment and disclaimer, ids, and the addresses of pages."
+	"from the graded forecasts (tidemark scorecard --url) and from what operators set. Nor what only the server can know: the content types that its publishers sent, which " +
+	"of their values were there at its first request, the names of its program's versions and of its runs, and whether an environment is live if no bytes say otherwise."
 
 // record downloads every body that the signal rests on, and makes the history of all values from the bytes. Then it counts again how often
 // the intervals held their truth, and runs the backtest again.
@@ -50,6 +50,9 @@ func (o *outside) record(ctx context.Context, all view.Inputs, snapshot view.Sig
 			return err
 		}
 	}
+	if err := o.otherTimes(ctx, all); err != nil {
+		return err
+	}
 	unread := func(ids []series.ID) (n int) {
 		for _, b := range all.Data {
 			if _, read := o.parsed[b.SHA256]; !read && feeds(b.Source, ids) {
@@ -60,6 +63,7 @@ func (o *outside) record(ctx context.Context, all view.Inputs, snapshot view.Sig
 	}
 	at := snapshot.Backtest.ComputedAt
 	history, from := o.history(all)
+	o.known(all, snapshot, made{history, from, func(id series.ID) bool { return unread([]series.ID{id}) == 0 }})
 	if unread(o.def.BacktestInputs()) > 0 {
 		o.members(all, nil, nil)
 	} else {
@@ -122,20 +126,21 @@ func (o *outside) history(all view.Inputs) (out map[series.ID][]series.Observati
 		first := func(id series.ID) bool {
 			return slices.Contains(b.AssumedSeries, string(id)) || !slices.Contains(o.def.Inputs, id) && o.firstBody(all, id) == b.SHA256
 		}
-		for _, v := range o.vintages[b.SHA256] {
+		as := o.asCame(b.SHA256, b.RetrievedAt)
+		for _, v := range as.Vintages {
 			if first(v.Series) && !v.VintageAt.After(b.RetrievedAt) {
 				k := observation{v.Series, v.ObservedAt.Unix()}
 				list[k] = append(list[k], v)
 			}
 		}
 		stated := map[observation]bool{}
-		for _, r := range o.parsed[b.SHA256] {
+		for _, r := range as.Readings {
 			k := observation{r.Series, r.ObservedAt.Unix()}
 			stated[k] = true
-			list[k] = known(list[k], r, b.RetrievedAt, src, first(r.Series))
+			list[k] = addReading(list[k], r, b.RetrievedAt, src, first(r.Series))
 		}
 		if slices.Contains(b.Uses, "withdrawal") {
-			o.takeBack(list, stated, b)
+			takeBack(list, stated, as.Covers, b.RetrievedAt)
 		}
 		brought := false
 		for k, values := range list {
@@ -159,9 +164,9 @@ func (o *outside) history(all view.Inputs) (out map[series.ID][]series.Observati
 	return out, from
 }
 
-// known adds a reading to the values of its observation, if it is another one. A value that was there at the first load became known when its
+// addReading adds a reading to the values of its observation, if it is another one. A value that was there at the first load became known when its
 // publisher usually publishes it.
-func known(values []series.Observation, r ingest.Reading, at time.Time, src ingest.Source, first bool) []series.Observation {
+func addReading(values []series.Observation, r ingest.Reading, at time.Time, src ingest.Source, first bool) []series.Observation {
 	next := series.Observation{Series: r.Series, ObservedAt: r.ObservedAt.UTC(), VintageAt: at, Value: r.Value, Marker: r.Marker}
 	if len(values) == 0 {
 		if published := src.Published(r.Series, r.ObservedAt); first && published.Before(at) {
@@ -180,15 +185,15 @@ func known(values []series.Observation, r ingest.Reading, at time.Time, src inge
 }
 
 // takeBack withdraws what a body covers and does not state.
-func (o *outside) takeBack(list map[observation][]series.Observation, stated map[observation]bool, b view.InputBody) {
+func takeBack(list map[observation][]series.Observation, stated map[observation]bool, covers []ingest.Coverage, came time.Time) {
 	for k, values := range list {
 		newest := values[len(values)-1]
-		if stated[k] || newest.Marker == series.MarkerWithdrawn || !slices.ContainsFunc(o.covered[b.SHA256], func(c ingest.Coverage) bool {
+		if stated[k] || newest.Marker == series.MarkerWithdrawn || !slices.ContainsFunc(covers, func(c ingest.Coverage) bool {
 			return c.Series == k.id && c.Window.Contains(newest.ObservedAt)
 		}) {
 			continue
 		}
-		newest.VintageAt, newest.Value, newest.Marker, newest.Assumed = b.RetrievedAt, 0, series.MarkerWithdrawn, false
+		newest.VintageAt, newest.Value, newest.Marker, newest.Assumed = came, 0, series.MarkerWithdrawn, false
 		list[k] = append(values, newest)
 	}
 }

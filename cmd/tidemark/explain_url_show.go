@@ -48,7 +48,7 @@ func (o *outside) report(out io.Writer, asJSON bool) error {
 		{"record", "THE RECORD OF THE INTERVALS"},
 		{"list", "THE LISTS"},
 	} {
-		if part.of == "withdrawn" && len(o.stated.Withdrawn) == 0 {
+		if part.of == "withdrawn" && !slices.ContainsFunc(o.found, func(c comparison) bool { return c.Of == part.of }) {
 			continue
 		}
 		line("\n%s", part.title)

@@ -41,17 +41,19 @@ type evidenceServer struct {
 	leaves   [][]byte
 	registry view.MethodRegistry
 
-	// set is what the server knows, from the body that each series came in.
-	now   time.Time
-	set   series.Set
-	first series.Set
-	from  map[series.ID]string
+	// set is what the server knows now, from the body that each series came in when it was loaded.
+	loaded, now time.Time
+	set         series.Set
+	first       series.Set
+	from        map[series.ID]string
 }
 
 func newEvidenceServer(t *testing.T) *evidenceServer {
 	t.Helper()
 	s := &evidenceServer{t: t, bodies: map[string][]byte{}, shut: map[string][]byte{}}
 	now := time.Date(2026, 5, 14, 20, 0, 0, 0, time.UTC)
+	s.serve()
+	s.registry.Data = []view.MethodVersion{{Name: "signals", Version: strings.Repeat("a", 12), SHA256: strings.Repeat("a", 64), RecordedAt: now.AddDate(-1, 0, 0)}}
 	publishers := sources.Sandbox(synth.World{Seed: 1, Now: func() time.Time { return now }}, calendar.IsTradingDay)
 	src, _ := sourceByID("eia-petroleum-weekly")
 	requests, err := src.Request(series.Window{})
@@ -59,7 +61,7 @@ func newEvidenceServer(t *testing.T) *evidenceServer {
 		t.Fatal(err)
 	}
 	set, from := series.Set{}, map[series.ID]string{}
-	s.now, s.set, s.from = now, set, from
+	s.loaded, s.now, s.set, s.from = now, now, set, from
 	for _, r := range requests {
 		w := httptest.NewRecorder()
 		publishers.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, r.URL, http.NoBody))
@@ -68,14 +70,14 @@ func newEvidenceServer(t *testing.T) *evidenceServer {
 		digest := hex.EncodeToString(sum[:])
 		s.bodies[digest] = body
 		s.evidence.Bodies = append(s.evidence.Bodies, view.EvidenceBody{
-			SHA256: digest, Source: src.ID, URL: r.URL, ContentType: w.Header().Get("Content-Type"), RetrievedAt: now, Bytes: int64(len(body)),
+			SHA256: digest, Source: src.ID, URL: r.URL, ContentType: w.Header().Get("Content-Type"), RetrievedAt: now, Bytes: int64(len(body)), RawURL: s.url + "/raw/" + digest,
 		})
 		batch, err := src.Parse(ingest.Response{Request: r, Header: w.Header(), Body: body, FetchedAt: now})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, v := range batch.Readings {
-			set[v.Series] = append(set[v.Series], series.Point{ObservedAt: v.ObservedAt, VintageAt: now, Value: v.Value})
+			set[v.Series] = append(set[v.Series], series.Point{ObservedAt: v.ObservedAt, VintageAt: s.knownAt(src, v), Value: v.Value})
 			from[v.Series] = digest
 		}
 	}
@@ -88,6 +90,11 @@ func newEvidenceServer(t *testing.T) *evidenceServer {
 		return cmp.Compare(strings.Index(b.URL, "WCESTUS1"), strings.Index(a.URL, "WCESTUS1"))
 	})
 	s.list()
+	return s
+}
+
+// serve starts the server.
+func (s *evidenceServer) serve() {
 	mux := http.NewServeMux()
 	serve := func(pattern string, answer func() any) {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, _ *http.Request) { _ = json.NewEncoder(w).Encode(answer()) })
@@ -96,7 +103,6 @@ func newEvidenceServer(t *testing.T) *evidenceServer {
 	serve("GET /api/signals/eia-weekly-petroleum/evidence", func() any { return s.evidence })
 	serve("GET /api/signals/eia-weekly-petroleum/inputs", func() any { return s.inputs })
 	serve("GET /api/signals/eia-weekly-petroleum/history", func() any { return s.history })
-	s.registry.Data = []view.MethodVersion{{Name: "signals", Version: strings.Repeat("a", 12), SHA256: strings.Repeat("a", 64), RecordedAt: now.AddDate(-1, 0, 0)}}
 	serve("GET /api/methods", func() any { return s.registry })
 	mux.HandleFunc("GET /raw/{sha256}", s.raw)
 	mux.HandleFunc("GET /log/sources/", s.serveLog)
@@ -111,9 +117,8 @@ func newEvidenceServer(t *testing.T) *evidenceServer {
 		_, _ = w.Write(tlog.Proof{Extra: leaf, Note: []byte(tree.Body() + "\n— log.example abcd\n")}.Format())
 	})
 	server := httptest.NewServer(mux)
-	t.Cleanup(server.Close)
+	s.t.Cleanup(server.Close)
 	s.url = server.URL
-	return s
 }
 
 // tree is the log of sources.
@@ -207,9 +212,17 @@ func (s *evidenceServer) explain(def signals.Definition, observed time.Time) (si
 
 func (s *evidenceServer) cells(list []signals.Cell) (out []view.EvidenceCell) {
 	for _, c := range list {
-		out = append(out, view.EvidenceCell{Series: string(c.Series), ObservedAt: c.ObservedAt, Value: c.Value, PublishedAt: s.now, SHA256: s.from[c.Series]})
+		out = append(out, view.EvidenceCell{Series: string(c.Series), ObservedAt: c.ObservedAt, Value: c.Value, PublishedAt: c.VintageAt, PublishedAtAssumed: c.VintageAt.Before(s.loaded), SHA256: s.from[c.Series]})
 	}
 	return out
+}
+
+// knownAt is when a reading of the first request became known: that was calculated, as far as it was there before.
+func (s *evidenceServer) knownAt(src ingest.Source, r ingest.Reading) time.Time {
+	if published := src.Published(r.Series, r.ObservedAt); published.Before(s.loaded) {
+		return published
+	}
+	return s.loaded
 }
 
 // older makes the evidence of a point of the history, a year before the newest.
@@ -240,7 +253,7 @@ func (s *evidenceServer) compute() {
 	s.snapshot.UncertaintyLo, s.snapshot.UncertaintyHi = &e.Lo, &e.Hi
 	s.snapshot.Components = nil
 	for _, c := range def.Components(s.set, s.now) {
-		part := view.Component{Name: c.Name, Unit: c.Unit, ObservedAt: &c.ObservedAt, Value: postgres.Known(c.Value), BaselineValue: postgres.Known(c.Baseline)}
+		part := view.Component{Name: c.Name, Label: c.Label, Unit: c.Unit, ObservedAt: &c.ObservedAt, Value: postgres.Known(c.Value), BaselineValue: postgres.Known(c.Baseline)}
 		part.DeltaVsBaselinePct, part.ZScore = postgres.Known(c.DeltaPct()), postgres.Known(c.Z())
 		s.snapshot.Components = append(s.snapshot.Components, part)
 	}
@@ -252,9 +265,14 @@ func (s *evidenceServer) compute() {
 	s.snapshot.SourceURL, s.evidence.SourceURL, s.inputs.SourceURL = def.SourceURL, def.SourceURL, def.SourceURL
 	s.snapshot.Name, s.snapshot.Unit, s.snapshot.BaselineMethod, s.snapshot.Domain = def.Name, def.Unit, def.BaselineMethod, def.Domain
 	s.evidence.Name, s.evidence.Unit, s.evidence.Formula, s.snapshot.Frequency = def.Name, def.Unit, def.Technique, def.Frequency
-	s.snapshot.PublishedAt, s.snapshot.IngestedAt = new(s.now), new(s.now)
+	s.snapshot.PublishedAt, s.snapshot.PublishedAtAssumed, s.snapshot.IngestedAt = new(e.KnownAt), true, new(s.loaded)
 	s.snapshot.Synthetic, s.evidence.Synthetic, s.inputs.Synthetic = true, true, true
 	s.snapshot.Value, s.snapshot.BaselineValue, s.snapshot.ZScore, s.snapshot.DeltaVsBaselinePct = &e.Value, &e.Baseline, &z, &delta
+	s.snapshot.Provenance.CodeVersion, s.evidence.CodeVersion = new("dev"), "dev"
+	s.snapshot.JSONLD.TemporalCoverage = track[0].ObservedAt.Format(time.DateOnly) + "/" + e.ObservedAt.Format(time.DateOnly)
+	s.snapshot = view.Derived(def, s.snapshot, s.url)
+	s.evidence.Environment, s.inputs.Environment, s.evidence.Disclaimer, s.inputs.Disclaimer = "demo", "demo", s.snapshot.Disclaimer, s.snapshot.Disclaimer
+	s.inputs.ID, s.inputs.AsOf = def.ID, s.now
 }
 
 // list makes the list of all bodies. Each was there at the first request for its series.
@@ -321,29 +339,19 @@ func (s *evidenceServer) bring(in *view.InputBody) {
 
 // count makes the record of the intervals from what was there at the first request.
 func (s *evidenceServer) count(def signals.Definition) {
-	src, _ := sourceByID("eia-petroleum-weekly")
-	first := series.Set{}
-	for id, points := range s.first {
-		for _, p := range points {
-			if published := src.Published(id, p.ObservedAt); s.from[id] != "" && published.Before(p.VintageAt) {
-				p.VintageAt = published
-			}
-			first[id] = append(first[id], p)
-		}
-	}
-	basis, record := def.MeasureInterval(first, nil, s.now)
+	basis, record := def.MeasureInterval(s.first, nil, s.loaded)
 	stored := postgres.NewUncertainty(basis, record)
 	s.snapshot.Uncertainty = view.UncertaintyOf(def, stored)
-	arrivals, _, err := def.Arrivals(first, first, func(ids ...series.ID) (from time.Time, _ error) {
-		if slices.ContainsFunc(ids, func(id series.ID) bool { return len(first[id]) > 0 }) {
-			from = s.now // all was there at the first request
+	arrivals, _, err := def.Arrivals(s.first, s.first, func(ids ...series.ID) (from time.Time, _ error) {
+		if slices.ContainsFunc(ids, func(id series.ID) bool { return len(s.first[id]) > 0 }) {
+			from = s.loaded // all was there at the first request
 		}
 		return from, nil
 	})
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	s.snapshot.Backtest = postgres.NewBacktest(def, def.CheckedBacktest(first, s.now, arrivals).Allow(signals.Tests(1)), "dev")
+	s.snapshot.Backtest = postgres.NewBacktest(def, def.CheckedBacktest(s.first, s.loaded, arrivals).Allow(signals.Tests(1)), "dev")
 }
 
 // target adds the page of the backtest's target, and runs the backtest against it.
@@ -367,16 +375,12 @@ func (s *evidenceServer) target() {
 		s.t.Fatal(err)
 	}
 	for _, v := range batch.Readings {
-		at := s.now
-		if published := src.Published(v.Series, v.ObservedAt); published.Before(at) {
-			at = published
-		}
-		s.first[v.Series] = append(s.first[v.Series], series.Point{ObservedAt: v.ObservedAt, VintageAt: at, Value: v.Value})
+		s.first[v.Series] = append(s.first[v.Series], series.Point{ObservedAt: v.ObservedAt, VintageAt: s.knownAt(src, v), Value: v.Value})
 	}
 	def, _ := signals.ByID("eia-weekly-petroleum")
 	s.count(def)
 	s.inputs.Data = append(s.inputs.Data, view.InputBody{
-		Source: src.ID, URL: requests[i].URL, RetrievedAt: s.now, ContentType: w.Header().Get("Content-Type"), SHA256: digest, Bytes: int64(len(body)), Uses: []string{"history"},
+		Source: src.ID, URL: requests[i].URL, RetrievedAt: s.now, ContentType: w.Header().Get("Content-Type"), SHA256: digest, Bytes: int64(len(body)), Uses: []string{"history"}, RawURL: s.url + "/raw/" + digest,
 		PublishedAt: s.first["eia.RWTC"][len(s.first["eia.RWTC"])-1].VintageAt, PublishedAtAssumed: true,
 	})
 	s.logBody(&s.inputs.Data[len(s.inputs.Data)-1])
@@ -401,6 +405,7 @@ func (s *evidenceServer) takeBack() {
 		s.t.Fatalf("the page does not state %s of %s", id, gone.ObservedAt)
 	}
 	digest := s.add(slices.Concat(page[:place.Offset], []byte("NA"), page[place.Offset+place.Length:]), time.Hour)
+	s.now = s.evidence.Bodies[len(s.evidence.Bodies)-1].RetrievedAt
 	s.set[id] = slices.DeleteFunc(slices.Clone(s.set[id]), func(p series.Point) bool { return p.ObservedAt.Equal(gone.ObservedAt) })
 	s.compute()
 	s.evidence.Withdrawn = []view.EvidenceWithdrawal{{Series: gone.Series, ObservedAt: gone.ObservedAt, WithdrawnAt: s.now, Marker: "NA", SHA256: digest}}
@@ -412,6 +417,7 @@ func (s *evidenceServer) add(page []byte, after time.Duration) string {
 	sum := sha256.Sum256(page)
 	b := s.evidence.Bodies[0]
 	b.SHA256, b.Bytes, b.RetrievedAt = hex.EncodeToString(sum[:]), int64(len(page)), b.RetrievedAt.Add(after)
+	b.RawURL = s.url + "/raw/" + b.SHA256
 	s.bodies[b.SHA256] = page
 	s.evidence.Bodies = append(s.evidence.Bodies, b)
 	return b.SHA256
