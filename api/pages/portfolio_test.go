@@ -1,10 +1,13 @@
 package pages
 
 import (
+	"html"
 	"slices"
+	"strings"
 	"testing"
 
 	"tidemark/api/view"
+	"tidemark/internal/locale/languages"
 )
 
 // The return of the first session is zero by definition: with it, all curves begin at one point, on the day from which they count.
@@ -25,6 +28,34 @@ func TestTheWeeklyPointsBeginWithTheFirstSession(t *testing.T) {
 		}
 		if !slices.Equal(got, c.want) {
 			t.Errorf("of %v it keeps %v, want %v", c.sessions, got, c.want)
+		}
+	}
+}
+
+// A position that was bought at the newest close has no return yet, as on the page of the picks.
+func TestAPositionBoughtAtTheNewestCloseHasNoReturn(t *testing.T) {
+	t.Parallel()
+	p, err := New(Options{PublicURL: "https://tidemark.example"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range languages.All() {
+		local := localizer{Lang: l.Code}
+		body := portfolioBody{localizer: local, Portfolio: &view.Portfolio{AsOf: "2026-11-20"}, Open: []view.Position{
+			{Ticker: "NEWSYN", WeightPct: 5, EntryDate: "2026-11-20", ReturnPct: new(0.0), ContributionPct: new(0.0)},
+			{Ticker: "OLDSYN", EntryDate: "2026-11-19", ReturnPct: new(1.25), ContributionPct: new(-0.5)},
+		}}
+		var out strings.Builder
+		if err := p.templates["portfolio"].ExecuteTemplate(&out, "main", body); err != nil {
+			t.Fatal(err)
+		}
+		_, page, _ := strings.Cut(html.UnescapeString(out.String()), "NEWSYN</a>")
+		row, rest, _ := strings.Cut(page, "</tr>")
+		if !strings.Contains(row, local.T("at close")) || strings.Contains(row, local.Pct(new(0.0))) {
+			t.Errorf("%s: a pick that was just bought: %s", l.Code, row)
+		}
+		if row, _, _ := strings.Cut(rest, "</tr>"); !strings.Contains(row, local.Pct(new(1.25))) || !strings.Contains(row, ">"+local.Signed(new(-0.5))+"<") {
+			t.Errorf("%s: a pick of the day before: %s", l.Code, row)
 		}
 	}
 }

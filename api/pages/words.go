@@ -119,6 +119,23 @@ func (l localizer) Billions(f *float64) string {
 	return picks.WriteNumber(l.Lang, locale.Billions, strconv.FormatFloat(*f, 'f', 1, 64))
 }
 
+// Times formats a multiple as the texts of picks do: "20.4 times", "20 times".
+func (l localizer) Times(f *float64) string {
+	if f == nil {
+		return l.T("unknown")
+	}
+	return minus(picks.WriteNumber(l.Lang, locale.Times, strconv.FormatFloat(*f, 'f', 1, 64)))
+}
+
+// Growth formats a percentage with its sign, and with one decimal as the texts of picks do.
+func (l localizer) Growth(f *float64) string {
+	text := l.Percent(f)
+	if strings.HasPrefix(l.Signed(f), "+") {
+		return "+" + text
+	}
+	return text
+}
+
 // figureWords are the words of the language in a figure. A short month has three letters where an alphabet has letters.
 func (l localizer) figureWords() (out plot.Words) {
 	if l.Lang == picks.English {

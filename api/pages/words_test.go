@@ -105,6 +105,22 @@ func TestBillionsOfDollarsAreCountedAsTheFinancialPressDoes(t *testing.T) {
 	}
 }
 
+// The table beside a text has the decimals of the text.
+func TestFiguresBesideATextHaveItsDecimals(t *testing.T) {
+	t.Parallel()
+	for lang, want := range map[picks.Lang][4]string{
+		picks.English: {"20 times", "20.4 times", "+6.3%", "−0.5%"},
+		"es":          {"20 veces", "20,4 veces", "+6,3\u00a0%", "−0,5\u00a0%"},
+		"pt":          {"20 vezes", "20,4 vezes", "+6,3%", "−0,5%"},
+		"hi":          {"20 गुना", "20.4 गुना", "+6.3%", "−0.5%"},
+	} {
+		l := localizer{Lang: lang}
+		if got := [4]string{l.Times(new(20.0)), l.Times(new(20.4)), l.Growth(new(6.3)), l.Growth(new(-0.5))}; got != want {
+			t.Errorf("%s: %q, want %q", lang, got, want)
+		}
+	}
+}
+
 func TestAPickBoughtAtTheNewestCloseHasNoReturn(t *testing.T) {
 	t.Parallel()
 	close19, close20 := time.Date(2026, 11, 19, 21, 0, 0, 0, time.UTC), time.Date(2026, 11, 20, 21, 0, 0, 0, time.UTC)

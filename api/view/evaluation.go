@@ -75,9 +75,7 @@ const goodRatio = 0.5
 // evaluated holds the results that are computed once for a state.
 type evaluated struct {
 	comparison *LikeWithLike
-	// matched is the return of the comparison's benchmark, not rounded.
-	matched float64
-	skill   []Skill
+	skill      []Skill
 }
 
 // evaluate compares the portfolio and judges the picks by origin.
@@ -92,9 +90,8 @@ func (st *PublicationsState) evaluate() evaluated {
 		snapshots[i] = picks.Snapshot{Date: s.Date, DailyReturnPct: s.DailyReturnPct, BenchmarkDailyReturnPct: bench, CashPct: s.CashPct}
 	}
 	if c, ok := evaluation.LikeWithLike(snapshots); ok {
-		out.matched = c.Matched.ReturnPct
 		out.comparison = &LikeWithLike{
-			Portfolio: side(c.Portfolio), Benchmark: side(c.Matched), BenchmarkWithoutCash: side(c.Whole), ExcessReturnPct: shown(&c.ExcessPct),
+			Portfolio: side(c.Portfolio), Benchmark: side(c.Matched), BenchmarkWithoutCash: side(c.Whole), ExcessReturnPct: shownDifference(&c.Portfolio.ReturnPct, &c.Matched.ReturnPct),
 			MeanCashPct: shown(&c.MeanCashPct), Others: st.others(snapshots),
 		}
 	}
@@ -138,7 +135,7 @@ func (st *PublicationsState) others(snapshots []picks.Snapshot) []OtherCompariso
 		if c, ok := evaluation.LikeWithLike(since); ok {
 			list = append(list, OtherComparison{
 				Symbol: o.symbol, Name: o.name, From: since[0].Date.Format(time.DateOnly), Portfolio: side(c.Portfolio), Benchmark: side(c.Matched),
-				BenchmarkWithoutCash: side(c.Whole), ExcessReturnPct: shown(&c.ExcessPct),
+				BenchmarkWithoutCash: side(c.Whole), ExcessReturnPct: shownDifference(&c.Portfolio.ReturnPct, &c.Matched.ReturnPct),
 			})
 		}
 	}
@@ -175,8 +172,7 @@ func (st *PublicationsState) netOfCosts() []NetOfCosts {
 	for _, n := range st.portfolio.Performance.NetOfCosts {
 		row := NetOfCosts{BasisPoints: n.BasisPoints, ReturnPct: shown(&n.ReturnPct)}
 		if e := st.evaluated(); e.comparison != nil {
-			excess := n.ReturnPct - e.matched
-			row.ExcessReturnPct = shown(&excess)
+			row.ExcessReturnPct = shownDifference(&n.ReturnPct, e.comparison.Benchmark.ReturnPct)
 		}
 		list = append(list, row)
 	}

@@ -247,7 +247,7 @@ func (st *PublicationsState) LatestDigest(lang picks.Lang) (*Document, error) {
 			Events: []Event{}, Picks: []Pick{}, EconomicEvents: []EconomicEvent{}, Signals: []DigestSignal{}, Lang: lang,
 			AvailableLangs: languages.Of(g.Texts), GeneratedAt: g.RecordedAt.UTC(),
 			PortfolioDelta: PortfolioDelta{
-				ReturnPct: shown(g.Delta.ReturnPct), BenchmarkReturnPct: shown(g.Delta.BenchmarkReturnPct), ExcessReturnPct: shown(g.Delta.ExcessReturnPct),
+				ReturnPct: shown(g.Delta.ReturnPct), BenchmarkReturnPct: shown(g.Delta.BenchmarkReturnPct), ExcessReturnPct: shownDifference(g.Delta.ReturnPct, g.Delta.BenchmarkReturnPct),
 				Added: g.Delta.Added, Removed: g.Delta.Removed, Top: contributions(g.Delta.Top), Bottom: contributions(g.Delta.Bottom),
 			},
 		}

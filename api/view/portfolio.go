@@ -105,7 +105,7 @@ func (st *PublicationsState) summary() Portfolio {
 		ReturnKind: st.returnKind(), PricesInDoubt: st.pricesInDoubt(),
 		AsOf: st.portfolio.Date.Format(time.DateOnly), InceptionDate: sum.Inception, ReturnPct: shown(sum.ReturnPct),
 		Benchmark:       PortfolioBenchmark{benchmarkSymbol, benchmarkName, shown(sum.BenchmarkReturnPct)},
-		ExcessReturnPct: shown(sum.ExcessReturnPct), Return1DPct: shown(sum.Return1DPct), Return1WPct: shown(sum.Return1WPct),
+		ExcessReturnPct: shownDifference(sum.ReturnPct, sum.BenchmarkReturnPct), Return1DPct: shown(sum.Return1DPct), Return1WPct: shown(sum.Return1WPct),
 		Return1MPct: shown(sum.Return1MPct), ReturnYTDPct: shown(sum.ReturnYTDPct), VolatilityPct: shown(sum.VolatilityPct),
 		MaxDrawdownPct: shown(sum.MaxDrawdownPct), PositionsCount: sum.Positions, CashPct: *shown(&sum.CashPct),
 		Best: st.named(sum.Best), Worst: st.named(sum.Worst), Method: portfolioMethod,

@@ -164,9 +164,7 @@ func (st *PublicationsState) against(r *picks.Return, day time.Time) (benchmark,
 	if !b.LastDate.Equal(r.LastDate) {
 		return nil, nil
 	}
-	benchmark = shown(&b.Pct)
-	difference := *shown(&r.Pct) - *benchmark
-	return benchmark, shown(&difference)
+	return shown(&b.Pct), shownDifference(&r.Pct, &b.Pct)
 }
 
 // farFuture is later than every price.
@@ -179,6 +177,17 @@ func shown(pct *float64) *float64 {
 	}
 	rounded := picks.Round2(*pct)
 	return &rounded
+}
+
+// shownDifference returns what a percentage is more than another, in percentage points, nil if one is unknown. It is the difference of the
+// numbers as they are shown, so that readers who subtract find the same.
+func shownDifference(a, b *float64) *float64 {
+	more, less := shown(a), shown(b)
+	if more == nil || less == nil {
+		return nil
+	}
+	difference := *more - *less
+	return shown(&difference)
 }
 
 // meta returns the metadata of a response. known are the instants at which its data became known, and the newest of them counts.

@@ -33,7 +33,12 @@ class Plot {
       const v = number(cell) / Number(d.per || 1);
       if (Number.isNaN(v)) return d.unknown ?? "unknown";
       const text = format.format(Math.abs(v));
-      return `${v < 0 && /[1-9]/.test(text) ? "−" : ""}${d.prefix ?? ""}${text}`;
+      const sign = !/[1-9]/.test(text) ? "" : v < 0 ? "−" : d.signed ? "+" : "";
+      return `${sign}${d.prefix ?? ""}${text}`;
+    };
+    this.measured = (cell) => {
+      if (Number.isNaN(number(cell))) return this.shown(cell);
+      return `${this.shown(cell)}${d.unit.endsWith("%") ? "" : " "}${d.unit}`.trim();
     };
     this.score = new Intl.NumberFormat(document.documentElement.lang, { minimumFractionDigits: 2, maximumFractionDigits: 2, signDisplay: "exceptZero" });
     this.tip = document.createElement("p");
@@ -241,14 +246,14 @@ class Plot {
   say(row) {
     const d = this.figure.dataset;
     const strong = document.createElement("b");
-    strong.textContent = `${this.shown(row[this.panels[0].column])}${d.unit.endsWith("%") ? "" : " "}${d.unit}`.trim();
+    strong.textContent = this.measured(row[this.panels[0].column]);
     const rest = [];
     if (row.uncertainty_lo) rest.push(`${d.interval ?? "interval"} ${this.between(this.shown(row.uncertainty_lo), this.shown(row.uncertainty_hi))}`);
     if (row.baseline_value) rest.push(`${d.baseline ?? "baseline"} ${this.shown(row.baseline_value)}`);
     if (row.z_score) rest.push(`z ${this.score.format(number(row.z_score)).replace("-", "−")}`);
     for (const pair of d.also?.split("|") ?? []) {
       const [, name, column] = pair.match(/^(.*):(.*)$/);
-      rest.push(`${name} ${this.shown(row[column])}${d.unit}`);
+      rest.push(`${name} ${this.measured(row[column])}`);
     }
     if (row.revised === "true") rest.push(d.revised ?? "revised");
     const day = document.createElement("span");

@@ -67,7 +67,7 @@ var portfolio = map[string]string{
 	"portfolio.region":                   "Region",
 	"portfolio.weight":                   "Weight",
 	"portfolio.bought":                   "Bought",
-	"portfolio.contribution":             "Contribution",
+	"portfolio.contribution":             "Contribution (percentage points)",
 	"portfolio.closed":                   "%s positions that were sold",
 	"portfolio.sold":                     "Sold",
 	"portfolio.why":                      "Why",

@@ -67,7 +67,7 @@ var portfolio = map[string]string{
 	"portfolio.region":                   "Región",
 	"portfolio.weight":                   "Peso",
 	"portfolio.bought":                   "Comprada",
-	"portfolio.contribution":             "Contribución",
+	"portfolio.contribution":             "Contribución (puntos porcentuales)",
 	"portfolio.closed":                   "%s posiciones vendidas",
 	"portfolio.sold":                     "Vendida",
 	"portfolio.why":                      "Motivo",

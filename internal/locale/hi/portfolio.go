@@ -67,7 +67,7 @@ var portfolio = map[string]string{
 	"portfolio.region":                   "इलाक़ा",
 	"portfolio.weight":                   "भार",
 	"portfolio.bought":                   "ख़रीद",
-	"portfolio.contribution":             "योगदान",
+	"portfolio.contribution":             "योगदान (प्रतिशत अंक)",
 	"portfolio.closed":                   "%s बेची गई होल्डिंग",
 	"portfolio.sold":                     "बिक्री",
 	"portfolio.why":                      "कारण",

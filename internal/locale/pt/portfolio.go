@@ -67,7 +67,7 @@ var portfolio = map[string]string{
 	"portfolio.region":                   "Região",
 	"portfolio.weight":                   "Peso",
 	"portfolio.bought":                   "Comprada",
-	"portfolio.contribution":             "Contribuição",
+	"portfolio.contribution":             "Contribuição (pontos percentuais)",
 	"portfolio.closed":                   "%s posições vendidas",
 	"portfolio.sold":                     "Vendida",
 	"portfolio.why":                      "Motivo",
