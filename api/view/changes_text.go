@@ -110,6 +110,7 @@ func (w changeWriter) causes(m measure, total changes.Numbers, parts []changes.P
 	moved = together(moved, func(a, b changes.Part) bool {
 		return a.Kind == b.Kind && a.Kind == changes.Revision && a.Source == b.Source && a.Release.Equal(b.Release)
 	})
+	moved = together(moved, w.soundAlike)
 	if len(moved) > maxNamed {
 		moved = together(moved, func(a, b changes.Part) bool { return a.Kind == b.Kind })
 	}
@@ -135,6 +136,19 @@ func (w changeWriter) causes(m measure, total changes.Numbers, parts []changes.P
 		return ""
 	}
 	return ": " + strings.Join(said, ", ")
+}
+
+// soundAlike reports whether two parts have the same words, for example of two series of one release: a sentence has each phrase once.
+func (w changeWriter) soundAlike(a, b changes.Part) bool {
+	switch {
+	case a.Kind != b.Kind:
+		return false
+	case a.Kind == changes.NewObservation:
+		return w.day(a.To) == w.day(b.To)
+	case a.Kind == changes.Revision:
+		return w.days(a) == w.days(b) && math.IsNaN(a.After) == math.IsNaN(b.After)
+	}
+	return true
 }
 
 // steps returns a number as it is written, in units of its last decimal. It is 0 for an unknown one.

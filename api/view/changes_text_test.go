@@ -69,6 +69,15 @@ func TestTheWordsSayWhyTheZScoreMoved(t *testing.T) {
 			"en": "up 2.001: new data (November 18, 2026) +2.001, the window moved forward +0.001, rounding −0.001",
 			"es": "sube 2,001: datos nuevos (18 de noviembre de 2026) +2,001, la ventana avanzó +0,001, redondeo −0,001",
 		}},
+		{"parts with the same words", changes.Numbers{Value: 22, Baseline: 20, Z: 1}, changes.Numbers{Value: 24, Baseline: 20.364, Z: 1}, []changes.Part{
+			{Kind: changes.BaselineWindow, Numbers: changes.Numbers{Baseline: 0.246}},
+			{Kind: changes.NewObservation, Source: "a", Count: 1, Releases: 1, From: day, To: day, Release: day, Numbers: changes.Numbers{Value: 1.5}},
+			{Kind: changes.NewObservation, Source: "b", Count: 1, Releases: 1, From: day, To: day, Release: day, Numbers: changes.Numbers{Value: 0.5}},
+			{Kind: changes.BaselineWindow, Numbers: changes.Numbers{Baseline: 0.118}},
+		}, map[string]string{
+			"en": "up 2.000: new data (November 18, 2026) +2.000; the baseline rose by 0.364: compared with a different stretch of the past +0.364",
+			"es": "sube 2,000: datos nuevos (18 de noviembre de 2026) +2,000; la referencia sube 0,364: comparación con otro tramo del pasado +0,364",
+		}},
 		{"a first z-score", changes.Numbers{Value: 22, Baseline: 20, Z: unknown}, changes.Numbers{Value: 22, Baseline: 20, Z: 1}, nil, map[string]string{
 			"en": "unchanged; there was no z-score before",
 		}},
