@@ -21,15 +21,20 @@ var phrasebook = flag.String("phrasebook", "", "the file that gets every sentenc
 // extremes are values that phrases meet at their edges.
 var extremes = []string{"0", "1", "2", "-1", "-1.5", "0.0", "1000000"}
 
-// possible reports whether a fact can have a value in a phrase: companies are compared with others, multiples of earnings and of book value are of a gain, and a rate that is raised
-// or cut is another one than before.
+// totals are counts of which a phrase tells a part: all of a company's tests or measures, earlier figures, and quarters. There are always several.
+var totals = []string{"fscore_known", "measures", "window", "years", "weights_tried", "range_known", "universe"}
+
+// possible reports whether a fact can have a value in a phrase: counts are whole, companies are compared with others, multiples of earnings and of book value are of a gain, and a
+// rate that is raised or cut is another one than before.
 func possible(key string, x Datum, value string) bool {
 	v, err := strconv.ParseFloat(value, 64)
 	switch {
 	case err != nil || x.Unit == locale.Times && x.ID != "size" && v <= 0:
 		return false
-	case x.ID == "universe": // of one company no standing is told
+	case slices.Contains(totals, x.ID): // of one company no standing is told
 		return v > 1
+	case x.Unit == locale.Count:
+		return v >= 0 && !strings.Contains(value, ".")
 	case x.ID == "change" && strings.HasSuffix(key, ".hike"):
 		return v > 0
 	case x.ID == "change" && strings.HasSuffix(key, ".cut"):
