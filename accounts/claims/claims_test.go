@@ -99,3 +99,30 @@ func TestWhoHasTheRightToATransfer(t *testing.T) {
 		}
 	}
 }
+
+// A transaction that no chain has may be made up. It is looked for ever less often, so that it does not fill the list of runs.
+func TestAMadeUpTransactionIsLookedForEverLessOften(t *testing.T) {
+	t.Parallel()
+	start := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	claim := claims.Claimant{
+		Claim: accounts.Claim{ID: 1, KeyID: 1, State: accounts.ClaimPending, AskedAt: start, ExpiresAt: start.Add(time.Hour)},
+		Fault: base.ErrTransferUnknown,
+	}
+	looks, early := 0, 0
+	for now := start; !now.IsZero(); looks++ {
+		if now.Sub(start) <= 7*time.Minute {
+			early++
+		}
+		d := claims.Case{Claimants: []claims.Claimant{claim}, Gives: accounts.GivesBalance, Now: now}.Decide()
+		if len(d.Grants) > 0 || looks > 100 {
+			t.Fatalf("%d grants after %d looks", len(d.Grants), looks)
+		}
+		if now == start && d.Again.Sub(start) > 5*time.Second {
+			t.Errorf("a transfer that is about to be mined is looked for again after %s", d.Again.Sub(start))
+		}
+		now = d.Again
+	}
+	if early > 9 || looks > 25 {
+		t.Errorf("it is looked for %d times in 7 minutes and %d times in all, want at most 9 and 25", early, looks)
+	}
+}
