@@ -64,7 +64,7 @@ func (r *Received) EndChain(ctx context.Context, complete bool) {
 func Load(src ingest.Source, f ingest.Fetched) postgres.Load {
 	return postgres.Load{
 		FetchID: f.Fetch.ID, FetchedAt: f.Fetch.FetchedAt, Readings: f.Batch.Readings, Covers: f.Batch.Covers, Vintages: f.Batch.Vintages,
-		Published: src.Published, Rounding: src.Rounding,
+		Published: src.Published, Rounding: src.Rounding, Epoch: src.Epoch,
 	}
 }
 

@@ -105,6 +105,7 @@ func Source(apiKey string) ingest.Source {
 		},
 		Request: formRequests,
 		Parse:   parse,
+		Epoch:   day,
 		Locate:  locate,
 	}
 	if apiKey != "" {
@@ -134,4 +135,9 @@ func parse(r ingest.Response) (ingest.Batch, error) {
 		return ingest.Batch{}, fmt.Errorf("parse %s: %w", strings.TrimPrefix(u.Path, "/"), err)
 	}
 	return batch, nil
+}
+
+// day names the day of a fetch. Of the same bytes more rows count as final from some days on, see settled. Rows are dated by days of UTC.
+func day(fetchedAt time.Time) string {
+	return fetchedAt.UTC().Format(time.DateOnly) + " " + fetchedAt.In(ingest.NewYork()).Format(time.DateOnly)
 }

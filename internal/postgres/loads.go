@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -28,6 +29,9 @@ type Load struct {
 	Published func(id series.ID, observedAt time.Time) time.Time
 	// Rounding returns the difference below which two values of a series are the same, written with other digits. It may be nil.
 	Rounding func(id series.ID) float64
+	// Epoch returns as text what the readings owe to the time of the fetch. It is nil if they owe nothing to it. The same bytes of another epoch are
+	// compared, because they may say more.
+	Epoch func(fetchedAt time.Time) string
 	// ParsedAgain is empty for a new response. A response that was stored before and is parsed again, since the parser may have changed, has
 	// the fetches that last confirmed its series. It is always compared, changes only series that these fetches still confirm, and
 	// confirms none: the publisher said nothing new.
@@ -172,7 +176,7 @@ const sameSQL = `
 				and (p.fetched_at, p.id) <= (c.fetched_at, c.id)
 			order by p.fetched_at desc, p.id desc
 			limit 1)
-		end, false)), false)
+		end, false)), false), min(w.confirmed_at)
 	from unnest(@ids::bigint[], @series::text[], @last::bool[]) as t (fetch_id, series, last)
 	join fetches f on f.id = t.fetch_id
 	left join watermarks w on w.series = t.series
@@ -203,7 +207,8 @@ func confirmSame(ctx context.Context, c *pgxpool.Conn, f task.Fence, again int64
 		}
 	}
 	args := pgx.NamedArgs{"ids": ids, "series": names, "at": at, "last": last}
-	if err := c.QueryRow(ctx, sameSQL, args).Scan(&same); err != nil || !same {
+	var since *time.Time
+	if err := c.QueryRow(ctx, sameSQL, args).Scan(&same, &since); err != nil || !same || !sameEpoch(loads, since) {
 		return false, err
 	}
 	err = inTx(ctx, c, func(tx pgx.Tx) error {
@@ -211,7 +216,7 @@ func confirmSame(ctx context.Context, c *pgxpool.Conn, f task.Fence, again int64
 			return err
 		}
 		// Another load may have confirmed them in the meantime.
-		if err := tx.QueryRow(ctx, sameSQL, args).Scan(&same); err != nil || !same {
+		if err := tx.QueryRow(ctx, sameSQL, args).Scan(&same, &since); err != nil || !same {
 			return err
 		}
 		if _, err := tx.Exec(ctx, confirmSameSQL, args); err != nil {
@@ -223,4 +228,9 @@ func confirmSame(ctx context.Context, c *pgxpool.Conn, f task.Fence, again int64
 		return noteLoad(ctx, tx, stepOf(loads, 0), again)
 	})
 	return same && err == nil, err
+}
+
+// sameEpoch reports whether no load may say more than the same bytes said when they confirmed their series last.
+func sameEpoch(loads []Load, since *time.Time) bool {
+	return since == nil || !slices.ContainsFunc(loads, func(l Load) bool { return l.Epoch != nil && l.Epoch(*since) != l.Epoch(l.FetchedAt) })
 }

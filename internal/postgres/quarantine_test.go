@@ -100,6 +100,32 @@ func TestUnchanged(t *testing.T) {
 	}
 }
 
+// The same bytes may say more from a day on: a parser counts a row as final then. On another day they are compared, and on the same day they are not.
+func TestTheSameBytesOfAnotherDayAreCompared(t *testing.T) {
+	t.Parallel()
+	db, _ := open(t, postgres.RoleWorker)
+	forecast, final := reading("a", "2025-11-01T00:00:00Z", 210), reading("a", "2025-12-01T00:00:00Z", 210)
+	day := func(at time.Time) string { return at.UTC().Format(time.DateOnly) }
+	for _, c := range []struct {
+		at    string
+		says  []series.Reading
+		epoch func(time.Time) string
+		added int64
+	}{
+		{"2026-03-13T17:10:00Z", []series.Reading{forecast}, day, 1},
+		{"2026-03-13T21:10:00Z", []series.Reading{forecast, final}, day, 0},
+		{"2026-03-14T17:10:00Z", []series.Reading{forecast, final}, nil, 0},
+		{"2026-03-16T17:10:00Z", []series.Reading{forecast, final}, day, 1},
+		{"2026-03-17T17:10:00Z", []series.Reading{forecast, final}, day, 0},
+	} {
+		l := load(t, db, c.at, forecast) // its bytes
+		l.Readings, l.Epoch = c.says, c.epoch
+		if n := store(t, db, l); n != c.added {
+			t.Errorf("at %s it adds %d, want %d", c.at, n, c.added)
+		}
+	}
+}
+
 // held puts a load into quarantine.
 func held(t *testing.T, db *postgres.DB, digest string, l postgres.Load) int64 {
 	t.Helper()
