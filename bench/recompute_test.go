@@ -7,8 +7,8 @@ import (
 	"tidemark/signals"
 )
 
-// TestThePeersComputeTheSameColumns compares the signals with reference.py and compiled.py, which share no code with them. It needs python3
-// with pandas, and numba for the second.
+// TestThePeersComputeTheSameColumns compares the signals with the scripts of the peers, which share no code with them. They need python3 with
+// pandas and numba, and the packages that make conformance installs.
 func TestThePeersComputeTheSameColumns(t *testing.T) {
 	t.Parallel()
 	at := now.Add(17 * time.Hour)
@@ -16,7 +16,7 @@ func TestThePeersComputeTheSameColumns(t *testing.T) {
 	for _, peer := range peers {
 		t.Run(peer.library, func(t *testing.T) {
 			t.Parallel()
-			p, err := startPython(t.Context(), peer.library, peer.script, in, at)
+			p, err := peer.start(t.Context(), in, at, 1)
 			if err != nil {
 				t.Skipf("nothing to compare with: %v", err)
 			}
@@ -25,9 +25,9 @@ func TestThePeersComputeTheSameColumns(t *testing.T) {
 				d, _ := signals.ByID(id)
 				for what, columns := range map[string][][]float64{
 					id:               trackColumns(d.Compute(in, at)),
-					"backtest " + id: resultColumns(d.RunBacktest(in, at, signals.Arrivals{})),
+					"backtest " + id: p.resultColumns(d.RunBacktest(in, at, signals.Arrivals{})),
 				} {
-					if _, err := p.ask(what); err != nil {
+					if _, _, err := p.ask(what); err != nil {
 						t.Fatal(err)
 					}
 					if apart, err := p.apart(id, columns); err != nil || apart > 1e-9 {

@@ -1,11 +1,13 @@
 """Three signals and their backtests as one writes them with pandas: joins, rolling windows, cumulative sums, searches and ranks, no
 loop over rows, nothing computed twice.
 
-Usage: reference.py FOLDER AT. FOLDER/<series>.days, .values and .known hold the inputs (days since 1970 as int64, float64, seconds since
-1970 as int64). For each line of standard input it answers with the seconds of processor time that the computation took: the name of a signal writes its
-columns (value, lo, hi, baseline, scale) to FOLDER/<signal>.out, the name with "backtest " before it writes what backtest returns.
+Usage: reference.py FOLDER AT CORES. FOLDER/<series>.days, .values and .known hold the inputs (days since 1970 as int64, float64, seconds since
+1970 as int64). For each line of standard input it answers with the seconds of processor time that the computation took, and the seconds that
+went by: the name of a signal writes its columns (value, lo, hi, baseline, scale) to FOLDER/<signal>.out, the name with "backtest " before it
+writes what backtest returns, and "all" computes everything on all cores and writes nothing.
 """
 
+import concurrent.futures
 import math
 import os
 import sys
@@ -16,6 +18,7 @@ import pandas as pd
 
 FOLDER = sys.argv[1]
 AT = int(sys.argv[2])  # seconds since 1970
+CORES = int(sys.argv[3])
 DAY = 86400
 
 
@@ -257,13 +260,18 @@ SIGNALS = {
 
 def serve(compute):
     """Answers the lines of standard input. compute takes a signal's name and whether its backtest is wanted, and returns columns."""
+    pool = concurrent.futures.ThreadPoolExecutor(CORES)
     for line in sys.stdin:
         what, _, name = line.strip().rpartition(" ")
-        begin = time.process_time()
-        columns = compute(name, bool(what))
-        took = time.process_time() - begin
-        np.column_stack([np.asarray(c, dtype="<f8") for c in columns]).tofile(os.path.join(FOLDER, name + ".out"))
-        print(took, flush=True)
+        begin, used = time.perf_counter(), time.process_time()
+        if name == "all":
+            list(pool.map(lambda asked: compute(*asked), [(name, tested) for name in SIGNALS for tested in (True, False)]))
+        else:
+            columns = compute(name, bool(what))
+        used, elapsed = time.process_time() - used, time.perf_counter() - begin
+        if name != "all":
+            np.column_stack([np.asarray(c, dtype="<f8") for c in columns]).tofile(os.path.join(FOLDER, name + ".out"))
+        print(used, elapsed, flush=True)
 
 
 def answer(name, tested):
