@@ -40,7 +40,8 @@ type Checkpoint struct {
 }
 
 // Resume returns a Verifier that continues after a checkpoint of an earlier pass. It trusts the checkpoint: only the added links are
-// recomputed. A checkpoint that no chain can have is an error.
+// recomputed. A checkpoint that no chain can have is an error. Parts of a chain can so be verified beside each other: if each resumes from what the
+// link before it states, all of them together prove what one pass does.
 func Resume(c Checkpoint) (*Verifier, error) {
 	v := &Verifier{}
 	if c.Length == 0 && (c.Head == "" || c.Head == Genesis) && c.Date == "" {
