@@ -2,6 +2,7 @@ package pages
 
 import (
 	"fmt"
+	"html/template"
 	"math"
 	"strconv"
 	"strings"
@@ -97,6 +98,12 @@ func (l localizer) PctPoints(f *float64) string {
 		return "+" + text
 	}
 	return text
+}
+
+// PointsApart is PctPoints with the unit in small letters below the number, which all languages write first.
+func (l localizer) PointsApart(f *float64) template.HTML {
+	number, unit, _ := strings.Cut(l.PctPoints(f), " ")
+	return template.HTML(template.HTMLEscapeString(number) + "<small>" + template.HTMLEscapeString(unit) + "</small>") //nolint:gosec // escaped
 }
 
 // Waits reports whether no session has closed since the pick. Until then, readers could not have bought it.

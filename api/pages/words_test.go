@@ -3,6 +3,7 @@ package pages
 import (
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -181,6 +182,10 @@ func TestADifferenceOfPercentagesIsInPercentagePoints(t *testing.T) {
 		for i, v := range []float64{0.34, -1.85, -0.001, 0.5} {
 			if got := (localizer{Lang: lang}).PctPoints(&v); got != want[i] {
 				t.Errorf("%s: %g is %q, want %q", lang, v, got, want[i])
+			}
+			number, unit, _ := strings.Cut(want[i], " ")
+			if got := string((localizer{Lang: lang}).PointsApart(&v)); got != number+"<small>"+unit+"</small>" {
+				t.Errorf("%s: %g with its unit apart is %q", lang, v, got)
 			}
 		}
 	}

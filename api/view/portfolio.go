@@ -153,7 +153,8 @@ func (st *PublicationsState) named(seqs []int) []PositionReturn {
 	list := []PositionReturn{}
 	for _, seq := range seqs {
 		i := slices.IndexFunc(st.portfolio.Positions, func(p postgres.Position) bool { return p.Seq == seq })
-		if i >= 0 {
+		// A position that was bought at the newest close has no return yet.
+		if i >= 0 && st.portfolio.Positions[i].EntryDate < st.portfolio.Date.Format(time.DateOnly) {
 			list = append(list, PositionReturn{st.portfolio.Positions[i].Ticker, shown(st.portfolio.Positions[i].ReturnPct)})
 		}
 	}
