@@ -117,7 +117,7 @@ func TestAMadeUpTransactionIsLookedForEverLessOften(t *testing.T) {
 		if len(d.Grants) > 0 || looks > 100 {
 			t.Fatalf("%d grants after %d looks", len(d.Grants), looks)
 		}
-		if now == start && d.Again.Sub(start) > 5*time.Second {
+		if now.Equal(start) && d.Again.Sub(start) > 5*time.Second {
 			t.Errorf("a transfer that is about to be mined is looked for again after %s", d.Again.Sub(start))
 		}
 		now = d.Again
