@@ -43,7 +43,8 @@ type Source struct {
 	Reestimates bool
 	// Epoch returns as text all that Parse uses of a response's fetch time. Parse otherwise uses only the request, the media type and the
 	// body. Parse returns the same batch for two responses with the same bytes and the same text. So one process parses such a response
-	// once. If Epoch is nil, Parse may use anything in the response.
+	// once, and the store compares the same bytes again when the text is another one. If Epoch is nil, Parse may use anything in the
+	// response, and the same bytes are not compared again: a source that reads more of the same bytes later needs an Epoch.
 	Epoch func(fetchedAt time.Time) string
 	// Parse turns one archived response into readings. It does no I/O, keeps no state and returns the same batch for the same bytes. A
 	// parser is therefore repaired by parsing the archive again. If a body does not match the publisher's format, Parse returns an error
