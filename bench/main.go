@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -128,6 +129,26 @@ func (m *meter) turns(ours, theirs func() (time.Duration, error)) (a, b time.Dur
 		}
 	}
 	return median(as), median(bs), nil
+}
+
+// onCores compares f on one goroutine with f on one per core, by the time that goes by and by processor time. Where other work takes a core, only the
+// second says whether the work divides: it is the same for both if it does.
+func (m *meter) onCores(what string, f func(goroutines int) error) error {
+	cores := runtime.GOMAXPROCS(0)
+	for _, clock := range []struct {
+		name string
+		take func(func() error) (time.Duration, error)
+	}{{"elapsed", m.once}, {"processor time", m.processor}} {
+		one, all, err := m.turns(
+			func() (time.Duration, error) { return clock.take(func() error { return f(1) }) },
+			func() (time.Duration, error) { return clock.take(func() error { return f(cores) }) },
+		)
+		if err != nil {
+			return err
+		}
+		m.say("  %-38s one core %.1f ms, %d cores %.1f ms: ratio %.2f", what+", "+clock.name, milliseconds(one), cores, milliseconds(all), one.Seconds()/all.Seconds())
+	}
+	return nil
 }
 
 func median(d []time.Duration) time.Duration {

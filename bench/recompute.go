@@ -109,23 +109,11 @@ func everything(ctx context.Context, goroutines int, ids []string, in series.Set
 
 // onAllCores compares one goroutine that computes all signals and their backtests with one per core.
 func onAllCores(ctx context.Context, m *meter, in series.Set, at time.Time) error {
-	cores := runtime.GOMAXPROCS(0)
 	var ids []string
 	for _, d := range signals.All() {
 		ids = append(ids, d.ID)
 	}
-	on := func(goroutines int) func() (time.Duration, error) {
-		return func() (time.Duration, error) {
-			return m.once(func() error { return everything(ctx, goroutines, ids, in, at) })
-		}
-	}
-	one, all, err := m.turns(on(1), on(cores))
-	if err != nil {
-		return err
-	}
-	m.say("  %-38s one core %.1f ms, %d cores %.1f ms: %.2f times as fast", "values and backtests", 1e3*one.Seconds(), cores, 1e3*all.Seconds(),
-		one.Seconds()/all.Seconds())
-	return nil
+	return m.onCores("values and backtests", func(goroutines int) error { return everything(ctx, goroutines, ids, in, at) })
 }
 
 // inputs makes up a random walk for every input of every signal, for some years up to an instant. The dates follow the publisher's cadence:

@@ -211,26 +211,14 @@ func (s *recordFixture) inMemory(m *meter) error {
 // onAllCores compares one goroutine that verifies the whole chain in memory with one per core. Each of them takes the hash before its part as the links
 // state it. The part before it has recomputed that hash when all have ended, so together they prove what one does.
 func (s *recordFixture) onAllCores(m *meter) error {
-	on := func(goroutines int) func() (time.Duration, error) {
-		return func() (time.Duration, error) {
-			return m.once(func() error {
-				var g errgroup.Group
-				for part := range goroutines {
-					from, to := len(s.links)*part/goroutines, len(s.links)*(part+1)/goroutines
-					g.Go(func() error { return verifyPart(s.links, from, to) })
-				}
-				return g.Wait()
-			})
+	return m.onCores("a million links in memory", func(goroutines int) error {
+		var g errgroup.Group
+		for part := range goroutines {
+			from, to := len(s.links)*part/goroutines, len(s.links)*(part+1)/goroutines
+			g.Go(func() error { return verifyPart(s.links, from, to) })
 		}
-	}
-	cores := runtime.GOMAXPROCS(0)
-	one, all, err := m.turns(on(1), on(cores))
-	if err != nil {
-		return err
-	}
-	m.say("  %-38s one core %.0f ms, %d cores %.0f ms: %.2f times as fast", "a million links in memory", milliseconds(one), cores, milliseconds(all),
-		one.Seconds()/all.Seconds())
-	return nil
+		return g.Wait()
+	})
 }
 
 func verifyPart(links []chain.Link, from, to int) error {

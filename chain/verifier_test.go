@@ -85,6 +85,46 @@ func TestVerifierGoesOnBehindACheckpoint(t *testing.T) {
 	}
 }
 
+// TestPartsProveWhatOnePassDoes changes each link in turn, cuts the chain at each place, and lets the second part resume from what the link before
+// it states.
+func TestPartsProveWhatOnePassDoes(t *testing.T) {
+	t.Parallel()
+	inParts := func(links []chain.Link, cut int) error {
+		_, first := chain.Verify(chain.Each(links[:cut]))
+		before := links[cut-1]
+		v, second := chain.Resume(chain.Checkpoint{Length: before.Seq, Head: before.Hash, Date: before.Date})
+		for _, l := range links[cut:] {
+			if second == nil {
+				second = v.Add(l)
+			}
+		}
+		return errors.Join(first, second)
+	}
+	good := vectors(t)
+	for cut := 1; cut < len(good); cut++ {
+		if err := inParts(good, cut); err != nil {
+			t.Errorf("cut after %d: %v", cut, err)
+		}
+		for i := range good {
+			for what, change := range map[string]func(*chain.Link){
+				"price":         func(l *chain.Link) { l.Price = "1.23" },
+				"hash":          func(l *chain.Link) { l.Hash = strings.Repeat("a", 64) },
+				"previous hash": func(l *chain.Link) { l.PreviousHash = strings.Repeat("a", 64) },
+				"date":          func(l *chain.Link) { l.Date = "2024-01-02" },
+				"seq":           func(l *chain.Link) { l.Seq += 7 },
+				"hashed anew":   func(l *chain.Link) { l.Price = "1.23"; l.Hash = chain.Hash(*l) },
+			} {
+				bad := slices.Clone(good)
+				change(&bad[i])
+				_, one := chain.Verify(chain.Each(bad))
+				if parts := inParts(bad, cut); (parts == nil) != (one == nil) {
+					t.Errorf("%s of link %d changed, cut after %d: in parts %v, in one pass %v", what, i+1, cut, parts, one)
+				}
+			}
+		}
+	}
+}
+
 func TestBrokenChainStaysBroken(t *testing.T) {
 	t.Parallel()
 	links := vectors(t)
