@@ -258,7 +258,7 @@ test("two signals are compared with a form, without a script and in another lang
     const box = await page.locator("#plot-compare").boundingBox();
     await page.touchscreen.tap(box.x + box.width / 2, box.y + 80);
     await page.locator(".tip b").waitFor();
-    assert.match(await text(page, ".tip"), /^\d{4}-\d\d-\d\d −?\d+,\d\d/);
+    assert.match(await text(page, ".tip"), /^\d{4}-\d\d-\d\d [+−]?\d+,\d\d/);
   });
 });
 
@@ -280,7 +280,7 @@ test("the plot of the portfolio shows the point under a finger, the pointer and 
     await page.touchscreen.tap(box.x + box.width / 2, box.y + 80);
     await page.locator(".tip b").waitFor();
     const tapped = await text(page, ".tip");
-    assert.match(tapped, /^\d{4}-\d\d-\d\d [−$0-9.]+%.*SPY/s);
+    assert.match(tapped, /^\d{4}-\d\d-\d\d [+−]?[0-9.]+%.*SPY/s);
     await page.keyboard.press("ArrowRight");
     await page.waitForFunction((before) => document.querySelector(".tip").innerText !== before, tapped);
     await page.keyboard.press("Escape");
