@@ -2,6 +2,7 @@ package columns_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -165,6 +166,112 @@ func compare(t *testing.T, reader, file string, want [][]any) {
 			t.Fatalf("%s: row %d (-want +got):\n%s", reader, i, d)
 		}
 	}
+}
+
+// TestTheStatisticsCountUnknownValues reads the footer of files of one group and of several. The numbers of the fields are those of
+// parquet.thrift.
+func TestTheStatisticsCountUnknownValues(t *testing.T) {
+	t.Parallel()
+	for _, rows := range []int{1, 9, 70_000} {
+		file, expected := encode(t, columns.Parquet, rows), want(rows)
+		tail := file[len(file)-8:]
+		if string(tail[4:]) != "PAR1" {
+			t.Fatalf("%d rows: the file ends in %q", rows, tail)
+		}
+		footer := compact{b: file[len(file)-8-int(binary.LittleEndian.Uint32(tail)) : len(file)-8]}
+		groups := footer.structure()[4].([]any)
+		if rows > 1<<16 && len(groups) < 2 {
+			t.Errorf("%d rows: %d groups", rows, len(groups))
+		}
+		from := 0
+		for g, group := range groups {
+			group := group.(map[int]any)
+			to := from + int(group[3].(int64))
+			for i, chunk := range group[1].([]any) {
+				nulls := int64(0)
+				for _, row := range expected[from:to] {
+					if row[i] == nil {
+						nulls++
+					}
+				}
+				statistics := chunk.(map[int]any)[3].(map[int]any)[12].(map[int]any)
+				if got := statistics[3]; got != nulls {
+					t.Errorf("%d rows, group %d, %s: the statistics say %v unknown values, the rows have %d", rows, g, all[i].Name, got, nulls)
+				}
+			}
+			from = to
+		}
+		if from != rows {
+			t.Errorf("the groups have %d rows, want %d", from, rows)
+		}
+	}
+}
+
+// compact reads Thrift's compact protocol: a struct is a map by field numbers, and an integer an int64.
+type compact struct{ b []byte }
+
+func (c *compact) byte() byte {
+	first := c.b[0]
+	c.b = c.b[1:]
+	return first
+}
+
+func (c *compact) unsigned() uint64 {
+	v, n := binary.Uvarint(c.b)
+	c.b = c.b[n:]
+	return v
+}
+
+func (c *compact) signed() int64 {
+	v, n := binary.Varint(c.b)
+	c.b = c.b[n:]
+	return v
+}
+
+func (c *compact) structure() map[int]any {
+	fields, number := map[int]any{}, 0
+	for {
+		head := c.byte()
+		if head == 0 {
+			return fields
+		}
+		if step := int(head >> 4); step > 0 {
+			number += step
+		} else {
+			number = int(c.signed())
+		}
+		fields[number] = c.value(head & 15)
+	}
+}
+
+func (c *compact) value(kind byte) any {
+	switch kind {
+	case 1, 2:
+		return kind == 1
+	case 3:
+		return int64(int8(c.byte()))
+	case 4, 5, 6:
+		return c.signed()
+	case 8:
+		n := c.unsigned()
+		text := c.b[:n]
+		c.b = c.b[n:]
+		return string(text)
+	case 9:
+		head := c.byte()
+		n := uint64(head >> 4)
+		if n == 15 {
+			n = c.unsigned()
+		}
+		list := make([]any, n)
+		for i := range list {
+			list[i] = c.value(head & 15)
+		}
+		return list
+	case 12:
+		return c.structure()
+	}
+	panic(fmt.Sprint("no value of kind ", kind, " is expected"))
 }
 
 func TestAFailedWriteIsReported(t *testing.T) {
