@@ -170,11 +170,7 @@ func (p *parameters) lang(r *http.Request, header http.Header) (picks.Lang, erro
 	}
 	lang, ok := picks.ParseLang(text)
 	if !ok {
-		known := make([]string, 0, len(picks.Langs()))
-		for _, l := range picks.Langs() {
-			known = append(known, string(l))
-		}
-		detail := "lang can be " + strings.Join(known, ", ") + "."
+		detail := view.LangFault()
 		return "", &problemError{code: view.CodeInvalidLang, detail: detail, errors: []view.ParameterError{{Pointer: "/lang", Detail: detail}}}
 	}
 	return lang, nil

@@ -236,7 +236,7 @@ func researchInFourLanguages(t *testing.T, p *published) {
 		}
 	}
 	for header, want := range map[string]string{
-		"pt-BR,pt;q=0.9,en;q=0.8": "pt", "hi": "hi", "fr-FR, es;q=0.5": "es", "de, *;q=0.1": "en", "fr": "en", "": "en", "es;q=0.4, en;q=0.4": "en",
+		"pt-BR,pt;q=0.9,en;q=0.8": "pt", "hi": "hi", "tlh-AQ, es;q=0.5": "es", "tlh, *;q=0.1": "en", "tlh": "en", "": "en", "es;q=0.4, en;q=0.4": "en",
 	} {
 		a := p.paid("/research/CORO", "Accept-Language", header)
 		if got := p.object(a)["data"].(map[string]any)["lang"]; got != want || !strings.Contains(strings.Join(a.Header["Vary"], ","), "Accept-Language") {
@@ -379,7 +379,7 @@ func problems(t *testing.T, p *published) {
 		code                 string
 	}{
 		{"GET", "/research/NONE", "", 404, "unknown_ticker"},
-		{"GET", "/research/ACME?lang=fr", "", 400, "invalid_lang"},
+		{"GET", "/research/ACME?lang=tlh", "", 400, "invalid_lang"},
 		{"GET", "/picks?lang=EN", "", 400, "invalid_lang"},
 		{"GET", "/picks/latest?lang=es&lang=en", "", 400, "invalid_parameter"},
 		{"GET", "/picks?limit=0", "", 400, "invalid_parameter"},

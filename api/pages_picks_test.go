@@ -105,7 +105,7 @@ func TestPagesAboutPicks(t *testing.T) {
 	}
 
 	for address, code := range map[string]string{
-		"/research/NONE": view.CodeUnknownTicker, "/picks?lang=fr": view.CodeInvalidLang, "/picks?cursor=x": view.CodeInvalidCursor,
+		"/research/NONE": view.CodeUnknownTicker, "/picks?lang=tlh": view.CodeInvalidLang, "/picks?cursor=x": view.CodeInvalidCursor,
 		"/events?min_severity=9": view.CodeInvalidParameter, "/picks?status=maybe": view.CodeInvalidParameter,
 	} {
 		_, err := get(address)

@@ -294,7 +294,7 @@ func TestTheEmbeddedPlotKeepsTheViewAndTheLanguageOfThePage(t *testing.T) {
 		if !strings.HasSuffix(address, "/embed/crack-spread-321?"+want.address) {
 			t.Errorf("%s offers %s, want %s", query, address, want.address)
 		}
-		framed := s.ask(http.MethodGet, "/embed/crack-spread-321?"+want.address, "Accept-Language", "fr")
+		framed := s.ask(http.MethodGet, "/embed/crack-spread-321?"+want.address, "Accept-Language", "tlh")
 		if title := titled.FindString(string(framed.body)); framed.StatusCode != http.StatusOK || !strings.Contains(title, want.title) {
 			t.Errorf("%s: %s, its title is %q, want %s", want.address, framed.Status, title, want.title)
 		}

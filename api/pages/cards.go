@@ -11,6 +11,7 @@ import (
 	"tidemark/api/pages/card"
 	"tidemark/api/pages/plot"
 	"tidemark/api/view"
+	"tidemark/internal/locale/languages"
 	"tidemark/picks"
 )
 
@@ -52,10 +53,10 @@ func (p *pictures) of(c card.Card) (*view.Document, error) {
 	return doc, nil
 }
 
-// pictureLang returns the language of the picture that belongs to a page in a language. The fonts of the pictures cover Latin scripts, so a
-// page in Hindi has the English picture.
+// pictureLang returns the language of the picture that belongs to a page in a language. The fonts of the pictures cover the Latin script, so a
+// page in another script has the English picture.
 func pictureLang(lang picks.Lang) picks.Lang {
-	if lang == "hi" {
+	if script, _ := languages.Or(lang).Tag.Script(); script.String() != "Latn" {
 		return picks.English
 	}
 	return lang

@@ -96,6 +96,9 @@ const (
 	CodeSettlementPending = "settlement_pending"
 )
 
+// LangFault says which languages there are, to a client that named another.
+func LangFault() string { return "lang can be " + languages.Series() + "." }
+
 // ProblemKind is the common part of all problems with one code.
 type ProblemKind struct {
 	Code   string

@@ -298,7 +298,7 @@ func TestPicksOnTheCommandLine(t *testing.T) {
 	if out := e.says(0, []string{"SEVERITY"}, "portfolio", "events", "--min-severity=5"); strings.Count(out, "\n") != 1 {
 		t.Errorf("events of the highest severity:\n%s", out)
 	}
-	e.says(2, []string{"fr"}, "portfolio", "events", "--lang=fr")
+	e.says(2, []string{"tlh"}, "portfolio", "events", "--lang=tlh")
 	slot := e.clock("2026-03-07", 1*time.Hour)
 	e.publish(task.Digest, slot)
 	e.says(0, []string{"2026-W10: The week of March 2 to 6, 2026", "COA"}, "portfolio", "digest")

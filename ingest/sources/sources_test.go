@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -61,11 +62,27 @@ func TestEverySourceDeclaresItselfWhole(t *testing.T) {
 					t.Errorf("%s: series %+v is not declared whole", form, i)
 				}
 			}
+			if accepted := accepting(t, s.TermsSetting); s.TermsSetting != "" && (!accepted.Accepts(s.TermsSetting) || config.Licences{}.Accepts(s.TermsSetting)) {
+				t.Errorf("%s: %s asks for %s, and no operator can accept that: config.Licences has no such setting", form, s.ID, s.TermsSetting)
+			}
 			if s.Limits.Interval <= 0 || s.Limits.Timeout <= 0 || s.Limits.MaxBytes <= 0 || len(s.Limits.ContentTypes) == 0 {
 				t.Errorf("%s: %s leaves limits open: %+v", form, s.ID, s.Limits)
 			}
 		}
 	}
+}
+
+// accepting returns the licences of an operator who set one setting to yes, as the program reads it.
+func accepting(t *testing.T, setting string) config.Licences {
+	t.Helper()
+	var l config.Licences
+	v := reflect.ValueOf(&l).Elem()
+	for i := range v.NumField() {
+		if v.Type().Field(i).Tag.Get("env") == setting {
+			v.Field(i).SetString("yes")
+		}
+	}
+	return l
 }
 
 // The inputs of the signals have measured bounds: the extremes of the record pass, the same values in another unit do not.

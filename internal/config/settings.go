@@ -1,6 +1,9 @@
 package config
 
-import "time"
+import (
+	"reflect"
+	"time"
+)
 
 // Settings holds every setting. A command fills the groups that it embeds; all other fields are zero.
 type Settings struct {
@@ -189,14 +192,18 @@ type Worlds struct {
 	SandboxDelay  time.Duration `env:"SANDBOX_DELAY" default:"0s" help:"How long a sandbox upstream takes to answer."`
 }
 
-// Licences are terms of publishers that the operator has accepted.
+// Licences are the terms of publishers that an operator accepts. Each is a text: yes, no or empty.
 type Licences struct {
 	PortWatchAck string `env:"PORTWATCH_LICENSE_ACK" name:"portwatch-license-ack" help:"yes: this service may use IMF PortWatch, whose terms allow non-commercial and research use. Without it hormuz-transit gets no data outside the sandbox and replay worlds."`
 }
 
-// acknowledgments maps the setting to its value, for each publisher whose terms must be accepted.
+// acknowledgments maps each setting to its value.
 func (l Licences) acknowledgments() map[string]string {
-	return map[string]string{"PORTWATCH_LICENSE_ACK": l.PortWatchAck}
+	acks, v := map[string]string{}, reflect.ValueOf(l)
+	for i := range v.NumField() {
+		acks[v.Type().Field(i).Tag.Get("env")] = v.Field(i).String()
+	}
+	return acks
 }
 
 // Accepts reports whether the operator has accepted the terms of a setting.

@@ -56,7 +56,8 @@ func newSignal(t *testing.T) addition {
 		added: map[string]string{"signals/ulsd_margin.go": text(t, "testdata/ulsd_margin.go.txt")},
 		edits: []edit{
 			before("signals/catalog.go", "\t\thormuzTransit(),\n", "\t\tulsdMargin(),\n"),
-			before("signals/catalog_test.go", "\"hormuz-transit\",\n", "\""+signal+"\", "),
+			before("README.md", "| `hormuz-transit` |", "| `"+signal+"` | a newcomer's margin, $/bbl | EIA daily spot prices * |\n"),
+			before("test/stats/briefs_test.go", "\t\"hormuz-transit\": {\n", "\t\""+signal+"\": {{\"90 %\", method}},\n"),
 		},
 	}
 }
@@ -159,8 +160,9 @@ func newEndpoint(t *testing.T) addition {
 func newLanguage(t *testing.T) addition {
 	t.Helper()
 	var named strings.Builder
-	for _, d := range append(signals.All(), signals.Definition{ID: signal}) {
-		_, _ = fmt.Fprintf(&named, "%q: %q, ", d.ID, "the newcomer's name of "+d.ID)
+	for i, d := range append(signals.All(), signals.Definition{ID: signal}) {
+		// A name without digits, because the tests of the texts compare numbers.
+		_, _ = fmt.Fprintf(&named, "%q: %q, ", d.ID, "the newcomer's signal "+string(rune('a'+i)))
 	}
 	const list = "internal/locale/languages/languages.go"
 	return addition{

@@ -50,9 +50,13 @@ func module(t *testing.T) string {
 		}
 	}
 	run(t, dir, "go", "vet", "./signals", "./ingest/...", "./picks", "./api/...", "./workers", "./internal/postgres", "./internal/config", "./cmd/tidemark")
-	run(t, dir, "go", "test", "./picks", "./api/pages", "-run", "Language|Word|Phrase|Exposures")
+	run(t, dir, "go", "test", "./picks", "./api/pages", "./internal/locale/...", "-run", "Language|Word|Phrase|Exposures|EventTexts|DigestOfAWeek")
 	run(t, dir, "go", "test", "./api/endpoint")
-	run(t, dir, "go", "test", "./signals", "-run", "Catalog|Sample|Crack|Formulas|Brief")
+	run(t, dir, "go", "test", "./signals", "-run", "Catalog|Sample|Crack|Formulas|Brief|States")
+	run(t, dir, "go", "test", "./test/stats", "-run", "TheTableOfIntervals|EveryFigure|CrackSpreadAgrees|IntervalsHave")
+	run(t, dir, "go", "test", "./workers", "-run", "AllowsForTheVersions")
+	run(t, dir, "go", "test", "./internal/postgres", "-run", "Migration")
+	run(t, dir, "go", "test", "./api", "-run", "TheBrowserPrefers|APictureIsIn|OnePicturePerLanguage")
 	run(t, dir, "go", "test", "./ingest/sources", "./test/compose", "-run", "Whole|Place|OperatorsFile")
 	run(t, dir, "go", "test", "./api/openapi/generate", "./internal/arch", "-run", "Valid|Table|Node|Folders")
 	return dir

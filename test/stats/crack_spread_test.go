@@ -2,6 +2,8 @@ package stats
 
 import (
 	"math/rand/v2"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -18,7 +20,8 @@ where c.series = 'eia.RWTC';
 alter table spread add primary key (day);
 analyze spread`
 
-// crackTrack wants the instant of the snapshot's day. Only years with ten values and more in the window enter; three of five are needed.
+// crackTrack wants the instant of the snapshot's day, and the days of the season on either side. Only years with ten values and more in the
+// window enter; three of five are needed.
 const crackTrack = `
 with steps as (
     select day, known, value, value - lag(value) over (order by day) as change, lead(day) over (order by day) is null as newest
@@ -37,7 +40,7 @@ with steps as (
     select s.day, k, count(*) as n, sum(w.value) as total, sum(w.value * w.value) as squares
     from spread s
     cross join generate_series(1, 5) as k
-    join spread w on w.day between (s.day - make_interval(years => k))::date - 15 and (s.day - make_interval(years => k))::date + 15
+    join spread w on w.day between (s.day - make_interval(years => k))::date - @reach and (s.day - make_interval(years => k))::date + @reach
     group by s.day, k
 ), season as (
     select day, sum(n) as n, sum(total) / sum(n) as mean,
@@ -66,23 +69,37 @@ select case series
         when 'eia.EER_EPMRU_PF4_Y35NY_DPG' then 'gasoline_ny_harbor'
         else 'ulsd_ny_harbor'
     end as name,
-    day, value::float8, avg(w)::float8 as baseline, stddev_samp(w)::float8 as scale
+    day, value::float8, case when years >= 3 then mean end::float8 as baseline, case when years >= 3 then sd end::float8 as scale
 from (
-    select q.series, q.day, q.value, w.value as w, count(*) over (partition by q.series, k) as n
-    from newest
-    join quotes q using (day)
-    cross join generate_series(1, 5) as k
-    join quotes w on w.series = q.series
-        and w.day between (q.day - make_interval(years => k))::date - 15 and (q.day - make_interval(years => k))::date + 15
-) as years
-where n >= 10
-group by series, day, value
+    select series, day, value, count(distinct k) filter (where n >= 10) as years, avg(w) filter (where n >= 10) as mean,
+        stddev_samp(w) filter (where n >= 10) as sd
+    from (
+        select q.series, q.day, q.value, k, w.value as w, count(*) over (partition by q.series, k) as n
+        from newest
+        join quotes q using (day)
+        cross join generate_series(1, 5) as k
+        join quotes w on w.series = q.series
+            and w.day between (q.day - make_interval(years => k))::date - @reach and (q.day - make_interval(years => k))::date + @reach
+    ) as near
+    group by series, day, value
+) as legs
 union all
 select 'previous_252_days', s.day, s.value::float8, avg(b.value)::float8, stddev_samp(b.value)::float8
 from newest
 join spread s using (day)
 cross join before b
 group by s.day, s.value`
+
+// crackReach are the days of the season on either side, as readers are told.
+func crackReach(t *testing.T, technique string) string {
+	t.Helper()
+	_, rest, _ := strings.Cut(technique, "within ")
+	days, _, ok := strings.Cut(rest, " calendar days")
+	if _, err := strconv.Atoi(days); !ok || err != nil {
+		t.Fatalf("the technique of the crack spread does not say how far its season reaches: %s", technique)
+	}
+	return days
+}
 
 func TestCrackSpreadAgreesWithSQL(t *testing.T) {
 	t.Parallel()
@@ -111,8 +128,9 @@ func TestCrackSpreadAgreesWithSQL(t *testing.T) {
 			set := c.set(t)
 			pool := load(t, set, crackTable)
 			d := definition(t, "crack-spread-321")
-			compare(t, d.Compute(set, c.at), query[estimate](t, pool, crackTrack, c.at), "baseline", "scale", "interval")
-			compareParts(t, d.Components(set, c.at), query[part](t, pool, crackParts, c.at))
+			sql := strings.NewReplacer("@reach", crackReach(t, d.Technique)).Replace
+			compare(t, d.Compute(set, c.at), query[estimate](t, pool, sql(crackTrack), c.at), "baseline", "scale", "interval")
+			compareParts(t, d.Components(set, c.at), query[part](t, pool, sql(crackParts), c.at))
 		})
 	}
 }

@@ -39,6 +39,10 @@ func TestTheTableOfIntervals(t *testing.T) {
 		"The bounds are those of a binomial share at 95%, as if no case had to do with another.\n\n" +
 		"| signal | bounds | what that is | basis | held | two years to the end | said before |\n| --- | --- | --- | --- | --- | --- | --- |\n")
 	for _, d := range signals.All() {
+		said, before := claimedBefore[d.ID]
+		if !before && !slices.ContainsFunc(intervals, func(c recordedInterval) bool { return c.id == d.ID }) {
+			continue // nothing was recorded of a newer signal
+		}
 		basis, held, recent := signals.BasisAssumed, "-", "-"
 		for _, c := range intervals {
 			if c.id != d.ID {
@@ -53,7 +57,7 @@ func TestTheTableOfIntervals(t *testing.T) {
 		if d.Interval.Bounds == signals.BoundsRevised {
 			basis = "measured from 20 re-estimated weeks on that a learned interval was held against; assumed before, as in the recorded data"
 		}
-		_, _ = fmt.Fprintf(&b, "| %s | `%s` | %s | %s | %s | %s | %s |\n", d.ID, d.Interval.Bounds, d.Interval.Truth, basis, held, recent, claimedBefore[d.ID])
+		_, _ = fmt.Fprintf(&b, "| %s | `%s` | %s | %s | %s | %s | %s |\n", d.ID, d.Interval.Bounds, d.Interval.Truth, basis, held, recent, said)
 	}
 	b.WriteString(stagesTable(t))
 	b.WriteString(beforeTable(t))

@@ -51,7 +51,7 @@ func problemExample(k view.ProblemKind) view.Problem {
 	case view.CodeInvalidCursor:
 		p.Errors = []view.ParameterError{{Pointer: "/cursor", Detail: "The cursor does not belong to this listing in this order."}}
 	case view.CodeInvalidLang:
-		p.Errors = []view.ParameterError{{Pointer: "/lang", Detail: "lang can be es, en, pt, hi."}}
+		p.Errors = []view.ParameterError{{Pointer: "/lang", Detail: view.LangFault()}}
 	case view.CodeInsufficientBalance:
 		p.Balance, p.Cost = &view.Money{Amount: "0.004", Currency: "USD"}, &view.Money{Amount: "0.01", Currency: "USD"}
 		p.TopUpURL, p.X402URL = openapi.Host+"/dashboard", openapi.Host+"/api/v1/x402/research/NVDA"

@@ -49,13 +49,17 @@ func Or(code locale.Lang) *locale.Language {
 }
 
 // Listed joins the codes for a sentence: "es, en, pt or hi".
-func Listed(joined string) string {
-	codes := Codes()
-	names := make([]string, len(codes))
-	for i, c := range codes {
-		names[i] = string(c)
+func Listed(joined string) string { return enumerate(texts(), joined) }
+
+// Series joins the codes with commas: "es, en, pt, hi".
+func Series() string { return strings.Join(texts(), ", ") }
+
+func texts() []string {
+	codes := make([]string, len(list))
+	for i, l := range list {
+		codes[i] = string(l.Code)
 	}
-	return enumerate(names, joined)
+	return codes
 }
 
 // Named joins the English names of the languages: "Spanish, English, Portuguese or Hindi".
