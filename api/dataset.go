@@ -25,7 +25,7 @@ const datasetPrefix = "/data/"
 // dayOfSet is the beginning of the path of a file of a certain day.
 var dayOfSet = regexp.MustCompile(`^(\d{4}-\d{2}-\d{2})/(.*)$`)
 
-// rangesExposed are the header fields that a web page may read of a file: those of every response, and what a reader of ranges needs.
+// rangesExposed are the header fields that a web page may read of a file: the fields of every response, and the fields that a reader of ranges needs.
 var rangesExposed = []string{corsFields.Get("Access-Control-Expose-Headers") + ", Accept-Ranges, Content-Length, Content-Range"}
 
 // serveDataset serves the paths below /data/: the manifest, descriptions of the set, and its Parquet files. With a day they never change.

@@ -131,7 +131,7 @@ func (m *meter) turns(ours, theirs func() (time.Duration, error)) (a, b time.Dur
 	return median(as), median(bs), nil
 }
 
-// onCores compares f on one goroutine with f on one per core, by the time that goes by and by processor time. Where other work takes a core, only the
+// onCores compares f on one goroutine with f on one per core, by elapsed time and by processor time. Where other work takes a core, only the
 // second says whether the work divides: it is the same for both if it does.
 func (m *meter) onCores(what string, f func(goroutines int) error) error {
 	cores := runtime.GOMAXPROCS(0)

@@ -39,7 +39,7 @@ type peer struct {
 	library, script, how string
 	// npm is its package in npm, and folder where `make conformance` puts it. They are empty for a library of Python.
 	npm, folder string
-	// threaded tells whether it can use all cores.
+	// threaded reports whether it can use all cores.
 	threaded bool
 	// target is how many times its speed on one core ours should be at least.
 	target float64

@@ -15,15 +15,15 @@ import (
 // onceRounds is how often a whole history is computed and stored, onceNews how often after one more observation of each input.
 const onceRounds, onceNews = 5, 5
 
-// recomputing is what the parts of a recompute took.
+// recomputing has the times of the parts of a recompute.
 type recomputing struct{ read, computed, stored []time.Duration }
 
 func (r *recomputing) whole() time.Duration {
 	return median(r.read) + median(r.computed) + median(r.stored)
 }
 
-// afterOne compares a recompute of the whole history with one after a single new observation of each input, as a worker makes both: inputs
-// read from the database, a track computed, and stored what differs.
+// afterOne compares a recompute of the whole history with one after a single new observation of each input. As in a worker, both read the
+// inputs from the database, compute a track, and store what differs.
 func afterOne(ctx context.Context, m *meter, in series.Set, at time.Time) error {
 	return withFixture(ctx, 1, func(ctx context.Context, s *fixture) error {
 		worker, err := postgres.Open(ctx, s.server, postgres.RoleWorker)

@@ -85,7 +85,7 @@ func TestVerifierGoesOnBehindACheckpoint(t *testing.T) {
 	}
 }
 
-// TestPartsProveWhatOnePassDoes changes each link in turn, cuts the chain at each place, and lets the second part resume from what the link before
+// TestPartsProveWhatOnePassDoes changes every single link, cuts the chain at each place, and lets the second part resume from what the link before
 // it states.
 func TestPartsProveWhatOnePassDoes(t *testing.T) {
 	t.Parallel()

@@ -21,11 +21,11 @@ var phrasebook = flag.String("phrasebook", "", "the file that gets every sentenc
 // extremes are values that phrases meet at their edges.
 var extremes = []string{"0", "1", "2", "-1", "-1.5", "0.0", "1000000"}
 
-// totals are counts of which a phrase tells a part: all of a company's tests or measures, earlier figures, and quarters. There are always several.
+// totals are counts, and phrases tell parts of them: all of a company's tests or measures, earlier figures, and quarters. There are always several.
 var totals = []string{"fscore_known", "measures", "window", "years", "weights_tried", "range_known", "universe"}
 
-// possible reports whether a fact can have a value in a phrase: counts are whole, companies are compared with others, multiples of earnings and of book value are of a gain, and a
-// rate that is raised or cut is another one than before.
+// possible reports whether a fact can have a value in a phrase. Counts are whole, and companies are compared with others. Multiples of earnings
+// and of book value are of a gain. A rate that is raised or cut differs from the one before.
 func possible(key string, x Datum, value string) bool {
 	v, err := strconv.ParseFloat(value, 64)
 	switch {

@@ -100,7 +100,7 @@ func TestWhoHasTheRightToATransfer(t *testing.T) {
 	}
 }
 
-// A transaction that no chain has may be made up. It is looked for ever less often, so that it does not fill the list of runs.
+// A transaction that no chain has may be made up. It is looked for less and less often, so that it does not fill the list of runs.
 func TestAMadeUpTransactionIsLookedForEverLessOften(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)

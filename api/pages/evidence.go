@@ -112,7 +112,7 @@ func (e evidenceBody) filled(english string) string {
 		if at < 0 {
 			return e.Digits(minus(english))
 		}
-		names[i], _, _ = strings.Cut(e.Label(e.Def, e.Signal.Snapshot.Components[at]), ", ") // the rest says where it lies
+		names[i], _, _ = strings.Cut(e.Label(e.Def, e.Signal.Snapshot.Components[at]), ", ") // the rest is its place
 	}
 	return e.language().List(names)
 }

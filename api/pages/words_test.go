@@ -106,7 +106,7 @@ func TestBillionsOfDollarsAreCountedAsTheFinancialPressDoes(t *testing.T) {
 	}
 }
 
-// The table beside a text has the decimals of the text.
+// The table next to a text has the decimals of the text.
 func TestFiguresBesideATextHaveItsDecimals(t *testing.T) {
 	t.Parallel()
 	for lang, want := range map[picks.Lang][4]string{

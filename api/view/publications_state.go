@@ -179,7 +179,7 @@ func shown(pct *float64) *float64 {
 	return &rounded
 }
 
-// shownDifference returns what a percentage is more than another, in percentage points, nil if one is unknown. It is the difference of the
+// shownDifference returns the percentage points by which one percentage exceeds another, nil if one is unknown. It is the difference of the
 // numbers as they are shown, so that readers who subtract find the same.
 func shownDifference(a, b *float64) *float64 {
 	more, less := shown(a), shown(b)

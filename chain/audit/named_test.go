@@ -91,7 +91,7 @@ func TestACheckpointThatIsTheHeadShownNowIsNoParty(t *testing.T) {
 	}
 }
 
-// A server can name a log that it does not have, with a key of its own. Its checkpoint is no evidence against the log of that name.
+// A server can name a log that it does not have, with another key. Its checkpoint proves nothing against the log of that name.
 func TestACheckpointOfAnotherKeyIsNoEvidenceAgainstALog(t *testing.T) {
 	t.Parallel()
 	liar, honest := witnessedServer(t, time.Hour, time.Hour), witnessedServer(t, time.Hour, time.Hour)

@@ -87,7 +87,7 @@ func (m made) ofCell(id series.ID, observedAt, asOf time.Time, superseded bool) 
 	return list[start+place], bodies[place], true
 }
 
-// asOf is what was in force as of an instant, for the inputs of a method.
+// asOf has the values in force as of an instant, for the inputs of a method.
 func (m made) asOf(inputs, reestimated []series.ID, asOf time.Time) series.Set {
 	set := series.Set{}
 	for _, id := range inputs {

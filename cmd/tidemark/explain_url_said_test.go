@@ -33,7 +33,7 @@ func (s *evidenceServer) explained(code int, want []string) string {
 	return out.String()
 }
 
-// When each value became known follows from the bytes, too, and what the server says beside its numbers follows from them and from the method.
+// When each value became known follows from the bytes, too, and what the server says with its numbers follows from them and from the method.
 func TestExplainFromOutsideFindsALieBesideTheNumbers(t *testing.T) {
 	t.Parallel()
 	long := time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC)

@@ -41,7 +41,7 @@ type evidenceServer struct {
 	leaves   [][]byte
 	registry view.MethodRegistry
 
-	// set is what the server knows now, from the body that each series came in when it was loaded.
+	// set has the values that the server knows now, from the body that each series came in when it was loaded.
 	loaded, now time.Time
 	set         series.Set
 	first       series.Set
