@@ -56,7 +56,6 @@ func module(t *testing.T) string {
 	run(t, dir, "go", "test", "./test/stats", "-run", "TheTableOfIntervals|EveryFigure|CrackSpreadAgrees|IntervalsHave")
 	run(t, dir, "go", "test", "./workers", "-run", "AllowsForTheVersions")
 	run(t, dir, "go", "test", "./internal/postgres", "-run", "Migration")
-	run(t, dir, "go", "test", "./api", "-run", "TheBrowserPrefers|APictureIsIn|OnePicturePerLanguage")
 	run(t, dir, "go", "test", "./ingest/sources", "./test/compose", "-run", "Whole|Place|OperatorsFile")
 	run(t, dir, "go", "test", "./api/openapi/generate", "./internal/arch", "-run", "Valid|Table|Node|Folders")
 	return dir
