@@ -48,6 +48,8 @@ type pushReader struct {
 	// cursor is newer than the hub's last row. The reader then starts at the client's cursor.
 	after, start int64
 	ahead        bool
+	// unknown reports that no event has the client's cursor: the reader starts at the present.
+	unknown bool
 }
 
 // begin sets where a reader starts, if the hub has seen everything up to last.
@@ -240,6 +242,13 @@ func (h *pushHub) open(topics []string, from string, after int64) (*pushReader, 
 	h.readers[r] = struct{}{}
 	h.of[from]++
 	return r, nil
+}
+
+// restart lets a reader whose cursor no event has start at the present.
+func (h *pushHub) restart(r *pushReader) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	r.start, r.ahead, r.unknown = h.last, false, true
 }
 
 // close removes a reader.

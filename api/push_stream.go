@@ -83,11 +83,7 @@ func (s *Server) pushStream(w http.ResponseWriter, r *http.Request) error {
 		defer s.pushes.close(reader)
 	}
 	if !again && loaded && reader.ahead {
-		err := s.checkAhead(r.Context(), after)
-		if _, refused := errors.AsType[*problemError](err); refused {
-			return err
-		}
-		again = err != nil
+		again = s.checkAhead(r.Context(), reader) != nil
 	}
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
@@ -114,12 +110,12 @@ func (s *Server) pushStream(w http.ResponseWriter, r *http.Request) error {
 	if !loaded && !s.awaitHub(ctx, stream, reader) {
 		return nil
 	}
-	if !resumed {
+	if !resumed || reader.unknown {
 		after = reader.start
 	}
 	stream.last = after
 	// The id without data sets the client's Last-Event-ID, so that it can resume before its first event.
-	if stream.send(fmt.Appendf(nil, "retry: 2000\nid: %d\n\n", after)) != nil {
+	if stream.send(fmt.Appendf(nil, "retry: 2000\nid: %d\n\n", after)) != nil || reader.unknown && stream.gap(after) != nil {
 		return nil
 	}
 	if s.replay(ctx, stream, reader) {
@@ -128,21 +124,22 @@ func (s *Server) pushStream(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// checkAhead checks a cursor beyond what this process has seen. Another process may have sent it already: then the stream starts there.
-func (s *Server) checkAhead(ctx context.Context, after int64) error {
+// checkAhead checks a cursor beyond what this process has seen. Another process may have sent it already: then the stream starts there. If no
+// event has it, the database was set back to an earlier time: then the stream starts at the present. A browser would never come again after an
+// error.
+func (s *Server) checkAhead(ctx context.Context, reader *pushReader) error {
 	_, newest, err := s.o.Pushes.PushRange(ctx)
 	if err != nil {
 		return err
 	}
-	if after > newest {
-		return &problemError{code: view.CodeInvalidCursor, detail: "No event has this cursor yet."}
+	if reader.after > newest {
+		s.pushes.restart(reader)
 	}
 	return nil
 }
 
 // awaitHub waits until the hub is loaded, for hubTimeout at most, and reports whether the stream can continue. The client has the response's
-// header already: a browser would never come again after an error. If the stream ends here, it comes again in two seconds, and is then told
-// about a cursor that no event has.
+// header already: a browser would never come again after an error. If the stream ends here, it comes again in two seconds.
 func (s *Server) awaitHub(ctx context.Context, e *eventStream, reader *pushReader) bool {
 	if e.send([]byte("retry: 2000\n\n")) != nil {
 		return false
@@ -159,7 +156,7 @@ func (s *Server) awaitHub(ctx context.Context, e *eventStream, reader *pushReade
 		return false
 	}
 	e.extend()
-	return !reader.ahead || s.checkAhead(ctx, reader.after) == nil
+	return !reader.ahead || s.checkAhead(ctx, reader) == nil
 }
 
 // cursorOfStream returns the cursor to resume after, and whether the client named one. The header wins: a browser sets it when it reconnects.
@@ -214,6 +211,11 @@ func (e *eventStream) send(b []byte) error {
 	return e.control.Flush()
 }
 
+// gap tells the client that what it missed is not there any more, and that the stream continues after a cursor.
+func (e *eventStream) gap(after int64) error {
+	return e.send(fmt.Appendf(nil, "id: %d\nevent: gap\ndata: {\"oldest\":\"%d\"}\n\n", after, after+1))
+}
+
 // replay sends what came between the client's cursor and the reader's start. It reports whether the stream can continue.
 func (s *Server) replay(ctx context.Context, e *eventStream, reader *pushReader) bool {
 	if e.last >= reader.start {
@@ -225,7 +227,7 @@ func (s *Server) replay(ctx context.Context, e *eventStream, reader *pushReader)
 	}
 	if e.last < oldest-1 {
 		// The rows before are deleted: the client is told, instead of taking a part for the whole.
-		if e.send(fmt.Appendf(nil, "id: %d\nevent: gap\ndata: {\"oldest\":\"%d\"}\n\n", oldest-1, oldest)) != nil {
+		if e.gap(oldest-1) != nil {
 			return false
 		}
 		e.last = oldest - 1

@@ -332,6 +332,9 @@ func Restore(ctx context.Context, in Installation, folder string) (m Manifest, e
 	if err := in.tool(ctx, major, "pg_restore", "--no-owner", "--exit-on-error", "--single-transaction", filepath.Join(folder, dumpFile)); err != nil {
 		return m, err
 	}
+	if err := postgres.MoveCursors(ctx, in.URL); err != nil {
+		return m, err
+	}
 	if ledger {
 		if err := unpack(filepath.Join(folder, ledgerFile), in.Ledger); err != nil {
 			return m, fmt.Errorf("the database is restored, the ledger is not (a worker makes it again from the database): %w", err)

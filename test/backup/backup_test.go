@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5"
 
 	"tidemark/ingest/archive"
 	"tidemark/internal/calendar"
@@ -85,6 +86,20 @@ func answer(t *testing.T, db *postgres.DB, state, body string) {
 	}
 }
 
+// cursor returns the newest cursor of a database: that of the pick that was announced last.
+func cursor(t *testing.T, url string) (id int64) {
+	t.Helper()
+	c, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close(context.WithoutCancel(t.Context())) }()
+	if err := c.QueryRow(t.Context(), `select max(id) from pushes where topic = 'pick'`).Scan(&id); err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
 // queue takes every task.
 type queue struct{ tasks []task.Task }
 
@@ -150,6 +165,7 @@ func TestAnInstallationComesBack(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	head := cursor(t, url)
 	answer(t, db, state, "raw bytes")
 	ledger := filepath.Join(state, "sandbox", "ledger.git")
 	if err := os.MkdirAll(filepath.Join(ledger, "objects", "ab"), 0o755); err != nil {
@@ -164,6 +180,17 @@ func TestAnInstallationComesBack(t *testing.T) {
 	}
 	refused(t, "there already", url, state, "backup", folder)
 	good(t, url, state, "backup", "verify", folder)
+	// A pick that is announced after the backup is lost, but receivers have its cursor.
+	backedUp := day
+	day = calendar.Next(day)
+	if err := pick(db); err != nil {
+		t.Fatal(err)
+	}
+	lost := cursor(t, url)
+	if lost <= head {
+		t.Fatalf("the cursor stays at %d", lost)
+	}
+	day = backedUp
 
 	empty, elsewhere := pgtest.Empty(t), t.TempDir()
 	good(t, empty, elsewhere, "restore", folder)
@@ -203,6 +230,9 @@ func TestAnInstallationComesBack(t *testing.T) {
 	day = calendar.Next(day)
 	if err := pick(back); err != nil {
 		t.Fatalf("the record does not go on: %v", err)
+	}
+	if next := cursor(t, empty); next <= lost+1_000_000 {
+		t.Errorf("after the restore a pick has the cursor %d, and one before it had %d", next, lost)
 	}
 	if s, err := observer.Observe(ctx); err != nil || s.Chain.Length != 4 || s.Chain.Fault != "" {
 		t.Errorf("the chain goes on: %+v, %v", s.Chain, err)

@@ -152,6 +152,31 @@ func TestAPointInTime(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = restored.Kill() })
 	back := open(t, restored.URL())
+	// The page has the statement that moves the cursors on. A restored database gets no cursor again.
+	_, after, found := strings.Cut(string(page), `psql "$DATABASE_URL" -c "update push_head`)
+	statement, _, ended := strings.Cut("update push_head"+after, "\"\n")
+	if !found || !ended {
+		t.Fatal("the page does not move the cursors on")
+	}
+	admin, err := pgx.Connect(ctx, restored.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = admin.Close(ctx) }()
+	program.Until(t, program.Timeout, "the recovery ends", func() (recovered bool, _ string) {
+		err := admin.QueryRow(ctx, `select not pg_is_in_recovery()`).Scan(&recovered)
+		return recovered, fmt.Sprint(err)
+	})
+	if _, err := admin.Exec(ctx, statement); err != nil {
+		t.Fatal(err)
+	}
+	var cursors struct{ stored, next int64 }
+	if err := admin.QueryRow(ctx, `select max(id), (select last + 1 from push_head) from pushes`).Scan(&cursors.stored, &cursors.next); err != nil {
+		t.Fatal(err)
+	}
+	if cursors.next <= cursors.stored+1_000_000 {
+		t.Errorf("the next cursor is %d after %d", cursors.next, cursors.stored)
+	}
 	observer := &ops.Observer{DB: back, Now: time.Now, PickDue: 22 * time.Hour}
 	s, err := observer.Observe(ctx)
 	if err != nil || s.Chain.Length != 2 || s.Chain.Fault != "" {
