@@ -1,7 +1,6 @@
 package api
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"net/http"
@@ -85,8 +84,7 @@ func (s *Server) serveDataset(w http.ResponseWriter, r *http.Request) error {
 		h.Set("ETag", `"`+t.SHA256+`"`)
 		h.Set("Content-Disposition", `attachment; filename="`+name+`"`)
 		h["Access-Control-Expose-Headers"] = rangesExposed
-		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(b)) // it serves ranges, and 304 by the tag
-		return nil
+		return serveBytes(w, r, b)
 	}
 	return errNoDataset
 }

@@ -164,6 +164,79 @@ func TestAnyWebPageMayReadADataSetInRanges(t *testing.T) {
 	}
 }
 
+// TestRangesAreReadAsTheStandardSays asks both places that serve bytes. The rules are of RFC 9110, 13.2.2 and 14.1.2 to 14.2.
+func TestRangesAreReadAsTheStandardSays(t *testing.T) {
+	t.Parallel()
+	s := startRaw(t)
+	const raw = "<script>alert(1)</script>\r\nday,value\r\n2026-02-20,20.5\r\n"
+	_, digest := s.fetched("open", "https://upstream.example/a", raw, before, up(20, 20.5))
+	table := []byte("PAR1 a table PAR1")
+	sum := fmt.Sprintf("%x", sha256.Sum256(table))
+	set := postgres.Dataset{Day: "2026-03-02", AsOf: noon, Tables: []postgres.DatasetTable{{Name: "a", Title: "a", SHA256: sum, Bytes: int64(len(table)), Rows: 1}}}
+	if _, err := s.worker.SaveDataset(t.Context(), task.Fence{}, set, map[string][]byte{sum: table}); err != nil {
+		t.Fatal(err)
+	}
+	codes := map[int]string{412: "precondition_failed", 416: "range_not_satisfiable"}
+	bodies := map[string]string{"/data/a.parquet": string(table), "/raw/" + digest: raw}
+	for path, body := range bodies {
+		size := len(body)
+		for _, c := range []struct {
+			asked  []string
+			status int
+			sent   string // the bytes of 200 and 206
+			part   string // Content-Range
+		}{
+			{[]string{"Range", "bytes=5-11"}, 206, body[5:12], "bytes 5-11/SIZE"},
+			{[]string{"Range", "Bytes=5-11"}, 206, body[5:12], "bytes 5-11/SIZE"},
+			{[]string{"Range", "bytes=-4"}, 206, body[size-4:], fmt.Sprintf("bytes %d-%d/SIZE", size-4, size-1)},
+			{[]string{"Range", "bytes=, 3-3 ,"}, 206, body[3:4], "bytes 3-3/SIZE"},
+			{[]string{"Range", "bytes=0-99999999999999999999"}, 206, body, fmt.Sprintf("bytes 0-%d/SIZE", size-1)},
+			{[]string{"Range", "bytes=-99999999999999999999"}, 206, body, fmt.Sprintf("bytes 0-%d/SIZE", size-1)},
+			{[]string{"Range", "bytes=-0,3-3"}, 206, body[3:4], "bytes 3-3/SIZE"},
+			{[]string{"Range", "lines=0-3"}, 200, body, ""},
+			{[]string{"Range", "bytes=5-2"}, 200, body, ""},
+			{[]string{"Range", "bytes=0-1,5-2"}, 200, body, ""},
+			{[]string{"Range", "bytes=99999999999999999999-5"}, 200, body, ""},
+			{[]string{"Range", "bytes=-"}, 200, body, ""},
+			{[]string{"Range", "bytes="}, 200, body, ""},
+			{[]string{"Range", "bytes=a-b"}, 200, body, ""},
+			{[]string{"Range", "bytes=+1-+2"}, 200, body, ""},
+			{[]string{"Range", "bytes=--5"}, 200, body, ""},
+			{[]string{"Range", "bytes"}, 200, body, ""},
+			{[]string{"Range", "bytes=0-1", "If-Range", `"another"`}, 200, body, ""},
+			{[]string{"Range", "bytes=-0"}, 416, "", "bytes */SIZE"},
+			{[]string{"Range", "bytes=9000-"}, 416, "", "bytes */SIZE"},
+			{[]string{"Range", "bytes=99999999999999999999-"}, 416, "", "bytes */SIZE"},
+			{[]string{"If-Match", `"another"`}, 412, "", ""},
+			{[]string{"If-Match", `"another"`, "Range", "bytes=9000-"}, 412, "", ""},
+		} {
+			a := s.ask(http.MethodGet, path, c.asked...)
+			part := strings.ReplaceAll(c.part, "SIZE", fmt.Sprint(size))
+			if a.StatusCode != c.status || a.Header.Get("Content-Range") != part {
+				t.Errorf("%s with %q: %s, Content-Range %q; want %d, %q", path, c.asked, a.Status, a.Header.Get("Content-Range"), c.status, part)
+			}
+			if c.status < 300 {
+				if string(a.body) != c.sent {
+					t.Errorf("%s with %q: %q, want %q", path, c.asked, a.body, c.sent)
+				}
+				continue
+			}
+			problem := s.object(a)
+			if got := a.Header.Get("Content-Type"); got != "application/problem+json" || problem["code"] != codes[c.status] {
+				t.Errorf("%s with %q: %s, %s: %s", path, c.asked, a.Status, got, a.body)
+			}
+			for _, name := range []string{"Content-Disposition", "ETag"} {
+				if got := a.Header.Get(name); got != "" {
+					t.Errorf("%s with %q: the problem has %s: %s", path, c.asked, name, got)
+				}
+			}
+		}
+		if a := s.ask(http.MethodHead, path, "Range", "bytes=5-11"); a.StatusCode != http.StatusOK || a.ContentLength != int64(size) {
+			t.Errorf("HEAD %s with a range: %s, %d bytes of %d", path, a.Status, a.ContentLength, size)
+		}
+	}
+}
+
 func TestTheDescriptionOfADataSetLeadsToItsSourcesAndItsProof(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{})

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"net/http"
@@ -95,8 +94,7 @@ func (s *Server) serveRaw(w http.ResponseWriter, r *http.Request) error {
 	if b.LogIndex != nil {
 		h.Set("Link", "<"+logPrefix+sourcesPrefix+"proof/"+strconv.FormatInt(*b.LogIndex, 10)+`.tlog-proof>; rel="describedby"`)
 	}
-	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(body))
-	return nil
+	return serveBytes(w, r, body)
 }
 
 // serveRawPlace says where a body states the value of a series about a day, so that a browser can mark it in the bytes.

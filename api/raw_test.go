@@ -66,7 +66,7 @@ func up(day int, value float64) series.Reading {
 func startRaw(t *testing.T) *rawFixture {
 	t.Helper()
 	f := &rawFixture{system: start(t, setup{stored: []postgres.Snapshot{full()}}), archive: map[string][]byte{}}
-	f.serve(api.Options{View: f.view, Raw: &api.RawOptions{
+	f.serve(api.Options{View: f.view, Datasets: f.open(postgres.RoleAPI), Raw: &api.RawOptions{
 		Store: f.open(postgres.RoleAPI),
 		Get:   f.stored,
 		Sources: map[string]api.RawSource{

@@ -83,8 +83,10 @@ const (
 	CodeUnknownSignal       = "unknown_signal"
 	CodeMethodNotAllowed    = "method_not_allowed"
 	CodeNotAcceptable       = "not_acceptable"
+	CodePreconditionFailed  = "precondition_failed"
 	CodeBodyTooLarge        = "body_too_large"
 	CodeUnsupportedType     = "unsupported_media_type"
+	CodeRangeNotSatisfiable = "range_not_satisfiable"
 	CodeIdempotencyReused   = "idempotency_key_reused"
 	CodeAlreadyRegistered   = "already_registered"
 	CodeRateLimited         = "rate_limited"
@@ -187,6 +189,11 @@ func ProblemKinds() []ProblemKind {
 			Remedy:  "If you did not get the answer, repeat the request with the same payment after the seconds that Retry-After names.",
 		},
 		{
+			Code: CodePreconditionFailed, Title: "Precondition failed", Status: 412,
+			Meaning: "The request's If-Match header names no ETag of the bytes at this address.",
+			Remedy:  "Leave If-Match out, and compare the ETag of the answer with yours: other bytes stand there now.",
+		},
+		{
 			Code: CodeBodyTooLarge, Title: "Body too large", Status: 413,
 			Meaning: "The body of the request has more than 64 KiB.",
 			Remedy:  "Send no more than the members that the address asks for.",
@@ -195,6 +202,11 @@ func ProblemKinds() []ProblemKind {
 			Code: CodeUnsupportedType, Title: "Unsupported media type", Status: 415,
 			Meaning: "The body of the request is not marked as JSON.",
 			Remedy:  "Send a JSON object with the header Content-Type: application/json, and not compressed.",
+		},
+		{
+			Code: CodeRangeNotSatisfiable, Title: "Range not satisfiable", Status: 416,
+			Meaning: "The request's Range header asks for no byte that the body has.",
+			Remedy:  "Ask for a range within the length that the Content-Range header of the answer names, or leave Range out.",
 		},
 		{
 			Code: CodeAlreadyRegistered, Title: "Already registered", Status: 409,

@@ -1,0 +1,106 @@
+package api
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"tidemark/api/view"
+)
+
+// serveBytes serves a body whole or in ranges, under the conditions of the request. The header of the response has its type and its ETag.
+func serveBytes(w http.ResponseWriter, r *http.Request, body []byte) error {
+	if asked := r.Header["Range"]; asked != nil {
+		r = r.Clone(r.Context())
+		r.Header.Del("Range")
+		// HEAD has no ranges (RFC 9110, 14.2), and no range lies in an empty body.
+		if meant := readRanges(asked, len(body)); meant != "" && r.Method == http.MethodGet && len(body) > 0 {
+			r.Header.Set("Range", meant)
+		}
+	}
+	held := &refusalHolder{ResponseWriter: w}
+	http.ServeContent(held, r, "", time.Time{}, bytes.NewReader(body))
+	if held.status == 0 {
+		return nil
+	}
+	h := w.Header()
+	h.Del("Content-Disposition")
+	h.Del("ETag")
+	if held.status == http.StatusPreconditionFailed {
+		return &problemError{code: view.CodePreconditionFailed, detail: "The bytes have none of the ETags that If-Match names."}
+	}
+	h.Set("Content-Range", fmt.Sprintf("bytes */%d", len(body)))
+	return &problemError{code: view.CodeRangeNotSatisfiable, detail: fmt.Sprintf("No range begins within the %d bytes.", len(body))}
+}
+
+// refusalHolder passes a response on, but holds back one with status 412 or 416. Its problem is served instead.
+type refusalHolder struct {
+	http.ResponseWriter
+
+	// status is the status of the response held back, or 0.
+	status int
+}
+
+func (h *refusalHolder) WriteHeader(status int) {
+	if status == http.StatusPreconditionFailed || status == http.StatusRequestedRangeNotSatisfiable {
+		h.status = status
+		return
+	}
+	h.ResponseWriter.WriteHeader(status)
+}
+
+func (h *refusalHolder) Write(p []byte) (int, error) {
+	if h.status != 0 {
+		return len(p), nil
+	}
+	return h.ResponseWriter.Write(p)
+}
+
+// readRanges returns the header field Range of a request for net/http. It is empty if RFC 9110 lets the field be ignored: it has another
+// unit, or is not well formed. Net/http would refuse such a field. It would also refuse positions of more than 63 bits, and serve no bytes
+// for a suffix of length 0.
+func readRanges(fields []string, size int) string {
+	unit, set, _ := strings.Cut(fields[0], "=")
+	if len(fields) > 1 || !strings.EqualFold(unit, "bytes") {
+		return ""
+	}
+	var ranges []string
+	for spec := range strings.SplitSeq(set, ",") {
+		spec = strings.Trim(spec, " \t")
+		if spec == "" { // lists may have empty elements
+			continue
+		}
+		first, last, ok := strings.Cut(spec, "-")
+		from, okFirst := position(first)
+		to, okLast := position(last)
+		switch {
+		case !ok || !okFirst || !okLast || first == "" && last == "" || first != "" && last != "" && to < from:
+			return ""
+		case first == "" && to == 0:
+			spec = strconv.Itoa(size) + "-" // it begins at the end: no byte is meant
+		case first == "":
+			spec = fmt.Sprintf("-%d", to)
+		case last == "":
+			spec = fmt.Sprintf("%d-", from)
+		default:
+			spec = fmt.Sprintf("%d-%d", from, to)
+		}
+		ranges = append(ranges, spec)
+	}
+	if ranges == nil {
+		return ""
+	}
+	return "bytes=" + strings.Join(ranges, ",")
+}
+
+// position reads digits, or nothing. What does not fit in 63 bits is the largest position: no body is so long.
+func position(digits string) (int64, bool) {
+	if strings.Trim(digits, "0123456789") != "" {
+		return 0, false
+	}
+	n, _ := strconv.ParseInt(digits, 10, 64) // it is the largest for too many digits, and 0 for none
+	return n, true
+}
