@@ -138,6 +138,27 @@ func TestAnAlertThatCannotBeIsRefusedWithItsMember(t *testing.T) {
 	}
 }
 
+func TestAMemberOfAnotherTypeIsRefusedInWordsOfJSON(t *testing.T) {
+	t.Parallel()
+	f := newAlertsFixture(t)
+	for rule, want := range map[string]string{
+		`[]`:                                 "This is an array where an object is expected.",
+		`"pick"`:                             "This is a string where an object is expected.",
+		`5`:                                  "This is a number where an object is expected.",
+		`{"on":5}`:                           "This is a number where a string is expected.",
+		`{"on":{}}`:                          "This is an object where a string is expected.",
+		`{"on":"event","min_severity":true}`: "This is true or false where a whole number is expected.",
+		`{"on":"event","min_severity":4.5}`:  "This is the number 4.5 where a whole number is expected.",
+		`{"on":"value","above":"much"}`:      "This is a string where a number of at most 1.79e308 is expected.",
+		`{"on":"value","above":1e400}`:       "This is the number 1e400 where a number of at most 1.79e308 is expected.",
+	} {
+		a := f.by(f.owner, http.MethodPost, "", `{"url":"https://hooks.example.com/","rule":`+rule+`}`)
+		if p := f.problem(a, http.StatusBadRequest, "invalid_parameter"); p["detail"] != want {
+			t.Errorf("%s: %v, want %s", rule, p["detail"], want)
+		}
+	}
+}
+
 // Where events are sold, an alert for a company would tell for nothing which events are about it. A key with Pro can read them all.
 func TestWhereEventsAreSoldOnlyAKeyWithProSelectsThem(t *testing.T) {
 	t.Parallel()

@@ -55,12 +55,39 @@ func parseObject(body []byte, into any) error {
 	}
 	err := json.Unmarshal(body, into)
 	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
-		return invalidMember(strings.ReplaceAll(wrong.Field, ".", "/"), "This is a "+wrong.Value+", not a "+wrong.Type.String()+".")
+		return invalidMember(strings.ReplaceAll(wrong.Field, ".", "/"), otherType(wrong))
 	}
 	if err != nil {
 		return &problemError{code: view.CodeInvalidRequest, detail: "The body is not well-formed JSON."}
 	}
 	return nil
+}
+
+// otherType says that a member has another JSON type than it must have.
+func otherType(wrong *json.UnmarshalTypeError) string {
+	given := "a " + wrong.Value
+	switch number, isNumber := strings.CutPrefix(wrong.Value, "number "); {
+	case isNumber:
+		given = "the number " + number
+	case wrong.Value == "array" || wrong.Value == "object":
+		given = "an " + wrong.Value
+	case wrong.Value == "bool":
+		given = "true or false"
+	}
+	expected := "an object"
+	switch wrong.Type.Kind() { //nolint:exhaustive // the bodies have members of no other types
+	case reflect.String:
+		expected = "a string"
+	case reflect.Bool:
+		expected = "true or false"
+	case reflect.Slice, reflect.Array:
+		expected = "an array"
+	case reflect.Int, reflect.Int64:
+		expected = "a whole number"
+	case reflect.Float64:
+		expected = "a number of at most 1.79e308"
+	}
+	return "This is " + given + " where " + expected + " is expected."
 }
 
 // unknownMember returns the problem of a member that a body must not have: one that the structure into does not name. In most bodies such

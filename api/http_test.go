@@ -190,7 +190,7 @@ func TestAnyWebPageMayReadTheAPI(t *testing.T) {
 			p.Header.Get("Access-Control-Allow-Methods") != "GET, HEAD, OPTIONS" {
 			t.Errorf("preflight of %s: %s, %v", path, p.Status, p.Header)
 		}
-		for _, want := range []string{"Authorization", "If-None-Match", "X-Request-Id", "X-PAYMENT", "PAYMENT-SIGNATURE", "traceparent"} {
+		for _, want := range []string{"Authorization", "If-Match", "If-None-Match", "Last-Event-ID", "X-Request-Id", "X-PAYMENT", "PAYMENT-SIGNATURE", "traceparent"} {
 			if !strings.Contains(p.Header.Get("Access-Control-Allow-Headers"), want) {
 				t.Errorf("preflight of %s does not allow %s", path, want)
 			}

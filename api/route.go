@@ -174,7 +174,9 @@ var corsFields = http.Header{
 		"X-Balance-Remaining, PAYMENT-REQUIRED, PAYMENT-RESPONSE, X-PAYMENT-RESPONSE, Deprecation, Sunset, X-Tidemark-Degraded"},
 }
 
-const corsRequestHeaders = "Authorization, Content-Type, Accept, Access-Control-Expose-Headers, If-None-Match, If-Range, Range, Idempotency-Key, X-Request-Id, X-PAYMENT, " +
+// corsRequestHeaders are the fields that a web page may send. Access-Control-Expose-Headers means nothing in a request, but the x402
+// clients of browsers send it with a payment.
+const corsRequestHeaders = "Authorization, Content-Type, Accept, Access-Control-Expose-Headers, If-Match, If-None-Match, If-Range, Range, Last-Event-ID, Idempotency-Key, X-Request-Id, X-PAYMENT, " +
 	"PAYMENT-SIGNATURE, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id, traceparent"
 
 // options responds to OPTIONS, which is a preflight request if the path has CORS.

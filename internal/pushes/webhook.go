@@ -68,7 +68,7 @@ type Message struct {
 // ErrTarget says that an address cannot be a webhook.
 var ErrTarget = errors.New("not an address for a webhook")
 
-// CheckTarget returns an error if a webhook cannot be at an address. The address must have https, port 443, 8443 or 1024 and above, a
+// CheckTarget returns an error if a webhook cannot be at an address. The address must have https, port 443, or 1024 and above, a
 // public host, and no user. For sandboxes, private allows http, any port and any host.
 func CheckTarget(address string, private bool) error {
 	u, err := url.Parse(address)
