@@ -81,8 +81,15 @@ func (w Webhooks) send(ctx context.Context, t task.Task, rule postgres.Webhook) 
 		if w.Now().Sub(began) > webhookTurn {
 			return RetryIn(0, "others have their turn")
 		}
+		attempt, err := w.DB.CountAttempt(ctx, t.Fence, rule.ID, d)
+		if errors.Is(err, postgres.ErrBusy) {
+			return RetryIn(time.Second, "another run sends for this rule, or the message waits no longer")
+		}
+		if err != nil {
+			return err
+		}
 		outcome, err := w.Sender.Send(ctx, pushes.Message{
-			URL: rule.URL, ID: d.MessageID, Body: []byte(d.Body), Attempt: d.Attempts + 1, Secrets: rule.Secrets,
+			URL: rule.URL, ID: d.MessageID, Body: []byte(d.Body), Attempt: attempt, Secrets: rule.Secrets,
 		})
 		if err != nil {
 			return err

@@ -245,6 +245,7 @@ func TestAMessageWhoseOutcomeIsLostIsSentAgainWithTheSameID(t *testing.T) {
 	if err := h.send(id); err != nil {
 		t.Fatal(err)
 	}
+	h.want("A#1", "A#2")
 	if len(h.sent) != 2 || h.sent[0].ID != h.sent[1].ID || string(h.sent[0].Body) != string(h.sent[1].Body) {
 		t.Errorf("%+v", h.sent)
 	}
@@ -307,7 +308,7 @@ func TestAWebhookThatIsGoneOrFailsForThreeDaysIsDisabled(t *testing.T) {
 		}
 		_ = h.send(id)
 		r, list := h.stands(id)
-		if r.DisabledAt == nil || *r.DisabledReason != reason {
+		if r.DisabledAt == nil || *r.DisabledReason != reason || r.NextTryAt != nil {
 			t.Errorf("%s: %+v", reason, r)
 		}
 		if reason == "unreachable" && list[1].State != "given_up" {

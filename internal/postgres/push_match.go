@@ -157,7 +157,6 @@ type PendingDelivery struct {
 	Test      bool
 	MessageID string
 	Body      string
-	Attempts  int
 }
 
 // ErrBusy means that another run sends for the rule.
@@ -207,10 +206,10 @@ func (db PushStore) HoldWebhook(ctx context.Context, f task.Fence, rule string, 
 // everything else.
 func (db PushStore) NextDelivery(ctx context.Context, rule int64, onlyTests bool) (d PendingDelivery, err error) {
 	err = db.pool.QueryRow(ctx, `
-		select id, push_id is null, message_id, body, attempts from push_deliveries
+		select id, push_id is null, message_id, body from push_deliveries
 		where rule_id = @rule and state = 'pending' and (push_id is null or not @tests)
 		order by push_id nulls first, id limit 1`, pgx.NamedArgs{"rule": rule, "tests": onlyTests}). // index push_deliveries_pending
-		Scan(&d.ID, &d.Test, &d.MessageID, &d.Body, &d.Attempts)
+		Scan(&d.ID, &d.Test, &d.MessageID, &d.Body)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return d, ErrNotFound
 	}
@@ -218,6 +217,22 @@ func (db PushStore) NextDelivery(ctx context.Context, rule int64, onlyTests bool
 		return d, fmt.Errorf("read the next message of a webhook: %w", err)
 	}
 	return d, nil
+}
+
+// CountAttempt counts an attempt to send a message, before it is sent: one whose outcome is lost counts, too. It returns the attempt's number. The
+// error is ErrBusy if the run in f has lost the rule, or the message waits no longer.
+func (db PushStore) CountAttempt(ctx context.Context, f task.Fence, rule int64, d PendingDelivery) (attempt int, err error) {
+	err = db.pool.QueryRow(ctx, `
+		update push_deliveries d set attempts = d.attempts + 1 from push_rules r
+		where d.id = @id and d.state = 'pending' and r.id = @rule and r.busy_run = @run
+		returning d.attempts`, pgx.NamedArgs{"id": d.ID, "rule": rule, "run": f.RunID}).Scan(&attempt)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return 0, ErrBusy
+	}
+	if err != nil {
+		return 0, fmt.Errorf("count an attempt: %w", err)
+	}
+	return attempt, nil
 }
 
 // DeliveryResult is how an attempt to send a message ended.
@@ -261,7 +276,7 @@ func (db PushStore) RecordDelivery(ctx context.Context, f task.Fence, rule int64
 			return ErrBusy
 		}
 		_, err = tx.Exec(ctx, `
-			update push_deliveries set state = @state, attempts = attempts + 1, status = nullif(@status::int, 0), fault = nullif(@fault::text, ''),
+			update push_deliveries set state = @state, status = nullif(@status::int, 0), fault = nullif(@fault::text, ''),
 				tried_at = clock_timestamp()
 			where id = @id`, args)
 		if err != nil {

@@ -48,7 +48,8 @@ type PushRule struct {
 	// Armed is whether the rule can hold. It is false only for a rule about a number: until the number was back.
 	Armed     bool
 	CreatedAt time.Time
-	// Failures counts the failed attempts since the last success. FailingSince and NextTryAt are nil without one.
+	// Failures counts the failed attempts since the last success. FailingSince and NextTryAt are nil without one. A rule that is
+	// disabled has no NextTryAt.
 	Failures                int
 	FailingSince, NextTryAt *time.Time
 	// DisabledAt is nil while the rule works. DisabledReason is "gone" or "unreachable".
@@ -56,7 +57,8 @@ type PushRule struct {
 	DisabledReason *string
 }
 
-const pushRuleColumns = `r.id, r.public_id, r.key_id, r.topic, r.rule, r.url, r.after, r.armed, r.created_at, r.failures, r.failing_since, r.next_try_at, r.disabled_at,
+const pushRuleColumns = `r.id, r.public_id, r.key_id, r.topic, r.rule, r.url, r.after, r.armed, r.created_at, r.failures, r.failing_since,
+	case when r.disabled_at is null then r.next_try_at end as next_try_at, r.disabled_at,
 	r.disabled_reason`
 
 // PushDelivery is a message of a rule.
