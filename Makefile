@@ -180,6 +180,10 @@ chaos-short: ## The same for one minute on one Redis
 contention: ## Live through two weeks with all roles beside each other, on uneven ground, and look for deadlocks
 	@go test -count=1 -v -timeout 3h -run 'TestRolesBesideEachOther$$' ./cmd/tidemark -contention.days $(CONTENTION_DAYS) -contention.seed $(CONTENTION_SEED)
 
+.PHONY: contention-planted
+contention-planted: ## Put the old deadlock of the dispatcher back for one build, and see that it is found
+	@tools/contention-planted.sh $(CONTENTION_DAYS) $(CONTENTION_SEED)
+
 .PHONY: sweep
 sweep: ## Let every statement fail once with every error that passes by itself, and compare every row
 	@go test -count=1 -v -timeout 6h -run 'TestEveryStatementMayFailOnce$$' ./cmd/tidemark -sweep.pairs $(SWEEP_PAIRS) -sweep.from $(SWEEP_FROM) -contention.seed $(CONTENTION_SEED)

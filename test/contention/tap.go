@@ -127,6 +127,19 @@ const lingerSQL = `
 	end
 	$$`
 
+// Runs that become due together are stored in the order of their slots. Moments of the past by chance let an index give them in another one.
+const shuffleSQL = `;
+	create function contention.shuffle() returns trigger language plpgsql as $$
+	begin
+		if current_setting('contention.rows', true) is not null then
+			new.next_try_at := clock_timestamp() - random() * interval '1 second';
+		end if;
+		return new;
+	end
+	$$;
+	create trigger "a contention at its begin" before insert on runs for each row when (new.status = 'due' and new.next_try_at is null)
+		execute function contention.shuffle();`
+
 // New prepares the migrated database at url. The URL must name the superuser.
 func New(ctx context.Context, url string, o Options) (*Tap, error) {
 	admin, err := pgxpool.New(ctx, url)
@@ -136,6 +149,9 @@ func New(ctx context.Context, url string, o Options) (*Tap, error) {
 	sql := tappedSQL
 	if o.Rows > 0 {
 		sql += lingerSQL
+	}
+	if o.Plans {
+		sql += shuffleSQL
 	}
 	if _, err := admin.Exec(ctx, sql); err != nil {
 		admin.Close()
