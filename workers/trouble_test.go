@@ -19,6 +19,10 @@ import (
 	"tidemark/workers"
 )
 
+// settles is how many rows the bytes of a source that stays as it was say more in the month of the trouble: a crop year's number of January
+// counts as final from 15 March.
+var settles = map[string]int64{"nass-iowa-corn": 1}
+
 // revised are the observations that were known and became others in the month of the trouble.
 const revised = `select series, observed_at from observations group by 1, 2 having count(*) > 1 and max(vintage_at) > '2025-04-01'`
 
@@ -72,7 +76,7 @@ func TestAnUpstreamOfASandboxBehavesAsItWasTold(t *testing.T) {
 				said := fmt.Sprintf("%s: %d rows, %d held, changed %s: %v", kind, n, len(held), changed, err)
 				switch kind {
 				case world.Late:
-					if err != nil || n != 0 || len(held) != 0 {
+					if err != nil || n != settles[src.ID] || len(held) != 0 {
 						t.Error(said)
 					}
 				case world.Revised:
