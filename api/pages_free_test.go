@@ -333,7 +333,7 @@ func TestFreePagesHaveNothingThatIsSold(t *testing.T) {
 			"/picks":                    {ticker(15), "4.54%", ticker(0), "Older picks, in the chain", `href="/dashboard"`, "0.005 USD"},
 			"/research/" + ticker(0):    {"research 100, en", "SHA-256", "0.01 USD", "as announced on"},
 			"/research/" + ticker(14):   {"research 114, en", "4.54%"},
-			"/portfolio":                {"Return since March 9, 2026", `id="plot-return"`, ticker(15), "one point a week", "0.01 USD"},
+			"/portfolio":                {"Return since March 9, 2026", `id="plot-return"`, ticker(14), "one point a week", "0.01 USD"},
 			"/economic-events":          {"unemployment"},
 			"/events":                   {"ACME", "0.001 USD"},
 			"/digest":                   {"2026-W14", "crack-spread-321"},
