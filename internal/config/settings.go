@@ -1,9 +1,6 @@
 package config
 
-import (
-	"reflect"
-	"time"
-)
+import "time"
 
 // Settings holds every setting. A command fills the groups that it embeds; all other fields are zero.
 type Settings struct {
@@ -197,13 +194,9 @@ type Licences struct {
 	PortWatchAck string `env:"PORTWATCH_LICENSE_ACK" name:"portwatch-license-ack" help:"yes: this service may use IMF PortWatch, whose terms allow non-commercial and research use. Without it hormuz-transit gets no data outside the sandbox and replay worlds."`
 }
 
-// acknowledgments maps each setting to its value.
+// acknowledgments maps each setting to its value, for each publisher whose terms must be accepted.
 func (l Licences) acknowledgments() map[string]string {
-	acks, v := map[string]string{}, reflect.ValueOf(l)
-	for i := range v.NumField() {
-		acks[v.Type().Field(i).Tag.Get("env")] = v.Field(i).String()
-	}
-	return acks
+	return map[string]string{"PORTWATCH_LICENSE_ACK": l.PortWatchAck}
 }
 
 // Accepts reports whether the operator has accepted the terms of a setting.
