@@ -42,7 +42,7 @@ var words = map[string]string{
 	"price":         "Price",
 	"last price":    "Last price",
 	"excess":        "Against the index",
-	"excess points": "Against the index (percentage points)",
+	"excess points": "Against the index, points",
 	"entry return":  "Return from entry",
 	"record return": "Return from the recorded price",
 	"two returns":   "The return from entry starts at the first close after the announcement, when a reader could have bought. The return from the recorded price starts at the close recorded in the hash chain, before the announcement.",

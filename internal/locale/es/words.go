@@ -42,7 +42,7 @@ var words = map[string]string{
 	"price":         "Precio",
 	"last price":    "Último precio",
 	"excess":        "Frente al índice",
-	"excess points": "Frente al índice (puntos porcentuales)",
+	"excess points": "Frente al índice, puntos",
 	"entry return":  "Rentabilidad desde la entrada",
 	"record return": "Rentabilidad desde el precio registrado",
 	"two returns":   "La rentabilidad desde la entrada se cuenta a partir del primer cierre posterior al anuncio, al que pudo comprar un lector. La rentabilidad desde el precio registrado se cuenta a partir del cierre que guarda la cadena de hashes, anterior al anuncio.",

@@ -42,7 +42,7 @@ var words = map[string]string{
 	"price":         "Preço",
 	"last price":    "Último preço",
 	"excess":        "Em relação ao índice",
-	"excess points": "Em relação ao índice (pontos percentuais)",
+	"excess points": "Em relação ao índice, pontos",
 	"entry return":  "Retorno desde a entrada",
 	"record return": "Retorno desde o preço registrado",
 	"two returns":   "O retorno desde a entrada começa no primeiro fechamento depois do anúncio, preço pelo qual um leitor poderia ter comprado. O retorno desde o preço registrado começa no fechamento que a cadeia de hashes guarda, anterior ao anúncio.",
