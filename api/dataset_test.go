@@ -231,8 +231,10 @@ func TestRangesAreReadAsTheStandardSays(t *testing.T) {
 				}
 			}
 		}
-		if a := s.ask(http.MethodHead, path, "Range", "bytes=5-11"); a.StatusCode != http.StatusOK || a.ContentLength != int64(size) {
-			t.Errorf("HEAD %s with a range: %s, %d bytes of %d", path, a.Status, a.ContentLength, size)
+		// DuckDB asks by HEAD whether there are ranges.
+		part := fmt.Sprintf("bytes 5-11/%d", size)
+		if a := s.ask(http.MethodHead, path, "Range", "bytes=5-11"); a.StatusCode != http.StatusPartialContent || a.Header.Get("Content-Range") != part {
+			t.Errorf("HEAD %s with a range: %s, Content-Range %q; want %q", path, a.Status, a.Header.Get("Content-Range"), part)
 		}
 	}
 }
