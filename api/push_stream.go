@@ -211,7 +211,7 @@ func (e *eventStream) send(b []byte) error {
 	return e.control.Flush()
 }
 
-// gap tells the client that what it missed is not there any more, and that the stream continues after a cursor.
+// gap tells the client that the events it missed are no longer stored, and that the stream continues after a cursor.
 func (e *eventStream) gap(after int64) error {
 	return e.send(fmt.Appendf(nil, "id: %d\nevent: gap\ndata: {\"oldest\":\"%d\"}\n\n", after, after+1))
 }

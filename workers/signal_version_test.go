@@ -30,7 +30,7 @@ func TestTheVersionOfTheSignalsIsRecordedBeforeTheirFirstSnapshot(t *testing.T) 
 	}
 }
 
-// The p-value of a backtest allows for each version of the signals in the registry, as it stood at the slot.
+// The p-value of a backtest allows for each version of the signals in the registry at the slot.
 func TestABacktestAllowsForTheVersionsInTheRegistry(t *testing.T) {
 	t.Parallel()
 	def := edgy(new(int))

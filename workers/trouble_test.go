@@ -19,8 +19,8 @@ import (
 	"tidemark/workers"
 )
 
-// settles is how many rows the bytes of a source that stays as it was say more in the month of the trouble: a crop year's number of January
-// counts as final from 15 March.
+// settles counts the rows that an unchanged file of a source adds in the month of the trouble. A crop year's number of January counts as
+// final from 15 March.
 var settles = map[string]int64{"nass-iowa-corn": 1}
 
 // revised are the observations that were known and became others in the month of the trouble.

@@ -147,8 +147,8 @@ func (o *outside) named(all view.Inputs, snapshot view.SignalSnapshot) {
 	}
 }
 
-// concluded compares what the stated backtest concludes with its own numbers, which also holds where bytes are kept back, and the number of tests that it allows
-// for with the versions of the method in the server's registry.
+// concluded compares the conclusions of the stated backtest with its own numbers. That is possible without the bytes, too. It also compares
+// the number of tests that the backtest allows for with the versions of the method in the server's registry.
 func (o *outside) concluded(ctx context.Context, stated postgres.Backtest, asOf time.Time) error {
 	if at := differsBy(stated.Concluded(), stated, lastDigit); at != "" {
 		o.say("record", differ, "backtest", "it does not follow from its own numbers: %s", at)
