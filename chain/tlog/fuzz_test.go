@@ -29,8 +29,12 @@ func FuzzLeaf(f *testing.F) {
 		if err != nil || !bytes.Equal(again, text) {
 			t.Errorf("%q is written as %q (%v)", text, again, err)
 		}
-		if leaf.At().IsZero() {
-			t.Errorf("%q has no time", text)
+		at := leaf.Get("at")
+		if leaf.Kind == KindBody {
+			at = leaf.Get("fetched_at")
+		}
+		if FormatTime(leaf.At()) != at {
+			t.Errorf("%q is of %v", text, leaf.At())
 		}
 	})
 }
