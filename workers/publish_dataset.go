@@ -8,17 +8,18 @@ import (
 	"tidemark/internal/task"
 )
 
-// datasetPause is the shortest time between two data sets, on the wall clock. A sandbox that simulates months in minutes makes few.
+// datasetPause is the shortest time between two data sets of a simulated past, on the wall clock. A sandbox that simulates months in minutes
+// makes few. The set of the present is made always: visitors see it until the next day.
 const datasetPause = 10 * time.Second
 
 // dataset publishes the data set of the slot's day, as of the slot. A day that has a set keeps it.
 func (p Publications) dataset(ctx context.Context, t task.Task) error {
 	day := t.Slot.UTC().Format(time.DateOnly)
-	recent, err := p.Picks.DB.DatasetIsRecent(ctx, datasetPause)
+	skip, err := p.Picks.DB.SkipsDataset(ctx, t.Slot, datasetPause)
 	if err != nil {
 		return err
 	}
-	if recent {
+	if skip {
 		return Skip("a data set was published seconds ago")
 	}
 	tables, files, err := buildDataset(ctx, p.Picks.DB, p.Signals, t.Slot)

@@ -2,17 +2,20 @@ package workers
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"tidemark/internal/columns"
 	"tidemark/internal/postgres"
 	"tidemark/signals"
+	"tidemark/signals/forecast"
 )
 
 // buildDataset returns the set as of an instant: the manifest's tables and the bytes of their files by SHA-256. It is the same for the same
@@ -111,26 +114,54 @@ func (b *datasetBuilder) history(ctx context.Context, d signals.Definition) erro
 	})
 }
 
-var forecastColumns = []columns.Column{
-	{Name: "seq", Kind: columns.Integer},
-	{Name: "id", Kind: columns.Text},
-	{Name: "signal", Kind: columns.Text},
-	{Name: "figure", Kind: columns.Text},
-	{Name: "period", Kind: columns.Text},
-	{Name: "release_at", Kind: columns.Instant},
-	{Name: "issued_at", Kind: columns.Instant},
-	{Name: "label", Kind: columns.Text},
-	{Name: "model_version", Kind: columns.Text},
-	{Name: "line", Kind: columns.Text},
-	{Name: "previous_hash", Kind: columns.Text},
-	{Name: "hash", Kind: columns.Text},
-	{Name: "synthetic", Kind: columns.Bool},
-	{Name: "graded_at", Kind: columns.Instant, Nullable: true},
-	{Name: "grade_line", Kind: columns.Text, Nullable: true},
-	{Name: "grade_hash", Kind: columns.Text, Nullable: true},
+// forecastColumns returns the columns of the forecasts. Each quantile has a column of its own, because every reader of Parquet has flat columns.
+func forecastColumns() []columns.Column {
+	out := []columns.Column{
+		{Name: "seq", Kind: columns.Integer},
+		{Name: "id", Kind: columns.Text},
+		{Name: "signal", Kind: columns.Text},
+		{Name: "figure", Kind: columns.Text},
+		{Name: "name", Kind: columns.Text},
+		{Name: "period", Kind: columns.Text},
+		{Name: "unit", Kind: columns.Text},
+		{Name: "release_at", Kind: columns.Instant},
+		{Name: "issued_at", Kind: columns.Instant},
+		{Name: "label", Kind: columns.Text},
+		{Name: "model_version", Kind: columns.Text},
+	}
+	for _, p := range forecast.Levels {
+		out = append(out, columns.Column{Name: quantileColumn(p), Kind: columns.Number})
+	}
+	return append(out, []columns.Column{
+		{Name: "outcome", Kind: columns.Number, Nullable: true},
+		{Name: "published_at", Kind: columns.Instant, Nullable: true},
+		{Name: "graded_at", Kind: columns.Instant, Nullable: true},
+		{Name: "crps", Kind: columns.Number, Nullable: true},
+		{Name: "crps_naive_1", Kind: columns.Number, Nullable: true},
+		{Name: "crps_naive_2", Kind: columns.Number, Nullable: true},
+		{Name: "flags", Kind: columns.Text, Nullable: true}, // separated by spaces
+		{Name: "line", Kind: columns.Text},
+		{Name: "previous_hash", Kind: columns.Text},
+		{Name: "hash", Kind: columns.Text},
+		{Name: "grade_line", Kind: columns.Text, Nullable: true},
+		{Name: "grade_hash", Kind: columns.Text, Nullable: true},
+		{Name: "synthetic", Kind: columns.Bool},
+	}...)
 }
 
-// forecasts adds all forecasts with their grades. The lines contain their numbers exactly.
+// quantileColumn names the column of a quantile: p05 is that of 5 %, p97_5 that of 97.5 %.
+func quantileColumn(p float64) string {
+	digits := strings.TrimPrefix(strconv.FormatFloat(p, 'f', -1, 64), "0.")
+	if len(digits) < 2 {
+		digits += "0"
+	}
+	if percent, rest := digits[:2], digits[2:]; rest != "" {
+		return "p" + percent + "_" + rest
+	}
+	return "p" + digits
+}
+
+// forecasts adds all forecasts with their grades. The lines contain their numbers exactly, with those of the naive forecasts.
 func (b *datasetBuilder) forecasts(ctx context.Context, list []signals.Definition) error {
 	t := postgres.DatasetTable{Name: "forecasts", Title: "Forecasts of public figures before their publication, and their grades"}
 	var all []postgres.Forecast
@@ -144,30 +175,60 @@ func (b *datasetBuilder) forecasts(ctx context.Context, list []signals.Definitio
 		}
 		all = append(all, of...)
 	}
-	return b.table(t, forecastColumns, func(w *columns.Writer) (int64, error) {
+	return b.table(t, forecastColumns(), func(w *columns.Writer) (int64, error) {
 		for _, f := range all {
-			w.Integer(f.Seq)
-			for _, text := range [...]string{f.ID, f.Signal, f.Figure, f.Period} {
-				w.Text(text)
-			}
-			w.Instant(f.ScheduledAt)
-			w.Instant(f.IssuedAt)
-			for _, text := range [...]string{f.Label, f.ModelVersion, f.Record().Line(), f.PreviousHash, f.Hash} {
-				w.Text(text)
-			}
-			w.Bool(f.Synthetic)
-			if f.Grade == nil {
-				w.Null()
-				w.Null()
-				w.Null()
-				continue
-			}
-			w.Instant(f.Grade.GradedAt)
-			w.Text(f.GradeRecord().Line())
-			w.Text(f.Grade.Hash)
+			putForecast(w, f)
 		}
 		return int64(len(all)), nil
 	})
+}
+
+// putForecast writes the row of a forecast.
+func putForecast(w *columns.Writer, f postgres.Forecast) {
+	target, record := forecast.Named(f.Signal, f.Figure), f.Record()
+	w.Integer(f.Seq)
+	for _, text := range [...]string{f.ID, f.Signal, f.Figure, target.Name, f.Period, target.Unit} {
+		w.Text(text)
+	}
+	w.Instant(f.ScheduledAt)
+	w.Instant(f.IssuedAt)
+	w.Text(f.Label)
+	w.Text(f.ModelVersion)
+	for _, q := range record.Quantiles {
+		w.Number(q.Float())
+	}
+	grade := cmp.Or(f.Grade, &postgres.ForecastGrade{})
+	number := func(text string) {
+		if text == "" { // it is not graded, or the print never came
+			w.Null()
+			return
+		}
+		w.Number(forecast.Decimal(text).Float())
+	}
+	known := func(text string) {
+		if f.Grade == nil {
+			w.Null()
+			return
+		}
+		w.Text(text)
+	}
+	number(grade.Outcome)
+	w.Instant(grade.PublishedAt)
+	w.Instant(grade.GradedAt)
+	number(grade.Score)
+	number(grade.Score1)
+	number(grade.Score2)
+	known(strings.Join(grade.Flags, " "))
+	for _, text := range [...]string{record.Line(), f.PreviousHash, f.Hash} {
+		w.Text(text)
+	}
+	line := ""
+	if f.Grade != nil {
+		line = f.GradeRecord().Line()
+	}
+	known(line)
+	known(grade.Hash)
+	w.Bool(f.Synthetic)
 }
 
 var chainColumns = []columns.Column{

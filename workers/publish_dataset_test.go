@@ -60,4 +60,12 @@ func TestADataSetHasWhatWasAnnouncedByItsSlot(t *testing.T) {
 	if again, err := m.api.DatasetOf(t.Context(), ""); err != nil || again.Day != set.Day {
 		t.Errorf("the newest set is that of %s (%v)", again.Day, err)
 	}
+	// The set of the present is made all the same: visitors read it until the next day.
+	present := time.Now().UTC()
+	if err := job.Run(t.Context(), m.begin(task.Publish, task.Dataset, present)); err != nil {
+		t.Error(err)
+	}
+	if again, err := m.api.DatasetOf(t.Context(), ""); err != nil || again.Day != present.Format(time.DateOnly) {
+		t.Errorf("the newest set is that of %s, want that of the present (%v)", again.Day, err)
+	}
 }

@@ -172,14 +172,17 @@ func (db DatasetStore) DatasetOf(ctx context.Context, day string) (Dataset, erro
 	return d, nil
 }
 
-// DatasetIsRecent reports whether a set was published within a time of the wall clock. Many days of a sandbox pass in a minute.
-func (db DatasetStore) DatasetIsRecent(ctx context.Context, within time.Duration) (recent bool, err error) {
-	err = db.reads.QueryRow(ctx, `select exists (select from datasets where created_at > clock_timestamp() - @within::interval)`,
-		pgx.NamedArgs{"within": within}).Scan(&recent)
+// SkipsDataset reports whether the set of a slot is left out: a set was made within pause, and the slot lies more than a day in the past, both by
+// the wall clock. Many days of a sandbox pass in a minute.
+func (db DatasetStore) SkipsDataset(ctx context.Context, slot time.Time, pause time.Duration) (skip bool, err error) {
+	err = db.reads.QueryRow(ctx, `
+		select @slot < clock_timestamp() - interval '1 day'
+			and exists (select from datasets where created_at > clock_timestamp() - @pause::interval)`,
+		pgx.NamedArgs{"slot": slot, "pause": pause}).Scan(&skip)
 	if err != nil {
 		return false, fmt.Errorf("look for a recent data set: %w", asUnavailable(err))
 	}
-	return recent, nil
+	return skip, nil
 }
 
 // DatasetDays returns the days that have a set, the newest first.

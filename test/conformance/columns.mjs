@@ -100,6 +100,34 @@ for (const { path, name } of (manifest.files ?? []).map((f) => ({ path: f.path, 
   console.log(`/data/${path}: ${rows.length} rows as in the list`)
 }
 
+// The data set's forecasts have every quantile, outcome and score as a number of its own, equal to that of the list of forecasts.
+if (manifest.files?.some((f) => f.path === 'forecasts.parquet')) {
+  const file = join(dir, 'set-forecasts')
+  writeFileSync(file, Buffer.from(await (await fetch(`${url}/data/${manifest.date}/forecasts.parquet`)).arrayBuffer()))
+  const rows = (await db.runAndReadAll(`select * from read_parquet('${file}')`)).getRowObjects()
+  const known = new Map()
+  for (const id of new Set(rows.map((r) => r.signal))) {
+    const { data } = JSON.parse(await get(`/api/signals/${id}/forecasts?limit=500`, 'json'))
+    data.forEach((f) => known.set(f.id, f))
+  }
+  let graded = 0
+  for (const row of rows) {
+    const f = known.get(row.id)
+    must(f, `/data/forecasts.parquet has ${row.id}, and the list does not`)
+    const names = f.quantiles.map(({ p }) => 'p' + p.toFixed(3).slice(2, 4) + (p.toFixed(3).endsWith('0') ? '' : '_' + p.toFixed(3).slice(4)))
+    must(names.length === 23 && names[1] === 'p02_5' && names[11] === 'p50', `the quantiles are ${names}`)
+    const pairs = names.map((n, i) => [n, f.quantiles[i].value])
+    pairs.push(['name', f.target.name], ['unit', f.target.unit], ['label', f.label])
+    if (row.graded_at !== null) {
+      graded++
+      pairs.push(['outcome', f.grade.outcome], ['crps', f.grade.crps], ['crps_naive_1', f.grade.crps_naive[0] ?? null], ['crps_naive_2', f.grade.crps_naive[1] ?? null])
+    } else pairs.push(['outcome', null], ['crps', null], ['grade_line', null], ['flags', null])
+    for (const [n, want] of pairs) must(row[n] === want, `/data/forecasts.parquet: ${n} of ${row.id} is ${row[n]}, and ${want} in JSON`)
+  }
+  must(rows.length === manifest.files.find((f) => f.path === 'forecasts.parquet').rows, `/data/forecasts.parquet has ${rows.length} rows`)
+  console.log(`/data/forecasts.parquet: ${rows.length} forecasts as in the lists, ${graded} of them graded`)
+}
+
 for (const path of lists) {
   const [table, bytes, arrow, json] = await together(path)
   const [head, ...want] = csv(table)
