@@ -16,7 +16,7 @@ import (
 type Datasets interface {
 	DatasetOf(ctx context.Context, day string) (postgres.Dataset, error)
 	DatasetDays(ctx context.Context) ([]string, error)
-	DatasetFile(ctx context.Context, sha256 string) ([]byte, error)
+	DatasetBytes(ctx context.Context, sha256 string, from, n int64) ([]byte, error)
 }
 
 const datasetPrefix = "/data/"
@@ -74,17 +74,19 @@ func (s *Server) serveDataset(w http.ResponseWriter, r *http.Request) error {
 		if t.Name+".parquet" != name {
 			continue
 		}
-		b, err := s.o.Datasets.DatasetFile(r.Context(), t.SHA256)
-		if err != nil {
-			return err
-		}
 		h := w.Header()
 		h.Set("Content-Type", view.TypeParquet)
 		h.Set("Cache-Control", cache)
 		h.Set("ETag", `"`+t.SHA256+`"`)
 		h.Set("Content-Disposition", `attachment; filename="`+name+`"`)
 		h["Access-Control-Expose-Headers"] = rangesExposed
-		return serveBytes(w, r, b)
+		body := &pieceReader{size: t.Bytes, read: func(from, n int64) ([]byte, error) { return s.o.Datasets.DatasetBytes(r.Context(), t.SHA256, from, n) }}
+		err := serveBytes(w, r, body, int(t.Bytes))
+		if cause := body.err.Load(); cause != nil {
+			s.o.Log.ErrorContext(r.Context(), "a file of a data set could not be read to its end", "file", name, "date", set.Day, "err", *cause)
+			panic(http.ErrAbortHandler) // the header is sent: a client must not take a part for the whole
+		}
+		return err
 	}
 	return errNoDataset
 }

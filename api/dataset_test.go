@@ -2,12 +2,18 @@ package api_test
 
 import (
 	"bytes"
+	"context"
 	"crypto/rand"
 	"crypto/sha256"
+	"errors"
 	"fmt"
+	"io"
+	"mime"
+	"mime/multipart"
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -122,6 +128,92 @@ func TestADataSetIsServedWithRangesAndDescriptions(t *testing.T) {
 	}
 	if about := record["field"].([]any)[2].(map[string]any)["description"]; about != field["description"] {
 		t.Errorf("croissant says of basis: %v", about)
+	}
+}
+
+// countedSets counts the bytes of files that are read from the database.
+type countedSets struct {
+	api.Datasets
+
+	bytes atomic.Int64
+}
+
+func (c *countedSets) DatasetBytes(ctx context.Context, sha256 string, from, n int64) ([]byte, error) {
+	b, err := c.Datasets.DatasetBytes(ctx, sha256, from, n)
+	c.bytes.Add(int64(len(b)))
+	return b, err
+}
+
+func TestARangeOfALongFileReadsLittleMoreThanItself(t *testing.T) {
+	t.Parallel()
+	s := start(t, setup{})
+	counted := &countedSets{Datasets: s.open(postgres.RoleAPI)}
+	s.serve(api.Options{View: s.view, Datasets: counted})
+	body := make([]byte, 3<<20)
+	_, _ = rand.Read(body)
+	sum := fmt.Sprintf("%x", sha256.Sum256(body))
+	set := postgres.Dataset{Day: "2026-03-02", AsOf: noon, Tables: []postgres.DatasetTable{{Name: "a", Title: "a", SHA256: sum, Bytes: int64(len(body)), Rows: 1}}}
+	if _, err := s.worker.SaveDataset(t.Context(), task.Fence{}, set, map[string][]byte{sum: body}); err != nil {
+		t.Fatal(err)
+	}
+	size := len(body)
+	for asked, c := range map[string]struct {
+		want []byte
+		most int64
+	}{
+		"":                           {body, int64(size)},
+		"bytes=-8":                   {body[size-8:], 8},
+		"bytes=1000000-1000000":      {body[1_000_000:1_000_001], 1},
+		"bytes=2000000-2100000":      {body[2_000_000:2_100_001], 300_000},
+		"bytes=-1048576":             {body[size-1<<20:], 1 << 20},
+		"bytes=0-3,3000000-3000003":  {nil, 8},
+		"bytes=0-9,20-29,40-49,5-9,": {nil, 35},
+	} {
+		before := counted.bytes.Load()
+		a := s.ask(http.MethodGet, "/data/a.parquet", "Range", asked)
+		if got := counted.bytes.Load() - before; got > c.most {
+			t.Errorf("Range %q reads %d bytes, want %d at most", asked, got, c.most)
+		}
+		if c.want != nil && !bytes.Equal(a.body, c.want) {
+			t.Errorf("Range %q: %s, %d bytes, want %d", asked, a.Status, len(a.body), len(c.want))
+		}
+		if c.want != nil {
+			continue
+		}
+		_, params, err := mime.ParseMediaType(a.Header.Get("Content-Type"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for parts := multipart.NewReader(bytes.NewReader(a.body), params["boundary"]); ; {
+			part, err := parts.NextPart()
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			var from, to, whole int
+			if _, err := fmt.Sscanf(part.Header.Get("Content-Range"), "bytes %d-%d/%d", &from, &to, &whole); err != nil || whole != size {
+				t.Fatal(err, whole)
+			}
+			if got, err := io.ReadAll(part); err != nil || !bytes.Equal(got, body[from:to+1]) {
+				t.Errorf("Range %q: bytes %d to %d are %x (%v)", asked, from, to, got, err)
+			}
+		}
+	}
+	// A file whose end cannot be read: the client must notice.
+	s.query(`update datasets set tables = jsonb_set(tables, '{0,bytes}', '9000000') returning day`)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+"/data/a.parquet", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := plain.Do(r)
+	if err != nil {
+		return
+	}
+	defer func() { _ = got.Body.Close() }()
+	if n, err := io.Copy(io.Discard, got.Body); err == nil {
+		t.Errorf("a file that ends early looks whole: %d bytes", n)
 	}
 }
 

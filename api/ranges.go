@@ -1,29 +1,32 @@
 package api
 
 import (
-	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"tidemark/api/view"
 )
 
-// serveBytes serves a body whole or in ranges, under the conditions of the request. The header of the response has its type and its ETag.
-func serveBytes(w http.ResponseWriter, r *http.Request, body []byte) error {
+// serveBytes serves a body of a size whole or in ranges, under the conditions of the request. The header of the response has its type and its
+// ETag.
+func serveBytes(w http.ResponseWriter, r *http.Request, body io.ReadSeeker, size int) error {
 	if asked := r.Header["Range"]; asked != nil {
 		r = r.Clone(r.Context())
 		r.Header.Del("Range")
 		// HEAD is answered as GET is. RFC 9110, 14.2, gives it no ranges, but DuckDB asks by it whether a server has any. No range lies in an
 		// empty body.
-		if meant := readRanges(asked, len(body)); meant != "" && len(body) > 0 {
+		if meant := readRanges(asked, size); meant != "" && size > 0 {
 			r.Header.Set("Range", meant)
 		}
 	}
 	held := &refusalHolder{ResponseWriter: w}
-	http.ServeContent(held, r, "", time.Time{}, bytes.NewReader(body))
+	http.ServeContent(held, r, "", time.Time{}, body)
 	if held.status == 0 {
 		return nil
 	}
@@ -33,8 +36,64 @@ func serveBytes(w http.ResponseWriter, r *http.Request, body []byte) error {
 	if held.status == http.StatusPreconditionFailed {
 		return &problemError{code: view.CodePreconditionFailed, detail: "The bytes have none of the ETags that If-Match names."}
 	}
-	h.Set("Content-Range", fmt.Sprintf("bytes */%d", len(body)))
-	return &problemError{code: view.CodeRangeNotSatisfiable, detail: fmt.Sprintf("No range begins within the %d bytes.", len(body))}
+	h.Set("Content-Range", fmt.Sprintf("bytes */%d", size))
+	return &problemError{code: view.CodeRangeNotSatisfiable, detail: fmt.Sprintf("No range begins within the %d bytes.", size)}
+}
+
+// maxPiece is the largest number of bytes that a pieceReader reads at once.
+const maxPiece = 512 << 10
+
+// pieceReader reads a body of a size in pieces, so that a range costs little more than its own bytes. Pieces double while it reads on without
+// a gap. It is for one response and not safe for concurrent use.
+type pieceReader struct {
+	// read returns n bytes of the body from a position on.
+	read func(from, n int64) ([]byte, error)
+	size int64
+
+	// at is the position of the next byte. piece are the bytes from it on that are there already, last is the size of the piece before.
+	at    int64
+	piece []byte
+	last  int64
+	// err is the last error of read. Net/http reads several ranges in a goroutine that may outlive the response.
+	err atomic.Pointer[error]
+}
+
+func (p *pieceReader) Read(into []byte) (int, error) {
+	if p.at >= p.size {
+		return 0, io.EOF
+	}
+	if len(p.piece) == 0 {
+		n := min(max(int64(len(into)), 2*p.last), maxPiece, p.size-p.at)
+		piece, err := p.read(p.at, n)
+		if err == nil && int64(len(piece)) != n {
+			err = fmt.Errorf("%d of %d bytes from %d: %w", len(piece), n, p.at, io.ErrUnexpectedEOF)
+		}
+		if err != nil {
+			p.err.Store(&err)
+			return 0, err
+		}
+		p.piece, p.last = piece, n
+	}
+	n := copy(into, p.piece)
+	p.at, p.piece = p.at+int64(n), p.piece[n:]
+	return n, nil
+}
+
+// Seek moves to another position. It reads nothing.
+func (p *pieceReader) Seek(offset int64, whence int) (int64, error) {
+	switch whence {
+	case io.SeekCurrent:
+		offset += p.at
+	case io.SeekEnd:
+		offset += p.size
+	}
+	if offset < 0 {
+		return 0, errors.New("seek before the begin of a body")
+	}
+	if offset != p.at {
+		p.at, p.piece, p.last = offset, nil, 0
+	}
+	return offset, nil
 }
 
 // refusalHolder passes a response on, but holds back one with status 412 or 416. Its problem is served instead.

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"net/http"
@@ -94,7 +95,7 @@ func (s *Server) serveRaw(w http.ResponseWriter, r *http.Request) error {
 	if b.LogIndex != nil {
 		h.Set("Link", "<"+logPrefix+sourcesPrefix+"proof/"+strconv.FormatInt(*b.LogIndex, 10)+`.tlog-proof>; rel="describedby"`)
 	}
-	return serveBytes(w, r, body)
+	return serveBytes(w, r, bytes.NewReader(body), len(body))
 }
 
 // serveRawPlace says where a body states the value of a series about a day, so that a browser can mark it in the bytes.

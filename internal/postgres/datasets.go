@@ -211,6 +211,23 @@ func (db DatasetStore) DatasetFile(ctx context.Context, sha256 string) ([]byte, 
 	return b, nil
 }
 
+// datasetBytesSQL reads a part of a file (primary key). Postgres stores the content in pieces, uncompressed, and reads only those of the part.
+const datasetBytesSQL = `select substring(content from @from::int + 1 for @n::int) from dataset_files where sha256 = @sha256`
+
+// DatasetBytes returns n bytes of a file of a set from a position on, fewer if the file ends before. The error is ErrNotFound if no kept set has the
+// file.
+func (db DatasetStore) DatasetBytes(ctx context.Context, sha256 string, from, n int64) ([]byte, error) {
+	var b []byte
+	err := db.reads.QueryRow(ctx, datasetBytesSQL, pgx.NamedArgs{"sha256": sha256, "from": from, "n": n}).Scan(&b)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, fmt.Errorf("the file %s: %w", sha256, ErrNotFound)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read a part of a file of a data set: %w", asUnavailable(err))
+	}
+	return b, nil
+}
+
 // AnnouncedLink is a link of the chain that was announced.
 type AnnouncedLink struct {
 	Seq                                     int64
