@@ -15,15 +15,22 @@ import (
 var markers = map[string]bool{"W": true, "NA": true, "-": true, "--": true, "- -": true}
 
 // clean collapses white space, hard blanks included, to single blanks and trims it.
-func clean(s string) string { return strings.Join(strings.Fields(s), " ") }
+func clean(s string) string {
+	for i := range len(s) {
+		if s[i] <= ' ' || s[i] > '~' {
+			return strings.Join(strings.Fields(s), " ")
+		}
+	}
+	return s
+}
 
 // parseValue reads a cleaned token of a table: a number, with or without thousands separators and of either sign, or a marker.
 // Anything else is an error that names the token.
 func parseValue(token string) (value float64, marker string, err error) {
-	if markers[token] {
-		return 0, token, nil
-	}
 	if !isNumber(token) {
+		if markers[token] {
+			return 0, token, nil
+		}
 		return 0, "", fmt.Errorf("%.60q is neither a number nor a marker", token)
 	}
 	value, err = strconv.ParseFloat(strings.ReplaceAll(token, ",", ""), 64)

@@ -79,7 +79,7 @@ var census = map[string]string{
 	"ingest/bls/":                        "ingest/bls.FuzzParse",
 	"ingest/ecb/":                        "ingest/ecb.FuzzParse",
 	"ingest/edgar/":                      "ingest/edgar.FuzzCompanies ingest/edgar.FuzzSubmissions ingest/edgar.FuzzFacts ingest/edgar.FuzzCurrent ingest/edgar.FuzzDocument",
-	"ingest/eia/":                        "ingest/eia.FuzzPage ingest/eia.FuzzAPI",
+	"ingest/eia/":                        "ingest/eia.FuzzPage ingest/eia.FuzzAPI ingest/eia.FuzzRowsOfTheAPI",
 	"ingest/fed/":                        "ingest/fed.FuzzParse",
 	"ingest/fred/":                       "ingest/fred.FuzzParse",
 	"ingest/ingesttest/":                 "ours: cases of the tests",
