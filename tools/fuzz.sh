@@ -25,14 +25,22 @@ echo "${#targets[@]} targets, $each s each; $before inputs are kept in .cache/fu
 
 log=$(mktemp) built=$(mktemp -d)
 trap 'rm -rf "$log" "$built"' EXIT
-failed=0 binary_of=''
+
+# The targets of a package stand beside each other, and share one binary, without the symbols for debuggers. The command imports nearly
+# all other packages, so it is built first; then two packages at a time find their imports built, and are mostly linked.
+build() { go test -c -fuzz=. -ldflags='-s -w' -o "$built/${1//\//_}" "$1"; }
+export -f build
+export built
+mapfile -t packages < <(printf '%s\n' "${targets[@]% *}" | sort -u)
+for package in "${packages[@]}"; do
+	[ "$package" != ./cmd/tidemark ] || build "$package"
+done
+printf '%s\n' "${packages[@]}" | grep -vx ./cmd/tidemark | xargs -P 2 -I{} bash -c 'build {}'
+
+failed=0
 for target in "${targets[@]}"; do
 	read -r package name <<<"$target"
-	binary=$built/test
-	if [ "$binary_of" != "$package" ]; then # The targets of a package stand beside each other, and share one binary.
-		go test -c -fuzz=. -o "$binary" "$package"
-		binary_of=$package
-	fi
+	binary=$built/${package//\//_}
 	for try in 1 2; do
 		if (cd "$package" && "$binary" -test.run '^$' -test.fuzz "^$name\$" -test.fuzztime "${each}s" \
 			-test.fuzzcachedir="$corpus/${package#./}") >"$log" 2>&1; then
