@@ -21,6 +21,8 @@ type portfolioBody struct {
 	Drawdown     template.HTML
 	Days         []view.HistorySnapshot
 	Open, Closed []view.Position
+	// held are all open positions, also where the visitor does not see them.
+	held []view.Position
 	// Doubts are the closes in doubt, for a visitor who sees the positions.
 	Doubts  []view.PriceInDoubt
 	Sectors []view.Sector
@@ -78,11 +80,11 @@ func (b *portfolioBody) fill(r request) error {
 	for i := len(history) - 1; i >= 0 && len(b.Days) < newest && !b.Weekly; i-- {
 		b.Days = append(b.Days, history[i])
 	}
+	if b.held, _, err = list[view.Position](st.Positions(view.ListQuery{Status: view.StatusOpen})); err != nil {
+		return err
+	}
 	if r.whole(pricedPositions) {
-		b.Doubts = b.Portfolio.PricesInDoubt
-		if b.Open, _, err = list[view.Position](st.Positions(view.ListQuery{Status: view.StatusOpen})); err != nil {
-			return err
-		}
+		b.Doubts, b.Open = b.Portfolio.PricesInDoubt, b.held
 		if b.Closed, _, err = list[view.Position](st.Positions(view.ListQuery{Status: view.StatusClosed})); err != nil {
 			return err
 		}
@@ -98,6 +100,21 @@ func (b *portfolioBody) fill(r request) error {
 		}
 	}
 	return nil
+}
+
+// Waits reports whether a sector or a region has no return yet, because all of its positions were bought at the newest close.
+func (b portfolioBody) Waits(sector, region string) bool {
+	positions := 0
+	for _, p := range b.held {
+		if sector != "" && p.Sector != sector || region != "" && p.Region != region {
+			continue
+		}
+		if p.EntryDate != b.Portfolio.AsOf {
+			return false
+		}
+		positions++
+	}
+	return positions > 0
 }
 
 // weekly keeps the first session, from which all returns count, and the last session of each week.

@@ -41,10 +41,15 @@ func TestAPositionBoughtAtTheNewestCloseHasNoReturn(t *testing.T) {
 	}
 	for _, l := range languages.All() {
 		local := localizer{Lang: l.Code}
-		body := portfolioBody{localizer: local, Portfolio: &view.Portfolio{AsOf: "2026-11-20"}, Open: []view.Position{
-			{Ticker: "NEWSYN", WeightPct: 5, EntryDate: "2026-11-20", ReturnPct: new(0.0), ContributionPct: new(0.0)},
-			{Ticker: "OLDSYN", EntryDate: "2026-11-19", ReturnPct: new(1.25), ContributionPct: new(-0.5)},
-		}}
+		positions := []view.Position{
+			{Ticker: "NEWSYN", Sector: "Energy", Region: "Europe", WeightPct: 5, EntryDate: "2026-11-20", ReturnPct: new(0.0), ContributionPct: new(0.0)},
+			{Ticker: "OLDSYN", Sector: "Trade", Region: "Asia Pacific", EntryDate: "2026-11-19", ReturnPct: new(1.25), ContributionPct: new(-0.5)},
+		}
+		body := portfolioBody{
+			localizer: local, Portfolio: &view.Portfolio{AsOf: "2026-11-20"}, Open: positions, held: positions,
+			Sectors: []view.Sector{{Sector: "Energy", WeightPct: 5, ReturnPct: new(0.0)}, {Sector: "Trade", WeightPct: 4, ReturnPct: new(1.25)}},
+			Regions: []view.Region{{Region: "Europe", WeightPct: 5, ReturnPct: new(0.0)}, {Region: "Asia Pacific", WeightPct: 4, ReturnPct: new(1.25)}},
+		}
 		var out strings.Builder
 		if err := p.templates["portfolio"].ExecuteTemplate(&out, "main", body); err != nil {
 			t.Fatal(err)
@@ -56,6 +61,15 @@ func TestAPositionBoughtAtTheNewestCloseHasNoReturn(t *testing.T) {
 		}
 		if row, _, _ := strings.Cut(rest, "</tr>"); !strings.Contains(row, local.Pct(new(1.25))) || !strings.Contains(row, ">"+local.Signed(new(-0.5))+"<") {
 			t.Errorf("%s: a pick of the day before: %s", l.Code, row)
+		}
+		for _, id := range []string{"sectors", "regions"} {
+			_, page, _ := strings.Cut(html.UnescapeString(out.String()), `id="`+id+`"`)
+			_, page, _ = strings.Cut(page, "<tbody>")
+			table, _, _ := strings.Cut(page, "</tbody>")
+			bought, earned, _ := strings.Cut(table, "</tr>")
+			if !strings.Contains(bought, local.T("at close")) || strings.Contains(bought, local.Pct(new(0.0))) || !strings.Contains(earned, local.Pct(new(1.25))) {
+				t.Errorf("%s: %s with positions that were just bought: %s", l.Code, id, table)
+			}
 		}
 	}
 }
