@@ -68,6 +68,9 @@ func (l localizer) decimals(v float64, n int) string {
 	return s
 }
 
+// Stop ends a sentence that a template composes.
+func (l localizer) Stop() string { return l.T("stop") }
+
 // Num formats a number with n decimals.
 func (l localizer) Num(f *float64, n int) string {
 	if f == nil {

@@ -21,6 +21,7 @@ var words = map[string]string{
 	"terms":       "Condiciones",
 	"feed":        "Canal Atom",
 	"language":    "Idioma",
+	"stop":        ".",
 	"unknown":     "desconocido",
 	"newest":      "Lo más reciente",
 	"older":       "Anteriores",

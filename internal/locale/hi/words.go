@@ -21,6 +21,7 @@ var words = map[string]string{
 	"terms":       "शर्तें",
 	"feed":        "एटम फ़ीड",
 	"language":    "भाषा",
+	"stop":        "।",
 	"unknown":     "अज्ञात",
 	"newest":      "सबसे नए",
 	"older":       "पुराने",

@@ -21,6 +21,7 @@ var words = map[string]string{
 	"terms":       "Termos",
 	"feed":        "Feed Atom",
 	"language":    "Idioma",
+	"stop":        ".",
 	"unknown":     "desconhecido",
 	"newest":      "Mais recentes",
 	"older":       "Anteriores",
