@@ -24,8 +24,11 @@ var extremes = []string{"0", "1", "2", "-1", "-1.5", "0.0", "1000000"}
 // totals are counts, and phrases tell parts of them: all of a company's tests or measures, earlier figures, and quarters. There are always several.
 var totals = []string{"fscore_known", "measures", "window", "years", "weights_tried", "range_known", "universe"}
 
+// moves are the facts that phrases of a rise, a fall or a risk tell.
+var moves = []string{"change", "revenue_growth", "quarter_growth", "momentum"}
+
 // possible reports whether a fact can have a value in a phrase. Counts are whole, and companies are compared with others. Multiples of earnings
-// and of book value are of a gain. A rate that is raised or cut differs from the one before.
+// and of book value are of a gain. What rises or falls differs from what it was before.
 func possible(key string, x Datum, value string) bool {
 	v, err := strconv.ParseFloat(value, 64)
 	switch {
@@ -35,12 +38,24 @@ func possible(key string, x Datum, value string) bool {
 		return v > 1
 	case x.Unit == locale.Count:
 		return v >= 0 && !strings.Contains(value, ".")
-	case x.ID == "change" && strings.HasSuffix(key, ".hike"):
+	case slices.Contains(moves, x.ID) && (strings.Contains(key, ".up") || strings.HasSuffix(key, ".hike")):
 		return v > 0
-	case x.ID == "change" && strings.HasSuffix(key, ".cut"):
+	case slices.Contains(moves, x.ID) && (strings.Contains(key, ".down") || strings.HasSuffix(key, ".cut") || strings.HasPrefix(key, "risk.")):
 		return v < 0
+	case x.ID == "distance":
+		return v > 0
 	}
 	return true
+}
+
+// factsOf are the facts as a phrase has them: the change of a central bank's rate is in basis points.
+func factsOf(facts Data, key string) Data {
+	if !strings.HasPrefix(key, "econ.") {
+		return facts
+	}
+	facts = slices.Clone(facts)
+	facts[slices.IndexFunc(facts, func(x Datum) bool { return x.ID == "change" })].Unit = locale.BasisPoint
+	return facts
 }
 
 // numbered reports whether a fact of a unit is a number.
@@ -108,6 +123,7 @@ func TestPhrasesHoldExtremeValues(t *testing.T) {
 		fmt.Fprintf(&book, "# %s\n", l.Name)
 		for _, key := range slices.Sorted(maps.Keys(l.Phrases)) {
 			names := slices.Compact(placed(l.Phrases[key]))
+			facts := factsOf(facts, key)
 			var written []string
 			for _, value := range extremes {
 				with := slices.Clone(facts)

@@ -272,8 +272,8 @@ give 26.48 USD per barrel.
 ## Baseline and z-score
 
 The baseline is the mean of all values within 15 calendar days of the same month and day in each of the five previous years (29
-February counts as the 28th where a year has none), about 105 to 111 values; the scale is their sample standard deviation. Only years
-enter that have at least 10 values in their window; with fewer than three such years there is no baseline.
+February counts as the 28th where a year has none), about 105 to 111 values. The scale is their sample standard deviation. Only years
+with at least 10 values in their window count; with fewer than three such years there is no baseline.
 
     z = (spread - baseline) / scale
     difference in percent = 100 * (spread / baseline - 1), unknown when the baseline is not positive
@@ -284,7 +284,7 @@ five-year season.
 ## The interval
 
 The prices are known exactly, but they are days old when they are read: EIA publishes the daily prices of a week on Wednesday. The
-interval bounds, at 90 %, where the spread may have moved in the meantime if it kept moving in steps of its usual size:
+interval, built for 90 %, bounds where the spread may have moved in the meantime if it kept moving in steps of its usual size:
 
     spread ± 1.645 * s * sqrt(d)
 
@@ -314,7 +314,7 @@ much: look_ahead_safe is false, look_ahead_text says why, and assumed_vintages g
 - These are spot assessments, not futures: the figure differs from the crack spread quoted on an exchange, and cannot be traded.
 - The crude is priced at Cushing and the products at New York: the cost of moving either is inside the spread. The refineries of
   the East Coast mostly run other crudes.
-- It is not a profit: energy, labour, blending credits (RINs) and a real refinery's own yields are left out.
+- It is not a profit: energy, labor, blending credits (RINs) and a real refinery's own yields are left out.
 - Extreme values are kept. On 20 April 2020 crude cost -36.98 USD and the spread was 65.62, a z-score of 15.9: right by the arithmetic,
   and not a sign that refiners grew rich. Read a z-score beyond 8 as a sign that one of the prices is out of order. The highest spread of the record is 75.89
   (13 May 2022), the lowest -1.62 (22 September 2008).

@@ -34,12 +34,12 @@ func eiaWeeklyPetroleum() Definition {
 		Frequency: "weekly",
 		Description: "Commercial crude oil stocks of the United States at the end of the week, without the Strategic Petroleum Reserve, " +
 			"from the Weekly Petroleum Status Report of the Energy Information Administration, compared with the same week of " +
-			"the five previous years. The components are the stocks of gasoline and distillate, the utilisation of refineries, the " +
+			"the five previous years. The components are the stocks of gasoline and distillate, the utilization of refineries, the " +
 			"five-year range, and the seasonal surprise: the week's change less the mean change of the same week in the five " +
 			"previous years. The surprise is measured against the season, not against the expectations of analysts. The " +
 			"figures are estimates from a sample of companies.",
 		Keywords: []string{
-			"crude oil stocks", "inventories", "gasoline stocks", "distillate stocks", "refinery utilisation",
+			"crude oil stocks", "inventories", "gasoline stocks", "distillate stocks", "refinery utilization",
 			"Weekly Petroleum Status Report", "five-year range",
 		},
 		Place:      "United States",
@@ -62,8 +62,8 @@ func eiaWeeklyPetroleum() Definition {
 		},
 		Phrasing: Phrasing{Short: "US crude oil stocks", Figure: "%s million barrels", PerUnit: 1000, Decimals: 1, Normal: "normal", Seasonal: true},
 		Phrase: map[string]string{
-			"en": "US crude oil stocks",
-			"es": "las existencias de crudo de Estados Unidos",
+			"en": "crude oil in US storage",
+			"es": "el crudo almacenado en Estados Unidos",
 			"pt": "o nível dos estoques de petróleo dos Estados Unidos",
 			"hi": "अमेरिका में कच्चे तेल का भंडार",
 		},
@@ -148,7 +148,7 @@ func petroleumComponents(in series.Set, _ time.Time) []Component {
 	}{
 		{gasolineStocks, "gasoline_stocks", "Total motor gasoline stocks", thousandBarrels},
 		{distillateStocks, "distillate_stocks", "Distillate fuel oil stocks", thousandBarrels},
-		{utilisation, "refinery_utilisation", "Utilisation of operable refinery capacity", "percent"},
+		{utilisation, "refinery_utilisation", "Utilization of operable refinery capacity", "percent"},
 	} {
 		if p, w, ok := newestWeek(in[part.id]); ok {
 			add(p, part.name, part.label, part.unit, p.Value, w.level.mean(), w.level.sd())
@@ -177,7 +177,7 @@ market watches the week's change more than the level, and of the change the part
 ## How it is made
 
 The value is EIA's weekly estimate of crude oil stocks without the Strategic Petroleum Reserve, in thousand barrels (WCESTUS1), as
-reported. The components are gasoline stocks (WGTSTUS1), distillate stocks (WDISTUS1) and the utilisation of operable refinery capacity in
+reported. The components are gasoline stocks (WGTSTUS1), distillate stocks (WDISTUS1) and the utilization of operable refinery capacity in
 percent (WPULEUS3). Nothing is adjusted, smoothed or filled: a missing week has no value.
 
 ## Baseline and z-score

@@ -243,8 +243,8 @@ against their mean 364 days (52 weeks) before, and the number of days with bad c
 
 The baseline is the mean of all such seven-day means within 15 calendar days of the same month and day (29 February counts as the 28th
 where a year has none) in those years from 2019 to 2024 that lie before the value's own: 186 means once all six years count. The
-scale is their sample standard deviation. Only years enter of which at least 16 of the 31 means are known; with fewer than three such years
-there is no baseline, so the first is of January 2022. Nothing after January 2025 enters: the closure of March 2026 must not become the
+scale is their sample standard deviation. Only years with at least 16 of the 31 means count. With fewer than three such years
+there is no baseline, so the first is of January 2022. Nothing after January 2025 counts: the closure of March 2026 must not become the
 norm.
 
     z = (value - baseline) / scale
@@ -268,7 +268,7 @@ is never seen, nor the next week. Re-estimates are compared on a scale on which 
   down is 0 at most and up 0 at least. So the interval is longer on the side to which PortWatch moves its counts
 - With fewer than 20 such weeks, -6.9 and 3.4 are assumed: what 52 weeks went through between 21 April and 6 July 2026
 
-The record of the snapshot counts only intervals that were learned, each held against a later re-estimate; with fewer than 20 of those the
+The record of the snapshot counts only intervals that were learned, each held against a later re-estimate. With fewer than 20 of those the
 interval is assumed, and no probability is claimed. All weeks of one re-estimate move together, so a record of few re-estimates says less
 than its number of weeks. The interval before this one was symmetric: of the 52 weeks of April it held 88 %, and 93 % of 359 overlapping means.
 Traffic varies more than counting errors do: the difference between two consecutive weeks is 2.4 times as large as chance alone

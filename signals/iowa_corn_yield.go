@@ -412,7 +412,7 @@ func cornSkill(read Track, in series.Set) []ForecastSkill {
 const cornBrief = `## What it says
 
 How much corn an acre of Iowa will yield this year, as well as it can be forecast today, and whether that is more than the trend of plant
-breeding and fertiliser would have it. Iowa grows more corn than any other state.
+breeding and fertilizer suggests. Iowa grows more corn than any other state.
 
 ## How it is made
 
@@ -447,7 +447,7 @@ In Iowa the trend missed the finals of 1986 to 2011 by 17.7 bushels (root mean s
 
 ## The interval
 
-It bounds the final yield at 90 %: by the quantiles of the errors of the same stage in the last 25 crop years, at least 20 of them, placed so
+Built for 90 %, it bounds the final yield: by the quantiles of the errors of the same stage in the last 25 crop years, at least 20 of them, placed so
 that a new error is as likely to fall into any gap between the old ones. Errors of the trend are taken in percent, because they grew with the yields; those of a
 blend in bushels, because they did not. Before there are 20, a t distribution is used instead: the line's own band for the trend, and t times
 the root mean square error for a blend. A final has no interval.

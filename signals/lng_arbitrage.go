@@ -249,8 +249,8 @@ func lngComponents(in series.Set, _ time.Time) []Component {
 const lngBrief = `## What it says
 
 Whether it pays to liquefy gas on the US Gulf Coast, ship it to Europe and sell it there. A wide margin draws every cargo that the
-terminals can make; a margin below zero means that a buyer under contract loses money on the cargo, and a short-run margin below zero
-that the buyer does better to cancel it and pay the fee alone. The z-score shows how unusual the margin is against the five previous years.
+terminals can make. A margin below zero means that a buyer under contract loses money on the cargo. With a short-run margin below zero,
+the buyer does better to cancel it and pay the fee alone. The z-score shows how unusual the margin is against the five previous years.
 
 ## How it is made
 

@@ -322,7 +322,7 @@ less nitrogen dioxide than the same month had in the years before.
 
 ## How it is made
 
-The TROPOMI instrument on Sentinel-5P sees the whole earth once a day; KNMI publishes monthly means of the column of nitrogen dioxide in
+The TROPOMI instrument on Sentinel-5P sees the whole earth once a day. KNMI publishes monthly means of the column of nitrogen dioxide in
 the lower atmosphere on a grid of an eighth of a degree. From it come the means of eight boxes: Yangtze delta, Pearl River delta, Benelux and
 Ruhr, Po valley, Delhi, Tokyo bay, Houston, New York. A region's month needs a value in at least 60 % of its cells; negative cells are
 noise around zero and count. Then

@@ -5,6 +5,9 @@ import (
 	"strconv"
 	"time"
 
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
+
 	"tidemark/internal/postgres"
 	"tidemark/signals"
 )
@@ -81,7 +84,7 @@ type IntervalCoverage = postgres.Coverage
 
 // coverageText writes a coverage with its bounds.
 func coverageText(c IntervalCoverage) string {
-	out := fmt.Sprintf("%d of %d", c.Hits, c.Cases)
+	out := message.NewPrinter(language.English).Sprintf("%d of %d", c.Hits, c.Cases)
 	if c.Share != nil && c.CI95 != nil {
 		out += fmt.Sprintf(" (%.1f%%, with 95%% between %.1f and %.1f)", 100**c.Share, 100*c.CI95[0], 100*c.CI95[1])
 	}

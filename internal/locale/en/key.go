@@ -161,7 +161,7 @@ var keyWords = map[string]string{
 	"key.said alert disabled": "The alert is disabled. Sending again enables it.",
 	"key.said many alerts":    "A key can have %d alerts. Delete one first.",
 	"key.said alerts full":    "There are too many alerts across all keys. Try again in an hour.",
-	"key.said bad url":        "The webhook is refused: it must begin with https, have neither a user nor a fragment, and lead to the public internet on port 443 or on a port from 1024.",
+	"key.said bad url":        "The webhook is refused: it must begin with https and have neither a user nor a fragment. It must lead to the public internet, on port 443 or on a port from 1024.",
 	"key.said bad on":         "This kind of alert does not exist.",
 	"key.said bad signal":     "This signal does not exist.",
 	"key.said bad threshold":  "Give one number, above or below, to an alert about a value or a z-score; other alerts have none.",

@@ -125,7 +125,7 @@ var signalPage = map[string]string{
 	"backtest.source":             "source",
 	"backtest.ahead.recorded":     "Every value in this test was recorded as it arrived.",
 	"backtest.ahead.unrevised":    "Some values are older than the first request. Their publishers have been seen to leave old values unchanged.",
-	"backtest.ahead.unwatched":    "This test may know too much: some values are older than the first request, and too few have arrived since to say that their publisher leaves old values unchanged.",
+	"backtest.ahead.unwatched":    "This test may know too much. Some values are older than the first request, and too few have arrived since to show that their publisher leaves old values unchanged.",
 	"backtest.ahead.revised":      "This test may know too much: some values are older than the first request, and their publisher changes old values.",
 	"backtest.ahead.looked_ahead": "This test knows too much: a forecast changes with values that became known only after it.",
 	"backtest.simple_rule":        "simple rule",

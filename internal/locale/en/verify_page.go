@@ -19,7 +19,7 @@ var verifyPage = map[string]string{
 	"verify.again":                   "Check again",
 	"verify.verdicts":                "What the three verdicts mean",
 	"verify.verdict self":            "the chain agrees with itself. No witness was asked, or none is recent enough.",
-	"verify.verdict witnessed":       "k of n parties hold the same chain, and what they hold is at most five days old. An account that attests is one party, however often it does; so is each witness of the log, whose cosignatures count for 26 hours if they are a quorum.",
+	"verify.verdict witnessed":       "k of n parties hold the same chain, and what they hold is at most five days old. An account that attests is one party, however often it does. Each witness of the log is one, too; their cosignatures count for 26 hours if they are a quorum.",
 	"verify.verdict contradicted":    "a hash does not match, a day is not the exchange's, the server claims something else, a sealed pick was not revealed as it was sealed, or a witness holds something else.",
 	"verify.only green":              "Only %s is green.",
 	"verify.green":                   "witnessed",

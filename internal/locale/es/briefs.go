@@ -30,7 +30,7 @@ La señal da además la puntuación z del margen frente a sus 252 valores anteri
 
 ## El intervalo
 
-Los precios se conocen con exactitud, pero tienen varios días cuando se leen: la EIA publica los miércoles los precios diarios de la semana. El intervalo acota, al 90 %, dónde puede estar ya el margen si ha seguido moviéndose con pasos de su tamaño habitual:
+Los precios se conocen con exactitud, pero tienen varios días cuando se leen: la EIA publica los miércoles los precios diarios de la semana. El intervalo, construido para el 90 %, acota dónde puede estar ya el margen si ha seguido moviéndose con pasos de su tamaño habitual:
 
     margen ± 1,645 * s * raíz(d)
 
@@ -200,7 +200,7 @@ En Iowa la tendencia falló los finales de 1986 a 2011 por 17,7 bushels (raíz d
 
 ## El intervalo
 
-Acota el rendimiento final al 90 %: con los cuantiles de los errores de la misma etapa en las 25 últimas campañas, al menos 20 de ellos, situados de modo que un error nuevo tenga la misma probabilidad de caer en cualquiera de los huecos entre los anteriores. Los errores de la tendencia se toman en porcentaje, porque crecieron con los rendimientos; los de una combinación, en bushels, porque no crecieron. Antes de que haya 20 se usa una distribución t: para la tendencia, la banda de la propia recta, y para una combinación, t veces la raíz del cuadrado medio de los errores. Un dato final no tiene intervalo.
+Construido para el 90 %, acota el rendimiento final: con los cuantiles de los errores de la misma etapa en las 25 últimas campañas, al menos 20 de ellos, situados de modo que un error nuevo tenga la misma probabilidad de caer en cualquiera de los huecos entre los anteriores. Los errores de la tendencia se toman en porcentaje, porque crecieron con los rendimientos; los de una combinación, en bushels, porque no crecieron. Antes de que haya 20 se usa una distribución t: para la tendencia, la banda de la propia recta, y para una combinación, t veces la raíz del cuadrado medio de los errores. Un dato final no tiene intervalo.
 
 El intervalo de la tendencia contuvo 107 de los 121 finales de Iowa de 1891 a 2011 (88 %). Para las combinaciones, la historia disponible es la de Illinois: allí los intervalos de 1980 a 2024 contuvieron el 91 % (agosto), el 89 % (septiembre), el 93 % (octubre) y el 96 % (noviembre).
 

@@ -7,7 +7,7 @@ var dataPages = map[string]string{
 	"calendar.lead":                       "Cuándo se esperan las próximas cifras públicas en que se apoyan las señales. Cada hora es la más temprana posible, en UTC.",
 	"calendar.day":                        "hacia el %s",
 	"calendar.late":                       "aún sin publicar",
-	"calendar.period":                     "Periodo %[1]s. Previsión: %[2]s, con una probabilidad del %[3]s.",
+	"calendar.period":                     "Periodo: %[1]s. Previsión: %[2]s, con una probabilidad del %[3]s.",
 	"calendar.estimated":                  "El día se estima a partir de publicaciones anteriores.",
 	"calendar.none":                       "Aún no se espera ninguna publicación.",
 	"calendar.own":                        "En su propio calendario",

@@ -77,7 +77,7 @@ var signalPage = map[string]string{
 	"signal.missed":               "Previsión fallida",
 	"signal.below z":              "abajo: puntuación z",
 	"signal.points":               "Puntos en esta vista, %s:",
-	"signal.no points":            "No hay ningún valor en este período.",
+	"signal.no points":            "No hay ningún valor en este periodo.",
 	"signal.all days":             "La serie va del %[1]s al %[2]s.",
 	"signal.all points":           "Todos los puntos:",
 	"signal.revisions":            "revisiones",

@@ -35,7 +35,7 @@ var terms = map[string]string{
 	"basis.remainder":       "toda la deuda salvo la parte que vence en un año",
 	"basis.total":           "deuda de todos los plazos",
 	"basis.reconciled":      "ninguna, pues los demás pasivos suman el total",
-	"closed.held":           "terminó su período en cartera", "closed.replaced": "una selección más reciente ocupó su lugar",
+	"closed.held":           "terminó su periodo en cartera", "closed.replaced": "una selección más reciente ocupó su lugar",
 	"closed.merger": "otra empresa la compró", "closed.delisted": "sus acciones dejaron de cotizar", "closed.silent": "dejó de tener precio",
 
 	"industry.agriculture": "la agricultura", "industry.gold": "la minería de oro", "industry.metal_mining": "la minería de metales",

@@ -15,7 +15,7 @@ var terms = map[string]string{
 	"indicator.gdp":                   "अमेरिका की जीडीपी वृद्धि, वार्षिक दर",
 	"indicator.industrial-production": "अमेरिका का औद्योगिक उत्पादन, माह-दर-माह",
 	"indicator.jobless-claims":        "अमेरिका में बेरोज़गारी भत्ते के शुरुआती दावे",
-	"indicator.core-cpi":              "अमेरिका में मूल उपभोक्ता महँगाई (कोर सीपीआई), माह-दर-माह",
+	"indicator.core-cpi":              "अमेरिका में कोर उपभोक्ता महँगाई (कोर सीपीआई), माह-दर-माह",
 	"indicator.ecb":                   "यूरोपीय केंद्रीय बैंक की जमा दर",
 	"indicator.hourly-earnings":       "अमेरिका में प्रति घंटा वेतन, माह-दर-माह",
 	"indicator.producer-prices":       "अमेरिका में उत्पादक मूल्य (पीपीआई), माह-दर-माह",

@@ -30,7 +30,7 @@ O sinal traz ainda o escore z da margem em relação aos seus 252 valores anteri
 
 ## O intervalo
 
-Os preços são conhecidos com exatidão, mas têm alguns dias quando são lidos: a EIA publica às quartas-feiras os preços diários da semana. O intervalo delimita, a 90%, onde a margem pode estar agora se continuou a se mover em passos do tamanho habitual:
+Os preços são conhecidos com exatidão, mas têm alguns dias quando são lidos: a EIA publica às quartas-feiras os preços diários da semana. O intervalo, construído para 90%, delimita onde a margem pode estar agora se continuou a se mover em passos do tamanho habitual:
 
     margem ± 1,645 * s * raiz(d)
 
@@ -200,7 +200,7 @@ Em Iowa a tendência errou os finais de 1986 a 2011 por 17,7 bushels (raiz da m�
 
 ## O intervalo
 
-Ele delimita o rendimento final a 90%: pelos quantis dos erros da mesma etapa nas últimas 25 safras, pelo menos 20 deles, colocados de modo que um erro novo tenha a mesma chance de cair em qualquer um dos vãos entre os antigos. Os erros da tendência são tomados em porcentagem, porque cresceram com os rendimentos; os de uma combinação, em bushels, porque não cresceram. Antes de haver 20 usa-se uma distribuição t: para a tendência, a faixa da própria reta, e para uma combinação, t vezes a raiz da média dos quadrados dos erros. Um dado final não tem intervalo.
+Construído para 90%, ele delimita o rendimento final: pelos quantis dos erros da mesma etapa nas últimas 25 safras, pelo menos 20 deles, colocados de modo que um erro novo tenha a mesma chance de cair em qualquer um dos vãos entre os antigos. Os erros da tendência são tomados em porcentagem, porque cresceram com os rendimentos; os de uma combinação, em bushels, porque não cresceram. Antes de haver 20 usa-se uma distribuição t: para a tendência, a faixa da própria reta, e para uma combinação, t vezes a raiz da média dos quadrados dos erros. Um dado final não tem intervalo.
 
 O intervalo da tendência conteve 107 dos 121 finais de Iowa de 1891 a 2011 (88%). Para as combinações, a história disponível é a de Illinois: ali os intervalos de 1980 a 2024 contiveram 91% (agosto), 89% (setembro), 93% (outubro) e 96% (novembro).
 
