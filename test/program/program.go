@@ -1,4 +1,4 @@
-// Package program runs the real tidemark binary for the end-to-end suites: it builds it once per suite, starts processes, keeps what
+// Package program runs the real tidemark binary for the end-to-end suites: it builds it, starts processes, keeps what
 // they write, and kills them. Start at Main.
 package program
 
@@ -25,24 +25,71 @@ var binary string
 // Build builds the program for a suite and returns what removes it again:
 //
 //	func TestMain(m *testing.M) { defer program.Build()(); m.Run() }
-func Build() (remove func()) { return BuildIn("") }
+//
+// The suites of a checkout share the file in its .cache: the first one links it, and the others find it up to date.
+func Build() (remove func()) {
+	cache := filepath.Join(root(), ".cache", "program")
+	must(os.MkdirAll(cache, 0o755))
+	lock, err := os.OpenFile(filepath.Join(cache, "lock"), os.O_RDWR|os.O_CREATE, 0o644)
+	must(err)
+	defer func() { _ = lock.Close() }()
+	must(syscall.Flock(int(lock.Fd()), syscall.LOCK_EX))
+	shared := filepath.Join(cache, "tidemark")
+	build("", shared)
+	remove = place()
+	// The suite has a name of its own for the file, because the Go command puts another program in the place of the shared one.
+	if os.Link(shared, binary) != nil {
+		content, err := os.ReadFile(shared)
+		must(err)
+		must(os.WriteFile(binary, content, 0o755)) //nolint:gosec // suites run it as other users, too
+	}
+	return remove
+}
 
-// BuildIn is Build for a copy of the module in another folder.
+// BuildIn is Build for a copy of the module in another folder, with which nobody shares anything.
 func BuildIn(module string) (remove func()) {
+	remove = place()
+	build(module, binary)
+	return remove
+}
+
+// place makes the folder of a suite's program, and returns what removes it.
+func place() (remove func()) {
 	dir, err := os.MkdirTemp("", "tidemark-program")
-	if err != nil {
-		panic(err)
-	}
-	if err := os.Chmod(dir, 0o755); err != nil { // suites run it as other users, too
-		panic(err)
-	}
+	must(err)
+	must(os.Chmod(dir, 0o755)) // suites run it as other users, too
 	binary = filepath.Join(dir, "tidemark")
-	build := exec.CommandContext(context.Background(), "go", "build", "-o", binary, "tidemark/cmd/tidemark")
-	build.Stderr, build.Dir = os.Stderr, module
-	if err := build.Run(); err != nil {
+	return func() { _ = os.RemoveAll(dir) }
+}
+
+// build builds the program of a module, without the symbols for debuggers, as in the image: linking is what takes long.
+func build(module, file string) {
+	cmd := exec.CommandContext(context.Background(), "go", "build", "-ldflags=-s -w", "-o", file, "tidemark/cmd/tidemark")
+	cmd.Stderr, cmd.Dir = os.Stderr, module
+	if err := cmd.Run(); err != nil {
 		panic(fmt.Errorf("build the program: %w", err))
 	}
-	return func() { _ = os.RemoveAll(dir) }
+}
+
+// root returns the folder of the module.
+func root() string {
+	dir, err := os.Getwd()
+	must(err)
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir
+		}
+		if dir == filepath.Dir(dir) {
+			panic("the suite does not run inside the module")
+		}
+		dir = filepath.Dir(dir)
+	}
+}
+
+func must(err error) {
+	if err != nil {
+		panic(fmt.Errorf("build the program: %w", err))
+	}
 }
 
 // Folder makes an empty folder that other users can enter, which a test's own cannot.
