@@ -296,6 +296,14 @@ func serveChain(ctx context.Context, m *meter) error {
 				}
 			}
 			m.say("  %-34s %12.2f s: %d links read, recomputed and made into finished bytes", "start", m.now().Sub(begin).Seconds(), longChain)
+			for r.State().Whole().Gzip.Body == nil {
+				select {
+				case <-ctx.Done():
+					return ctx.Err()
+				case <-time.After(time.Millisecond):
+				}
+			}
+			m.say("  %-34s %12.2f s: the bytes have their compressed form, too", "", m.now().Sub(begin).Seconds())
 			return s.against(ctx, m, program, url+"/api/v1/verify/picks")
 		})
 		return g.Wait()

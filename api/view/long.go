@@ -10,27 +10,46 @@ import (
 	"net/http"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
-// gzipMember is a part of a long body that stays unchanged while other parts change. It is immutable.
+// gzipMember is a part of a long body that stays unchanged while other parts change.
 type gzipMember struct {
-	body []byte
-	// zipped is body as deflate blocks (RFC 1951). They do not refer to earlier data and end at a byte boundary, so pieces can be joined in
-	// any order.
-	zipped []byte
+	body   []byte
 	digest [sha256.Size]byte
+	// zipped is body as deflate blocks (RFC 1951), nil until deflate is called. The blocks do not refer to earlier data and end at a byte boundary, so pieces
+	// can be joined in any order.
+	zipped atomic.Pointer[[]byte]
 }
 
-func newPiece(body []byte) *gzipMember {
+func newPiece(body []byte) *gzipMember { return &gzipMember{body: body, digest: sha256.Sum256(body)} }
+
+// deflate returns the compressed piece. It compresses it only once.
+func (p *gzipMember) deflate() []byte {
+	if zipped := p.zipped.Load(); zipped != nil {
+		return *zipped
+	}
 	var out bytes.Buffer
 	w := deflaters.Get().(*flate.Writer)
 	defer deflaters.Put(w)
 	w.Reset(&out)
 	// neither can fail: they write to memory
-	_, _ = w.Write(body)
+	_, _ = w.Write(p.body)
 	_ = w.Flush()
-	return &gzipMember{body: body, zipped: out.Bytes(), digest: sha256.Sum256(body)}
+	zipped := out.Bytes()
+	p.zipped.Store(&zipped)
+	return zipped
+}
+
+// notDeflated returns how many bytes of the pieces are not compressed yet.
+func notDeflated(pieces []*gzipMember) (size int) {
+	for _, p := range pieces {
+		if p.zipped.Load() == nil {
+			size += len(p.body)
+		}
+	}
+	return size
 }
 
 var deflaters = sync.Pool{New: func() any {
@@ -44,19 +63,15 @@ var (
 	lastBlock  = []byte{3, 0}
 )
 
-// joinPieces builds a document from pieces. Apart from the gzip checksum, its cost does not depend on the length of the pieces.
-func joinPieces(mediaType, cacheControl string, pieces []*gzipMember, modified time.Time) *Document {
-	all, crc := sha256.New(), crc32.NewIEEE()
-	plain, zipped := make([][]byte, 0, len(pieces)), append(make([][]byte, 0, len(pieces)+2), gzipHeader)
-	var size uint64
+// joinPieces builds a document from pieces, with its compressed form only if compressed is set. For compressed pieces its cost does not depend on their
+// length, apart from the gzip checksum.
+func joinPieces(mediaType, cacheControl string, pieces []*gzipMember, modified time.Time, compressed bool) *Document {
+	all := sha256.New()
+	plain := make([][]byte, 0, len(pieces))
 	for _, p := range pieces {
 		_, _ = all.Write(p.digest[:])
-		_, _ = crc.Write(p.body)
-		size += uint64(len(p.body))
-		plain, zipped = append(plain, p.body), append(zipped, p.zipped)
+		plain = append(plain, p.body)
 	}
-	end := binary.LittleEndian.AppendUint32(append([]byte(nil), lastBlock...), crc.Sum32())
-	zipped = append(zipped, binary.LittleEndian.AppendUint32(end, uint32(size)))
 	represent := func(parts [][]byte, suffix string) Representation {
 		r := Representation{Body: parts[0], Tail: parts[1:], ETag: `"` + hex.EncodeToString(all.Sum(nil)[:16]) + suffix + `"`, Header: http.Header{}}
 		length := 0
@@ -73,7 +88,23 @@ func joinPieces(mediaType, cacheControl string, pieces []*gzipMember, modified t
 		}
 		return r
 	}
-	d := &Document{Identity: represent(plain, ""), Gzip: represent(zipped, "-gzip")}
-	d.Gzip.Header.Set("Content-Encoding", "gzip")
+	d := &Document{Identity: represent(plain, "")}
+	if compressed {
+		d.Gzip = represent(gzipOf(pieces), "-gzip")
+		d.Gzip.Header.Set("Content-Encoding", "gzip")
+	}
 	return d
+}
+
+// gzipOf returns the parts of a gzip file of the pieces.
+func gzipOf(pieces []*gzipMember) [][]byte {
+	parts, crc := append(make([][]byte, 0, len(pieces)+2), gzipHeader), crc32.NewIEEE()
+	var size uint64
+	for _, p := range pieces {
+		_, _ = crc.Write(p.body)
+		size += uint64(len(p.body))
+		parts = append(parts, p.deflate())
+	}
+	end := binary.LittleEndian.AppendUint32(append([]byte(nil), lastBlock...), crc.Sum32())
+	return append(parts, binary.LittleEndian.AppendUint32(end, uint32(size)))
 }

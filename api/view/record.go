@@ -70,6 +70,8 @@ type Record struct {
 	state       atomic.Pointer[RecordState]
 	changed     announcer
 	unavailable atomic.Bool
+	// long has the newest state whose chain is still to be compressed.
+	long chan *RecordState
 
 	// mu is held from the read of the database until the new state is stored.
 	mu sync.Mutex
@@ -97,7 +99,7 @@ func NewRecord(o RecordOptions) (*Record, error) {
 	if o.FullPass == 0 {
 		o.FullPass = 10 * time.Minute
 	}
-	return &Record{o: o}, nil
+	return &Record{o: o, long: make(chan *RecordState, 1)}, nil
 }
 
 // State returns the current state, nil before the first load.
@@ -146,6 +148,16 @@ func (r *Record) Run(ctx context.Context) error {
 			// If the database is unavailable, the listener notices that and reloads everything after it reconnects.
 			if err := r.o.Metrics.Guard(ctx, r.o.Log, "record", func() error { return r.load(ctx, full) }); err != nil && ctx.Err() == nil {
 				r.o.Log.WarnContext(ctx, "could not read the record again", "err", err)
+			}
+		}
+	})
+	g.Go(func() error {
+		for {
+			select {
+			case <-ctx.Done():
+				return nil
+			case st := <-r.long:
+				st.compress(func() bool { return ctx.Err() != nil || r.State() != st })
 			}
 		}
 	})
@@ -199,6 +211,13 @@ func (r *Record) load(ctx context.Context, full bool) error {
 		r.o.Log.ErrorContext(ctx, "the stored chain does not hold", "seq", st.proof.invalid)
 	}
 	r.state.Store(st)
+	if !st.isCompressed() {
+		select {
+		case <-r.long: // a state that nobody sees any more
+		default:
+		}
+		r.long <- st // only load sends, and it holds mu
+	}
 	r.changed.wake()
 	return nil
 }

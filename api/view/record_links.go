@@ -2,9 +2,12 @@ package view
 
 import (
 	"encoding/json"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+
+	"golang.org/x/sync/errgroup"
 
 	"tidemark/chain"
 	"tidemark/internal/postgres"
@@ -144,24 +147,37 @@ type chunk struct {
 	states spans
 }
 
-// chunksOf builds the chunks. It reuses a chunk of before if all its picks are among the first `same` ones and their states did not change.
+// chunksOf builds the chunks, on all cores. It reuses a chunk of before if all its picks are among the first `same` ones and their states did not
+// change.
 func chunksOf(links []link, same int, states spans, before []chunk) []chunk {
-	var out []chunk
-	for from := 0; from < len(links); from += chunkLinks {
+	out := make([]chunk, (len(links)+chunkLinks-1)/chunkLinks)
+	var g errgroup.Group
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for i := range out {
+		from := i * chunkLinks
 		part := links[from:min(from+chunkLinks, len(links))]
 		within := states.within(int64(from+1), int64(from+len(part)))
-		if i := len(out); i < len(before) && before[i].n == len(part) && from+len(part) <= same && slices.Equal(before[i].states, within) {
-			out = append(out, before[i])
+		if i < len(before) && before[i].n == len(part) && from+len(part) <= same && slices.Equal(before[i].states, within) {
+			out[i] = before[i]
 			continue
 		}
-		body := make([]byte, 0, len(part)*400)
-		for i := range part {
-			if from+i > 0 {
-				body = append(body, ',')
-			}
-			body = appendLinkJSON(body, &part[i], states.of(part[i].Seq))
-		}
-		out = append(out, chunk{gzipMember: newPiece(body), n: len(part), states: within})
+		g.Go(func() error {
+			out[i] = chunk{gzipMember: newPiece(linksJSON(part, from > 0, states)), n: len(part), states: within}
+			return nil
+		})
 	}
+	_ = g.Wait() // building fails nowhere
 	return out
+}
+
+// linksJSON returns picks as JSON. follows says that others come before them.
+func linksJSON(part []link, follows bool, states spans) []byte {
+	body := make([]byte, 0, len(part)*400)
+	for i := range part {
+		if follows || i > 0 {
+			body = append(body, ',')
+		}
+		body = appendLinkJSON(body, &part[i], states.of(part[i].Seq))
+	}
+	return body
 }

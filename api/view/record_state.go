@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"tidemark/chain"
@@ -14,7 +15,7 @@ import (
 	"tidemark/internal/postgres"
 )
 
-// RecordState is the verifiable record at one moment. It is immutable.
+// RecordState is the verifiable record at one moment. It is immutable, but for the compressed form of a long chain, which comes later.
 type RecordState struct {
 	o RecordOptions
 	// day is the New York day of the check of the record. verifiedAt is the world's time of the check.
@@ -47,8 +48,14 @@ type RecordState struct {
 	chunks []chunk
 	// head and tail are the JSON response before and after its picks.
 	head, tail []byte
-	whole      *Document
+	// pieces make up the whole response.
+	pieces []*gzipMember
+	whole  atomic.Pointer[Document]
 }
+
+// compressedAtOnce is how many bytes of a new state are compressed before it is served. Of a longer chain the plain form is served first: to
+// compress a million picks takes six seconds of processor time, longer than reading and recomputing them.
+const compressedAtOnce = 8 << 20
 
 // finish builds the responses. The first `same` links are equal to the previous state's links.
 func (st *RecordState) finish(before *RecordState, same int) error {
@@ -63,14 +70,33 @@ func (st *RecordState) finish(before *RecordState, same int) error {
 	if st.head, st.tail, err = st.frame(); err != nil {
 		return err
 	}
-	pieces := make([]*gzipMember, 0, len(st.chunks)+2)
-	pieces = append(pieces, newPiece(st.head))
+	st.pieces = make([]*gzipMember, 0, len(st.chunks)+2)
+	st.pieces = append(st.pieces, newPiece(st.head))
 	for _, c := range st.chunks {
-		pieces = append(pieces, c.gzipMember)
+		st.pieces = append(st.pieces, c.gzipMember)
 	}
-	pieces = append(pieces, newPiece(st.end(nil)))
-	st.whole = joinPieces(TypeJSON, CachePublic, pieces, time.Time{})
+	st.pieces = append(st.pieces, newPiece(st.end(nil)))
+	st.join(notDeflated(st.pieces) <= compressedAtOnce)
 	return nil
+}
+
+func (st *RecordState) join(compressed bool) {
+	st.whole.Store(joinPieces(TypeJSON, CachePublic, st.pieces, time.Time{}, compressed))
+}
+
+// isCompressed reports whether the whole chain has its compressed form.
+func (st *RecordState) isCompressed() bool { return st.Whole().Gzip.Body != nil }
+
+// compress adds the compressed form of the whole chain. It gives up when stop returns true: what is compressed by then is not compressed again for
+// a later state.
+func (st *RecordState) compress(stop func() bool) {
+	for _, p := range st.pieces {
+		if stop() {
+			return
+		}
+		p.deflate()
+	}
+	st.join(true)
 }
 
 // end returns the response after its picks. next is where the next page begins, nil if this is the last.
@@ -93,8 +119,8 @@ func (st *RecordState) Length() int { return len(st.links) }
 // Checks are the checks of the whole chain.
 func (st *RecordState) Checks() RecordChecks { return st.checks }
 
-// Whole returns the whole chain as JSON.
-func (st *RecordState) Whole() *Document { return st.whole }
+// Whole returns the whole chain as JSON. While a long chain is being compressed, the document has no compressed form.
+func (st *RecordState) Whole() *Document { return st.whole.Load() }
 
 // RecordPage is a part of the chain that is written link by link.
 type RecordPage struct {
@@ -114,7 +140,7 @@ func (st *RecordState) Page(from int64, limit int, format string) *RecordPage {
 		p.next = &p.links[limit].Seq
 		p.links = p.links[:limit]
 	}
-	sum := sha256.Sum256(fmt.Append(nil, st.whole.Identity.ETag, " ", format, " ", from, " ", limit))
+	sum := sha256.Sum256(fmt.Append(nil, st.Whole().Identity.ETag, " ", format, " ", from, " ", limit))
 	p.ETag = hex.EncodeToString(sum[:16])
 	return p
 }
