@@ -23,7 +23,7 @@ func TestTheRevisionsOfASignalAreAPage(t *testing.T) {
 		localizer: localizer{Lang: "es"}, Def: def, Signal: &view.Signal{Definition: def, Snapshot: view.SignalSnapshot{ID: def.ID, Name: def.Name}},
 		Rows: []view.Vintage{{KnownAt: day, Added: 1, Revised: 2}},
 		Latest: []revisedPoint{
-			{view.HistoryPoint{ObservedAt: day, PublishedAt: day, Value: 18.3, Vintage: 2}, 19.5},
+			{view.HistoryPoint{ObservedAt: day, PublishedAt: day, Value: 18.34, Vintage: 2}, 19.46},
 			{view.HistoryPoint{ObservedAt: day, PublishedAt: day, Value: 3, Vintage: 3}, math.NaN()},
 		},
 	})
