@@ -78,6 +78,7 @@ LONGEST = ./workers ./test/extend ./test/faults ./test/up ./cmd/tidemark ./api .
 COMPUTING_PACKAGES = ingest/quality|picks/evaluation|test/record|test/replay|test/stats
 COMPUTING = ^($(subst $(space),|,$(COMPUTING_TESTS)))$$
 COMPUTING_TESTS = \
+	TestABacktestFindsWhatTheGeneratorPlantedAndNothingElse \
 	TestABacktestOfAbsurdInputHoldsNoInfinity \
 	TestADayAddedToThePortfolioHasTheBitsOfAllReckonedAgain \
 	TestARevisionIsReckonedFromTheCheckpointBefore \
@@ -96,7 +97,7 @@ space := $(subst ,, )
 .PHONY: computing
 computing: ## Run the tests that compute for long in one goroutine, without the race detector
 	go test -vet=off -timeout 20m $(addprefix ./,$(subst |, ,$(COMPUTING_PACKAGES)))
-	go test -vet=off -timeout 20m -run '$(COMPUTING)' ./ingest/eia ./picks ./signals ./workers
+	go test -vet=off -timeout 20m -run '$(COMPUTING)' ./ingest/eia ./picks ./picks/backtest ./signals ./workers
 	go test -vet=off -timeout 20m -run 'TestThePartsOfADifferenceAddUpToIt$$' ./signals/changes -changes.pairs 10000
 
 .PHONY: contracts

@@ -50,7 +50,7 @@ func TestWhatRunsWithoutTheRaceDetectorIsThereAndStartsNoGoroutine(t *testing.T)
 			t.Errorf("COMPUTING_TESTS names %s: %d of the packages of make computing have it: %v", name, len(found), found)
 		}
 	}
-	for _, folder := range append(whole, "picks", "signals") {
+	for _, folder := range append(whole, "picks", "picks/backtest", "signals") {
 		files, err := filepath.Glob(filepath.Join(root, folder, "*.go"))
 		if err != nil || len(files) == 0 {
 			t.Errorf("COMPUTING_PACKAGES names %s, which has no Go files: %v", folder, err)
