@@ -49,7 +49,7 @@ func TestPages(t *testing.T) {
 	}
 	whole := start(t, dir)
 	free := startFree(t, dir)
-	steps(t, whole, "pages.test.mjs", 12*time.Minute)
+	steps(t, whole, "pages.test.mjs", 30*time.Minute)
 	steps(t, whole, "apps.test.mjs", 12*time.Minute)
 	steps(t, whole, "duckdb.test.mjs", 5*time.Minute)
 	steps(t, free, "free.test.mjs", 12*time.Minute)

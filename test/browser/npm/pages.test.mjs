@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import assert from "node:assert/strict";
-import { base, chain, elsewhere, everyPage, json, nameOf, research, shoot, signals, text, violations, visit } from "./stand.mjs";
+import { base, chain, elsewhere, everyPage, json, nameOf, research, shoot, signals, text, tooWide, violations, visit, widths } from "./stand.mjs";
 
 test("home says what there is, is light and does not shift", async () => {
   await visit("/", {}, async (page) => {
@@ -602,6 +602,11 @@ test("a page in a visitor's language is in this language", async () => {
       await visit(`${path}?lang=${lang}`, {}, async (page) => {
         assert.equal(await page.getAttribute("html", "lang"), lang, path);
         assert.deepEqual(await english(page), [], `${path} in ${lang}: English on the page`);
+        if (lang === "hi") { // a sentence of Hindi ends with a danda; नं. is short for number
+          await page.evaluate(() => { for (const e of document.querySelectorAll("[lang=en]")) e.hidden = true; });
+          const dots = (await text(page, "main")).match(/\S*[\u0900-\u097F]\.(?=\s|$)/gu) ?? [];
+          assert.deepEqual(dots.filter((word) => word !== "नं."), [], `${path} in Hindi: sentences that end with a dot`);
+        }
       });
     }
     for (const [path, status] of Object.entries(wrong)) {
@@ -845,13 +850,13 @@ test("the documents have contents, code in five languages with this server's ans
   });
 });
 
-test("every page keeps its budget: 40 KB before the data of plots, and nothing from elsewhere", async () => {
+test("every page keeps its budget: 40 KB before the data of plots, nothing from elsewhere, and no cookie", async () => {
   const { gzipSync } = await import("node:zlib");
-  for (const path of everyPage) {
-    await visit(path, { expected: /.*/ }, async (page) => {
-      const loaded = await page.evaluate(() => performance.getEntriesByType("resource").map((e) => e.name));
-      assert.deepEqual(elsewhere(path, loaded), [], path);
-      const files = [path, ...loaded.filter((url) => new URL(url).pathname.startsWith("/static/"))];
+  for (const path of [...everyPage, ...signals.map((id) => `/embed/${id}`), "/dashboard"]) {
+    await visit(path, { expected: /.*/ }, async (page, asked) => {
+      assert.deepEqual(elsewhere(path, asked), [], path);
+      assert.deepEqual((await page.context().cookies()).map((c) => c.name), [], `${path} sets a cookie`);
+      const files = [path, ...new Set(asked.filter((url) => new URL(url).pathname.startsWith("/static/")))];
       let bytes = 0;
       for (const url of files) {
         const body = await (await fetch(new URL(url, base))).text();
@@ -881,7 +886,7 @@ test("no number and no day of the figures that a pick was announced with is cut 
 test("no table is cut off and no word in one is cut in two at any width, also in what opens, and no page is wider than the screen", async () => {
   // The longest names decide, so every pick is looked at.
   for (const path of [...everyPage, ...chain.picks.slice(1).map(({ date }) => `/picks/${date}`)]) {
-    for (const width of [390, 768, 1280]) {
+    for (const width of widths) {
       await visit(path, { viewport: { width, height: 844 }, expected: /.*/ }, async (page) => {
         await page.evaluate(() => { for (const d of document.querySelectorAll("details")) d.open = true; });
         const cut = await page.evaluate(() => [...document.querySelectorAll("table:not(:has(td.hash, td.mono))")].flatMap((table) => {
@@ -906,6 +911,87 @@ test("no table is cut off and no word in one is cut in two at any width, also in
       });
     }
   }
+});
+
+test("with letters of twice their size no page is wider than the screen, and no heading, label, button or fact is cut off, at any width", async () => {
+  const faults = [];
+  for (const path of everyPage) {
+    await visit(path, { expected: /.*/ }, async (page) => {
+      await page.evaluate(() => {
+        document.documentElement.style.fontSize = "200%";
+        for (const d of document.querySelectorAll("details")) d.open = true;
+      });
+      for (const width of widths) {
+        await page.setViewportSize({ width, height: 900 });
+        const wide = await tooWide(page);
+        if (wide) faults.push(`${path} at ${width} is ${wide}`);
+        const cut = await page.evaluate(() => [...document.querySelectorAll("h1, h2, h3, label, button, .button, .state, dt, dd, .tabs a, nav a, .finding, .notice")]
+          .filter((e) => e.checkVisibility() && !e.closest(".skip, .hidden") && e.scrollWidth > e.clientWidth + 1 && e.clientWidth > 0 && getComputedStyle(e).overflowX !== "visible")
+          .map((e) => e.outerHTML.slice(0, 90)));
+        faults.push(...cut.map((e) => `${path} at ${width} cuts off ${e}`));
+      }
+    });
+  }
+  assert.deepEqual(faults, []);
+});
+
+test("without a script every page stands whole at every width: it says what it is about, shows no button that does nothing, and fits", async () => {
+  const faults = [];
+  for (const path of [...everyPage, "/dashboard"]) {
+    await visit(path, { javaScriptEnabled: false, expected: /.*/ }, async (page) => {
+      for (const width of widths) {
+        await page.setViewportSize({ width, height: 900 });
+        const wide = await tooWide(page);
+        if (wide) faults.push(`${path} at ${width} is ${wide}`);
+        const { title, said, idle } = await page.evaluate(() => ({
+          title: document.querySelector("h1")?.innerText.trim() ?? "", said: document.querySelector("main").innerText.length,
+          idle: [...document.querySelectorAll("button")].filter((e) => e.checkVisibility() && (e.type !== "submit" || !e.form)).map((e) => e.outerHTML.slice(0, 90)),
+        }));
+        if (!title || said < 200) faults.push(`${path} at ${width} says only ${said} letters below ${JSON.stringify(title)}`);
+        faults.push(...idle.map((e) => `${path} at ${width} has an idle ${e}`));
+      }
+    });
+  }
+  assert.deepEqual(faults, []);
+});
+
+test("the keyboard alone reaches whatever a page offers, in the order of the page, and sees where it is", async () => {
+  const faults = [];
+  const twice = [...signals.slice(1).map((id) => `/signals/${id}`), "/problems/precondition-failed", "/problems/range-not-satisfiable"]; // as others are
+  for (const path of everyPage.filter((p) => !/lang=|from=/.test(p) && !twice.includes(p))) {
+    await visit(path, { expected: /.*/ }, async (page) => {
+      if (path === "/verify") await concluded(page, untouched);
+      for (const width of widths) {
+        await page.setViewportSize({ width, height: 900 });
+        const offered = await page.evaluate(() => {
+          const stops = [...document.querySelectorAll("a[href], button, input, select, textarea, summary, [tabindex]")]
+            .filter((e) => e.tabIndex >= 0 && !e.disabled && e.type !== "hidden" && e.checkVisibility({ visibilityProperty: true }));
+          globalThis.met = [];
+          globalThis.unseen = [];
+          globalThis.note ??= addEventListener("focusin", ({ target }) => {
+            const at = globalThis.stops.indexOf(target), style = getComputedStyle(target);
+            globalThis.met.push(at);
+            if (style.outlineStyle === "none" || parseFloat(style.outlineWidth) < 2) globalThis.unseen.push(at);
+          }) ?? true;
+          globalThis.stops = stops;
+          document.activeElement.blur();
+          stops[0].focus(); // another step shows that the first press of the key leads here
+          return stops.length;
+        });
+        let met, unseen;
+        for (let pressed = 0; pressed < 3 * offered; pressed += 10) { // a field for a date has several stops
+          for (let i = 0; i < 10; i++) await page.keyboard.press("Tab");
+          [met, unseen] = await page.evaluate(() => [globalThis.met, globalThis.unseen]);
+          if (met.includes(offered - 1)) break;
+        }
+        met.length = Math.min(met.length, met.indexOf(offered - 1) + 1 || met.length); // the browser begins again
+        faults.push(...unseen.map((at) => `${path} at ${width}: the focus is not seen at stop ${at}`));
+        const inOrder = met.every((at, i) => at === i);
+        if (!inOrder || met.length !== offered) faults.push(`${path} at ${width}: of ${offered} stops the keyboard meets ${met.length}, ${met.slice(0, 5)} to ${met.slice(-5)}`);
+      }
+    });
+  }
+  assert.deepEqual(faults, []);
 });
 
 test("the first stop of the keyboard skips to the content", async () => {
@@ -936,7 +1022,8 @@ test("the holder of a key signs in, sees how it stands, rotates it and signs out
     await page.locator("#key-name").waitFor();
     assert.match(await text(page, "#key-name"), /browser/);
     assert.ok(!(await page.content()).includes(key), "the page does not hold the key");
-    const cookie = (await page.context().cookies())[0];
+    const [cookie, ...more] = await page.context().cookies();
+    assert.deepEqual(more, [], "the session's cookie is the only one");
     assert.ok(cookie.httpOnly && cookie.sameSite === "Strict", "no script and no other site gets at the session");
     await look("key");
     await page.getByRole("button", { name: "Rotate the key" }).click();

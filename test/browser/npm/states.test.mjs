@@ -2,9 +2,8 @@
 // picture would show as broken is asserted too: nothing is wider than the screen, and axe finds nothing.
 import { test } from "node:test";
 import assert from "node:assert/strict";
-import { chain, elsewhere, everyPage, json, nameOf, shoot, signals, violations, visit } from "./stand.mjs";
+import { chain, elsewhere, everyPage, json, nameOf, shoot, signals, tooWide, violations, visit, widths } from "./stand.mjs";
 
-const widths = [390, 768, 1280];
 const [signal] = signals;
 const { date, ticker } = chain.picks[0];
 const newest = chain.picks.at(-1);
@@ -85,14 +84,6 @@ const states = [
   } },
 ];
 
-// tooWide says which elements reach over the right edge of the screen, where something does. What a box scrolls is inside the screen.
-const tooWide = (page) => page.evaluate(() => {
-  if (document.documentElement.scrollWidth <= innerWidth) return "";
-  const scrolled = (e) => { while ((e = e.offsetParent ?? e.parentElement)) if (getComputedStyle(e).overflowX !== "visible") return true; };
-  const wide = [...document.querySelectorAll("body *")].filter((e) => e.checkVisibility() && e.getBoundingClientRect().right > innerWidth + 1 && !scrolled(e));
-  return `${document.documentElement.scrollWidth} wide in ${innerWidth}: ${wide.slice(0, 3).map((e) => e.outerHTML.slice(0, 90)).join(" ; ")}`;
-});
-
 const only = process.env.STATES && new RegExp(process.env.STATES);
 
 for (const { name, path, status, ready, scripted } of states) {
@@ -111,10 +102,9 @@ for (const { name, path, status, ready, scripted } of states) {
     };
     const axe = async (page, form) => faults.push(...(await violations(page)).map((v) => `${form}: ${v}`));
     const expected = /./; // an answer with another status than 200 is a complaint, too, and the other suite looks for complaints
-    await visit(path, { status, expected, viewport: { width: 768, height: 900 } }, async (page) => {
+    await visit(path, { status, expected, viewport: { width: 768, height: 900 } }, async (page, asked) => {
       await ready?.(page);
-      const loaded = await page.evaluate(() => performance.getEntriesByType("resource").map((e) => e.name));
-      faults.push(...elsewhere(path, loaded).map((url) => `asks elsewhere: ${url}`));
+      faults.push(...elsewhere(path, asked).map((url) => `asks elsewhere: ${url}`));
       const cookies = (await page.context().cookies()).map((c) => c.name).filter(() => !path.startsWith("/dashboard"));
       faults.push(...cookies.map((c) => `sets the cookie ${c}`));
       await look(page, "");
