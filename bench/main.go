@@ -30,6 +30,7 @@ var targets = []struct {
 	{"P4", "the history as of an instant as CSV, against COPY of the same query to nowhere", pastHistory},
 	{"P5", "a history loaded page by page from a local server, against psql's \\copy of its rows; and P6, the same again", loads},
 	{"P7", "40 years of all signals computed again, against pandas, loops that numba compiles, DuckDB and polars", recompute},
+	{"P7-once", "a signal of 40 years after one new observation, from the database and back, against its whole history computed and stored first", recomputeOnce},
 	{"P8", "a chain of a million links recomputed, against COPY of its columns and against SHA-256 alone", verifyChain},
 	{"P9", "the same chain served as finished bytes, against nginx with the bytes in a file", serveChain},
 	{"P10", "prices taken from keys, 64 at once, against pgbench -N", charges},

@@ -49,9 +49,6 @@ func recompute(ctx context.Context, m *meter) error {
 	if err := onAllCores(ctx, m, in, at); err != nil {
 		return err
 	}
-	if err := afterOne(ctx, m, in, at); err != nil {
-		return err
-	}
 	for _, p := range peers {
 		if err := againstPeer(ctx, m, p, in, at); err != nil {
 			return err

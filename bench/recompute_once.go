@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"tidemark/internal/postgres"
@@ -15,16 +18,20 @@ import (
 // onceRounds is how often a whole history is computed and stored, onceNews how often after one more observation of each input.
 const onceRounds, onceNews = 5, 5
 
-// recomputing has the times of the parts of a recompute.
-type recomputing struct{ read, computed, stored []time.Duration }
+// recomputing has the times of the parts of a recompute, and the processor time of all of it: this process's and the server's.
+type recomputing struct {
+	server                            string
+	read, computed, stored, processor []time.Duration
+}
 
 func (r *recomputing) whole() time.Duration {
 	return median(r.read) + median(r.computed) + median(r.stored)
 }
 
-// afterOne compares a recompute of the whole history with one after a single new observation of each input. As in a worker, both read the
+// recomputeOnce compares a recompute of the whole history with one after a single new observation of each input. As in a worker, both read the
 // inputs from the database, compute a track, and store what differs.
-func afterOne(ctx context.Context, m *meter, in series.Set, at time.Time) error {
+func recomputeOnce(ctx context.Context, m *meter) error {
+	in, at := inputs(now, 40), now.Add(17*time.Hour)
 	return withFixture(ctx, 1, func(ctx context.Context, s *fixture) error {
 		worker, err := postgres.Open(ctx, s.server, postgres.RoleWorker)
 		if err != nil {
@@ -32,6 +39,10 @@ func afterOne(ctx context.Context, m *meter, in series.Set, at time.Time) error 
 		}
 		defer worker.Close()
 		if err := s.observe(ctx, in); err != nil {
+			return err
+		}
+		server, err := s.postmaster()
+		if err != nil {
 			return err
 		}
 		for _, id := range reference {
@@ -49,7 +60,7 @@ func afterOne(ctx context.Context, m *meter, in series.Set, at time.Time) error 
 					newest = at
 				}
 			}
-			var first, news recomputing
+			first, news, started := recomputing{server: server}, recomputing{server: server}, recomputing{server: server}
 			for round := range onceRounds {
 				d.ID = fmt.Sprintf("%s-%d", id, round) // a history that is empty
 				if err := first.take(ctx, m, worker, d, later); err != nil {
@@ -64,18 +75,30 @@ func afterOne(ctx context.Context, m *meter, in series.Set, at time.Time) error 
 						return err
 					}
 				}
+				newest, later = newest.AddDate(0, 0, step), later.AddDate(0, 0, step)
+				if err := s.observe(ctx, oneMore(d, newest, later)); err != nil {
+					return err
+				}
+				if err := started.takeAnew(ctx, m, s.server, d, later); err != nil {
+					return err
+				}
 			}
 			ratio := first.whole().Seconds() / news.whole().Seconds()
 			m.say("  %-38s whole history %.1f ms, one more observation %.1f ms: ratio %.1f  target >= 100  %s", id, milliseconds(first.whole()),
 				milliseconds(news.whole()), ratio, verdict(ratio >= 100))
+			busy := median(first.processor).Seconds() / median(news.processor).Seconds()
+			m.say("  %-38s processor time of both processes: whole history %.1f ms, one more %.1f ms: ratio %.1f", "", milliseconds(median(first.processor)),
+				milliseconds(median(news.processor)), busy)
 			m.say("  %-38s of one more: inputs read %.1f ms, computed %.1f ms, compared and stored %.1f ms", "", milliseconds(median(news.read)),
 				milliseconds(median(news.computed)), milliseconds(median(news.stored)))
+			m.say("  %-38s of one more, by a worker that has just started: inputs read %.1f ms, compared and stored %.1f ms", "",
+				milliseconds(median(started.read)), milliseconds(median(started.stored)))
 		}
 		return nil
 	})
 }
 
-// observe copies observations into the database, past the fetch that each belongs to.
+// observe copies observations into the database, all of one fetch.
 func (s *fixture) observe(ctx context.Context, in series.Set) error {
 	var rows bytes.Buffer
 	for id, points := range in {
@@ -84,7 +107,8 @@ func (s *fixture) observe(ctx context.Context, in series.Set) error {
 		}
 	}
 	load := &recordFixture{dsn: s.server}
-	return load.psql(ctx, &rows, nil, "set session_replication_role = replica",
+	return load.psql(ctx, &rows, nil, `insert into fetches (source, url, status, fetched_at, sha256, bytes)
+			select 'bench', 'bench', 200, now(), repeat('0', 64), 0 where not exists (select from fetches)`,
 		`\copy observations (series, observed_at, vintage_at, value, marker, assumed, fetch_id) from pstdin`)
 }
 
@@ -97,10 +121,24 @@ func oneMore(d signals.Definition, observed, known time.Time) series.Set {
 	return in
 }
 
+// takeAnew is take by a worker that has just started: it has kept nothing.
+func (r *recomputing) takeAnew(ctx context.Context, m *meter, server string, d signals.Definition, at time.Time) error {
+	worker, err := postgres.Open(ctx, server, postgres.RoleWorker)
+	if err != nil {
+		return err
+	}
+	defer worker.Close()
+	return r.take(ctx, m, worker, d, at)
+}
+
 // take recomputes a signal as of an instant.
 func (r *recomputing) take(ctx context.Context, m *meter, db *postgres.DB, d signals.Definition, at time.Time) error {
 	var in series.Set
 	var track signals.Track
+	begin, err := processorTimes(r.server)
+	if err != nil {
+		return err
+	}
 	read, err := m.once(func() (err error) { in, err = db.InputsOf(ctx, d, at); return err })
 	if err != nil {
 		return err
@@ -116,6 +154,55 @@ func (r *recomputing) take(ctx context.Context, m *meter, db *postgres.DB, d sig
 			Value: &newest.Value, Synthetic: true, CodeVersion: "bench",
 		}, track)
 	})
+	if err != nil {
+		return err
+	}
+	end, err := processorTimes(r.server)
 	r.read, r.computed, r.stored = append(r.read, read), append(r.computed, computed), append(r.stored, stored)
+	r.processor = append(r.processor, since(begin, end))
 	return err
+}
+
+// processorTimes are those of this process, under an empty name, and of the children of a database server, which Linux counts in nanoseconds.
+func processorTimes(server string) (map[string]time.Duration, error) {
+	own, err := processorTime()
+	if err != nil {
+		return nil, err
+	}
+	times := map[string]time.Duration{"": own}
+	children, err := os.ReadFile(filepath.Join("/proc", server, "task", server, "children"))
+	if err != nil {
+		return nil, err
+	}
+	for child := range strings.FieldsSeq(string(children)) {
+		line, err := os.ReadFile(filepath.Join("/proc", child, "schedstat"))
+		if err != nil {
+			continue // it has ended
+		}
+		var on time.Duration
+		if _, err := fmt.Sscan(string(line), &on); err != nil {
+			return nil, fmt.Errorf("read a process's time: %w", err)
+		}
+		times[child] = on
+	}
+	return times, nil
+}
+
+// since is the sum of what each process used since earlier times.
+func since(before, now map[string]time.Duration) (sum time.Duration) {
+	for process, t := range now {
+		sum += t - before[process]
+	}
+	return sum
+}
+
+// postmaster is the process of the fixture's server.
+func (s *fixture) postmaster() (string, error) {
+	files, err := filepath.Glob(filepath.Join(s.dir, "postgres", "*", "postmaster.pid"))
+	if err != nil || len(files) != 1 {
+		return "", fmt.Errorf("%d servers in %s: %w", len(files), s.dir, err)
+	}
+	lines, err := os.ReadFile(files[0])
+	pid, _, _ := strings.Cut(string(lines), "\n")
+	return pid, err
 }

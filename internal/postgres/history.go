@@ -107,23 +107,26 @@ const mergeTrackSQL = `
 		order by c.observed_at
 		returning 1
 	)
-	select (select count(*) from changed) + (select count(*) from said_again)`
+	select (select count(*) from changed) + (select count(*) from said_again), (select count(*) from changed),
+		(select coalesce(sum(floor(extract(epoch from observed_at))::bigint), 0)::bigint from changed)`
 
-// mergeTrack adds the staged track to the history of the snapshot's signal, and returns the number of added rows. The caller holds the
-// signal's lock.
-func mergeTrack(ctx context.Context, tx pgx.Tx, s Snapshot) (int64, error) {
-	var added int64
-	if err := tx.QueryRow(ctx, mergeTrackSQL, pgx.NamedArgs{
+// mergeTrack adds the staged track to the history of the snapshot's signal. It returns the number of added rows, and what it changes from the
+// instant on. The caller holds the signal's lock.
+func mergeTrack(ctx context.Context, tx pgx.Tx, s Snapshot) (added int64, change trackChange, err error) {
+	err = tx.QueryRow(ctx, mergeTrackSQL, pgx.NamedArgs{
 		"signal": s.Signal, "at": s.At, "code_version": s.CodeVersion, "empty": s.ObservedAt == nil,
-	}).Scan(&added); err != nil {
-		return 0, fmt.Errorf("add to the history: %w", err)
+	}).Scan(&added, &change.points, &change.seconds)
+	if err != nil {
+		return 0, change, fmt.Errorf("add to the history: %w", err)
 	}
-	return added, nil
+	return added, change, nil
 }
+
+const lockSignalSQL = `select pg_advisory_xact_lock(hashtextextended('signal ' || @signal, 0))`
 
 // lockSignal serialises changes of a signal's history until tx ends, because each compares with all stored data.
 func lockSignal(ctx context.Context, tx pgx.Tx, signal string) error {
-	if _, err := tx.Exec(ctx, `select pg_advisory_xact_lock(hashtextextended('signal ' || @signal, 0))`, pgx.NamedArgs{"signal": signal}); err != nil {
+	if _, err := tx.Exec(ctx, lockSignalSQL, pgx.NamedArgs{"signal": signal}); err != nil {
 		return fmt.Errorf("lock the signal: %w", err)
 	}
 	return nil

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -13,7 +14,7 @@ import (
 
 // ObservationStore keeps the observations with all their vintages, the loads that brought them, and the steps that rebuild them.
 //
-// It reads fetches, load_fetches, loads, log_entries, log_heads, observations, quarantine, quarantined_fetches, rebuilding, signal_states,
+// It reads arrivals, fetches, load_fetches, loads, log_entries, log_heads, observations, quarantine, quarantined_fetches, rebuilding, signal_states,
 // snapshots, watermarks. It writes forecasts_brought, load_fetches, loads, observations, rebuilding, runs, signal_states, watermarks. It uses
 // ForecastStore, SnapshotStore.
 type ObservationStore struct{ *connections }
@@ -31,7 +32,7 @@ const asOfSQL = `
 	order by t.n, o.observed_at` // primary key, backwards
 
 // ObservationsAsOf returns the observations of several series as known at an instant. A series without observations is absent. If it is
-// called with ascending instants, it only reads the data that became known in between.
+// called with ascending instants, it only reads the data that were added in between.
 func (db ObservationStore) ObservationsAsOf(ctx context.Context, ids []series.ID, asOf time.Time) (series.Set, error) {
 	all, err := db.observations(ctx, asOfSQL, ids, asOf, func(p *knownPoint) vintageValue { return p.newest })
 	if err != nil {
@@ -53,18 +54,36 @@ const beforeSQL = `
 
 // InputsOf returns the inputs of a signal as of an instant. For inputs in Reestimated it adds the values before their newest change.
 func (db ObservationStore) InputsOf(ctx context.Context, d signals.Definition, asOf time.Time) (series.Set, error) {
-	set, err := db.ObservationsAsOf(ctx, d.Inputs, asOf)
-	if err != nil || len(d.Reestimated) == 0 {
-		return set, err
-	}
-	before, err := db.points(ctx, beforeSQL, d.Reestimated, asOf)
+	states, err := db.knownAsOf(ctx, d.Inputs, asOf)
 	if err != nil {
-		return nil, fmt.Errorf("read what observations were before: %w", err)
+		return nil, fmt.Errorf("read observations: %w", err)
 	}
+	if states == nil {
+		in, err := db.points(ctx, asOfSQL, d.Inputs, asOf)
+		if err != nil {
+			return nil, fmt.Errorf("read observations: %w", err)
+		}
+		before, err := db.points(ctx, beforeSQL, d.Reestimated, asOf)
+		if err != nil {
+			return nil, fmt.Errorf("read what observations were before: %w", err)
+		}
+		return withBefore(in, before), nil
+	}
+	in := set(d.Inputs, states, func(p *knownPoint) vintageValue { return p.newest })
+	for i, id := range d.Inputs {
+		if slices.Contains(d.Reestimated, id) {
+			in = withBefore(in, set(d.Inputs[i:i+1], states[i:i+1], (*knownPoint).replaced))
+		}
+	}
+	return in, nil
+}
+
+// withBefore adds to a set what its values were before.
+func withBefore(in, before series.Set) series.Set {
 	for id, points := range before {
-		set[series.Before(id)] = points
+		in[series.Before(id)] = points
 	}
-	return set, nil
+	return in
 }
 
 // VintagesAsOf returns all vintages of several series that were known at an instant, each series by observation time and vintage.
@@ -150,6 +169,17 @@ const newestVintageSQL = `
 
 // NewestVintage returns the time of the newest vintage of several series that was known at an instant. It is zero if they have none.
 func (db ObservationStore) NewestVintage(ctx context.Context, ids []series.ID, asOf time.Time) (time.Time, error) {
+	states, err := db.knownAsOf(ctx, ids, asOf)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("read the newest vintage: %w", err)
+	}
+	if states != nil {
+		var newest time.Time
+		for _, s := range states {
+			newest = latest(newest, s.newest)
+		}
+		return newest, nil
+	}
 	var at *time.Time
 	if err := db.reads.QueryRow(ctx, newestVintageSQL, pgx.NamedArgs{"series": ids, "as_of": asOf}).Scan(&at); err != nil {
 		return time.Time{}, fmt.Errorf("read the newest vintage: %w", err)

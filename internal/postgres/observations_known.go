@@ -3,6 +3,9 @@ package postgres
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -12,9 +15,9 @@ import (
 	"tidemark/internal/series"
 )
 
-// knownSeries caches the observations of each series as last read, so that the next call only reads the data that became known since. Rows
-// of observations are only ever added: an equal number of rows up to an instant means equal rows. If the number is higher, because a store
-// committed late or an archive was imported, the series is read again. The zero value is empty. It is safe for concurrent use.
+// knownSeries caches the observations of each series as last read, so that the next call only reads what was added since. Rows of
+// observations are only ever added, and arrivals says where in the series each statement added some. So a row that is committed late, or is
+// brought by an import, is found, too. The zero value is empty. It is safe for concurrent use.
 type knownSeries struct {
 	mu     sync.Mutex
 	series map[series.ID]*knownPoints
@@ -23,62 +26,134 @@ type knownSeries struct {
 // knownPoints are the observations of one series as known at an instant. They are immutable.
 type knownPoints struct {
 	asOf time.Time
-	// rows is the number of vintages in points. newest is the newest of them.
-	rows   int64
-	newest time.Time
-	points []knownPoint
-	// assumed is the newest assumed vintage.
-	assumed time.Time
+	// seen is the newest arrival that was read. later is where those up to it have vintages after asOf.
+	seen  int64
+	later laterVintages
+	// newest is the newest vintage in points, assumed the newest assumed one.
+	newest, assumed time.Time
+	points          []knownPoint
+	// additions counts the reads since all of the series was read.
+	additions int
 }
 
-// knownPoint is one observation as known: its newest vintage, which may withdraw it, and its first vintage with a number.
+// laterVintages are vintages after an instant: the observation times that they may be about, and the last of them. It is zero without any.
+type laterVintages struct{ from, to, until time.Time }
+
+// add extends l by others.
+func (l *laterVintages) add(o laterVintages) {
+	switch {
+	case o.until.IsZero():
+	case l.until.IsZero():
+		*l = o
+	default:
+		if o.from.Before(l.from) {
+			l.from = o.from
+		}
+		l.to, l.until = latest(l.to, o.to), latest(l.until, o.until)
+	}
+}
+
+// knownPoint is one observation as known: its newest vintage, which may withdraw it, the vintage before that, and its first vintage with a
+// number. Times are in microseconds since 1970.
 type knownPoint struct {
-	at            time.Time
-	newest, first vintageValue
+	at                    int64
+	newest, before, first vintageValue
 }
 
-// vintageValue is a value and the time when it became known. A nil value has no number.
+// vintageValue is a value and the time when it became known. The value is NaN if there is no number.
 type vintageValue struct {
-	at    time.Time
-	value *float64
+	at    int64
+	value float64
 }
 
+// put adds a vintage that is newer than all others of the point.
+func (p *knownPoint) put(v vintageValue) {
+	p.before, p.newest = p.newest, v
+	if math.IsNaN(p.first.value) {
+		p.first = v
+	}
+}
+
+// replaced is the value before the newest one, known since the newest became known, if both are numbers.
+func (p *knownPoint) replaced() vintageValue {
+	if math.IsNaN(p.newest.value) {
+		return p.newest
+	}
+	return vintageValue{p.newest.at, p.before.value}
+}
+
+func (p *knownPoint) same(o *knownPoint) bool {
+	equal := func(a, b vintageValue) bool {
+		return a.at == b.at && math.Float64bits(a.value) == math.Float64bits(b.value)
+	}
+	return p.at == o.at && equal(p.newest, o.newest) && equal(p.before, o.before) && equal(p.first, o.first)
+}
+
+// The first row of each series says what arrived since it was read. Others are all vintages where something arrived, and vintages that were
+// there before and were not known yet.
 const knownSinceSQL = `
-	with t as (select * from unnest(@series::text[], @after::timestamptz[]) with ordinality as t (series, after, n))
-	select t.n, null::timestamptz, null::timestamptz, null::double precision, null::boolean,
-		(select count(*) from observations o where o.series = t.series and o.vintage_at <= t.after)
-	from t
+	with t as (
+		select t.n, t.series, t.after, t.later_from, t.later_to, a.*
+		from unnest(@series::text[], @seen::bigint[], @after::timestamptz[], @later_from::timestamptz[], @later_to::timestamptz[])
+			with ordinality as t (series, seen, after, later_from, later_to, n)
+		cross join lateral (
+			select max(n) as arrived, min(observed_from) as new_from, max(observed_to) as new_to,
+				min(observed_from) filter (where vintage_to > @as_of) as unknown_from, max(observed_to) filter (where vintage_to > @as_of) as unknown_to,
+				max(vintage_to) filter (where vintage_to > @as_of) as unknown_until
+			from arrivals where series = t.series and n > t.seen
+		) a
+	)
+	select n, null::boolean, new_from, new_to, null::double precision, null::boolean, arrived, unknown_from, unknown_to, unknown_until from t
 	union all
-	select t.n, o.observed_at, o.vintage_at, o.value, o.assumed, null
+	select t.n, true, o.observed_at, o.vintage_at, o.value, o.assumed, null, null, null, null
 	from t cross join lateral (
 		select observed_at, vintage_at, value, assumed
 		from observations
-		where series = t.series and vintage_at > t.after and vintage_at <= @as_of
+		where series = t.series and observed_at between t.new_from and t.new_to and vintage_at <= @as_of
 		offset 0
-	) o` // primary key, for the count alone; "offset 0" makes the planner go series by series, else it reads the whole table
+	) o
+	union all
+	select t.n, false, o.observed_at, o.vintage_at, o.value, o.assumed, null, null, null, null
+	from t cross join lateral (
+		select observed_at, vintage_at, value, assumed
+		from observations
+		where series = t.series and observed_at between t.later_from and t.later_to and vintage_at > t.after and vintage_at <= @as_of
+		offset 0
+	) o` // primary keys; "offset 0" makes the planner go series by series, else it reads the whole table
+
+// readAgain is after how many reads of additions all of a series is read again, and compared with what was put together.
+const readAgain = 32
+
+// errKept means that what was kept in memory was not what the database has. It is forgotten with the error, so the next attempt reads
+// everything.
+var errKept = errors.New("what was kept in memory differs from the database")
 
 // knownAsOf returns the observations of series as known at an instant, in the order of ids. It returns nil if a cached series is newer than
 // asOf.
 func (db ObservationStore) knownAsOf(ctx context.Context, ids []series.ID, asOf time.Time) ([]*knownPoints, error) {
-	states := make([]*knownPoints, len(ids))
+	asOf = asOf.Truncate(time.Microsecond)
+	kept := make([]*knownPoints, len(ids))
 	db.known.mu.Lock()
 	for i, id := range ids {
-		states[i] = db.known.series[id]
+		kept[i] = db.known.series[id]
 	}
 	db.known.mu.Unlock()
-	if slices.ContainsFunc(states, func(s *knownPoints) bool { return s != nil && s.newest.After(asOf) }) {
+	if slices.ContainsFunc(kept, func(s *knownPoints) bool { return s != nil && s.newest.After(asOf) }) {
 		return nil, nil
 	}
-	anew, err := db.advance(ctx, ids, states, asOf)
+	states, err := db.advance(ctx, ids, kept, asOf)
 	if err != nil {
 		return nil, err
 	}
-	if len(anew) > 0 {
-		for _, i := range anew {
-			states[i] = nil
-		}
-		if anew, err = db.advance(ctx, ids, states, asOf); err != nil || len(anew) > 0 {
+	if slices.ContainsFunc(states, func(s *knownPoints) bool { return s.additions >= readAgain }) {
+		put := states
+		if states, err = db.advance(ctx, ids, make([]*knownPoints, len(ids)), asOf); err != nil {
 			return nil, err
+		}
+		for i := range states {
+			if err := db.known.compare(ids[i], put[i], states[i]); err != nil {
+				return nil, err
+			}
 		}
 	}
 	db.known.mu.Lock()
@@ -87,88 +162,160 @@ func (db ObservationStore) knownAsOf(ctx context.Context, ids []series.ID, asOf 
 		db.known.series = map[series.ID]*knownPoints{}
 	}
 	for i, id := range ids {
-		if old := db.known.series[id]; old == nil || !old.asOf.After(states[i].asOf) {
+		if old := db.known.series[id]; old == nil || !old.asOf.After(states[i].asOf) && old.seen <= states[i].seen {
 			db.known.series[id] = states[i]
 		}
 	}
 	return states, nil
 }
 
-// advance updates states to an instant; nil states start empty. It returns the indexes of states that must be read again, because rows were
-// added before their instant.
-func (db ObservationStore) advance(ctx context.Context, ids []series.ID, states []*knownPoints, asOf time.Time) (anew []int, err error) {
-	after := make([]time.Time, len(ids))
-	for i, s := range states {
-		if s != nil {
-			after[i] = s.asOf
-		} // else the year 1, before all vintages
+// compare returns an error if the additions to a series did not add up to all of it, and forgets the series. It compares nothing if more
+// arrived between the two reads.
+func (k *knownSeries) compare(id series.ID, put, all *knownPoints) error {
+	same := func(a, b knownPoint) bool { return a.same(&b) }
+	if put.seen != all.seen || slices.EqualFunc(put.points, all.points, same) && put.newest.Equal(all.newest) && put.assumed.Equal(all.assumed) {
+		return nil
 	}
-	rows, err := db.reads.Query(ctx, knownSinceSQL, pgx.NamedArgs{"series": ids, "after": after, "as_of": asOf})
+	k.mu.Lock()
+	delete(k.series, id)
+	k.mu.Unlock()
+	return fmt.Errorf("series %s: %w", id, errKept)
+}
+
+// arrived is what advance reads of one series.
+type arrived struct {
+	seen int64
+	// Rows with observation times between from and to are complete in again. The rows in more were there before, and were not known yet.
+	from, to    time.Time
+	later       laterVintages
+	again, more []arrivedRow
+}
+
+type arrivedRow struct {
+	at, vintage int64
+	value       float64
+	assumed     bool
+}
+
+// advance returns the states at an instant that follow from kept ones; nil states start empty.
+func (db ObservationStore) advance(ctx context.Context, ids []series.ID, kept []*knownPoints, asOf time.Time) ([]*knownPoints, error) {
+	after, seen := make([]time.Time, len(ids)), make([]int64, len(ids))
+	from, to := make([]*time.Time, len(ids)), make([]*time.Time, len(ids))
+	for i, s := range kept {
+		if s == nil {
+			continue
+		}
+		after[i], seen[i] = s.asOf, s.seen
+		if !s.later.until.IsZero() {
+			from[i], to[i] = &s.later.from, &s.later.to
+		}
+	}
+	rows, err := db.reads.Query(ctx, knownSinceSQL, pgx.NamedArgs{
+		"series": ids, "seen": seen, "after": after, "later_from": from, "later_to": to, "as_of": asOf,
+	})
 	if err != nil {
 		return nil, err
 	}
-	type row struct {
-		observed, vintage time.Time
-		value             *float64
-		assumed           bool
-	}
-	added, counts := make([][]row, len(ids)), make([]int64, len(ids))
+	news := make([]arrived, len(ids))
 	var n int64
-	var observed, vintage *time.Time
+	var again, assumed *bool
+	var a, b, unknownFrom, unknownTo, unknownUntil *time.Time
 	var value *float64
-	var assumed *bool
-	var count *int64
-	_, err = pgx.ForEachRow(rows, []any{&n, &observed, &vintage, &value, &assumed, &count}, func() error {
-		if count != nil {
-			counts[n-1] = *count
+	var last *int64
+	_, err = pgx.ForEachRow(rows, []any{&n, &again, &a, &b, &value, &assumed, &last, &unknownFrom, &unknownTo, &unknownUntil}, func() error {
+		news := &news[n-1]
+		if again == nil {
+			if last != nil {
+				news.seen, news.from, news.to = *last, *a, *b
+			}
+			if unknownUntil != nil {
+				news.later = laterVintages{*unknownFrom, *unknownTo, *unknownUntil}
+			}
+			return nil
+		}
+		row := arrivedRow{at: a.UnixMicro(), vintage: b.UnixMicro(), value: math.NaN(), assumed: *assumed}
+		if value != nil {
+			row.value = *value
+		}
+		if *again {
+			news.again = append(news.again, row)
 		} else {
-			added[n-1] = append(added[n-1], row{*observed, *vintage, value, *assumed})
+			news.more = append(news.more, row)
 		}
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	for i, s := range states {
+	states := make([]*knownPoints, len(ids))
+	for i, s := range kept {
 		if s == nil {
-			s = &knownPoints{}
+			s = &knownPoints{additions: -1}
 		}
-		if counts[i] != s.rows {
-			anew = append(anew, i)
-			continue
-		}
-		next := &knownPoints{asOf: latest(asOf, s.asOf), rows: s.rows + int64(len(added[i])), newest: s.newest, points: s.points, assumed: s.assumed}
-		if len(added[i]) > 0 {
-			next.points = make([]knownPoint, 0, len(s.points)+len(added[i]))
-			slices.SortFunc(added[i], func(a, b row) int { return cmp.Or(a.observed.Compare(b.observed), a.vintage.Compare(b.vintage)) })
-			old := s.points
-			for _, r := range added[i] {
-				for len(old) > 0 && !old[0].at.After(r.observed) {
-					next.points, old = append(next.points, old[0]), old[1:]
-				}
-				if len(next.points) == 0 || !next.points[len(next.points)-1].at.Equal(r.observed) {
-					next.points = append(next.points, knownPoint{at: r.observed})
-				}
-				p := &next.points[len(next.points)-1]
-				p.newest = vintageValue{r.vintage, r.value}
-				if r.vintage.After(next.newest) {
-					next.newest = r.vintage
-				}
-				if r.assumed && r.vintage.After(next.assumed) {
-					next.assumed = r.vintage
-				}
-				if p.first.value == nil && r.value != nil {
-					p.first = p.newest
-				}
-			}
-			next.points = append(next.points, old...)
-		}
-		states[i] = next
+		states[i] = s.with(news[i], asOf)
 	}
-	return anew, nil
+	return states, nil
 }
 
-// latest returns the later of two instants. If the cached instant is later, no vintage lies between the two.
+// with returns the state at an instant, which follows from s and what was read.
+func (s *knownPoints) with(news arrived, asOf time.Time) *knownPoints {
+	next := &knownPoints{asOf: asOf, seen: max(s.seen, news.seen), newest: s.newest, assumed: s.assumed, points: s.points, additions: s.additions}
+	if s.later.until.After(asOf) {
+		next.later = s.later
+	}
+	next.later.add(news.later)
+	if news.seen != 0 {
+		from, to := news.from.UnixMicro(), news.to.UnixMicro()
+		news.more = slices.DeleteFunc(news.more, func(r arrivedRow) bool { return from <= r.at && r.at <= to })
+		first, end := s.place(from), s.place(to+1)
+		next.points = slices.Concat(s.points[:first], added(nil, news.again), s.points[end:])
+		next.note(news.again)
+	}
+	if len(news.more) > 0 {
+		next.points = added(next.points, news.more)
+		next.note(news.more)
+	}
+	if news.seen != 0 || len(news.more) > 0 {
+		next.additions++
+	}
+	return next
+}
+
+// place is the index of the first point at or after a time.
+func (s *knownPoints) place(at int64) int {
+	i, _ := slices.BinarySearchFunc(s.points, at, func(p knownPoint, at int64) int { return cmp.Compare(p.at, at) })
+	return i
+}
+
+// note takes the vintages of rows into the newest ones.
+func (s *knownPoints) note(rows []arrivedRow) {
+	for _, r := range rows {
+		vintage := time.UnixMicro(r.vintage).UTC()
+		s.newest = latest(s.newest, vintage)
+		if r.assumed {
+			s.assumed = latest(s.assumed, vintage)
+		}
+	}
+}
+
+// added returns points with vintages that are newer than those of their points. It sorts the rows.
+func added(points []knownPoint, rows []arrivedRow) []knownPoint {
+	slices.SortFunc(rows, func(a, b arrivedRow) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.vintage, b.vintage)) })
+	out := make([]knownPoint, 0, len(points)+len(rows))
+	for _, r := range rows {
+		for len(points) > 0 && points[0].at <= r.at {
+			out, points = append(out, points[0]), points[1:]
+		}
+		if len(out) == 0 || out[len(out)-1].at != r.at {
+			none := vintageValue{value: math.NaN()}
+			out = append(out, knownPoint{at: r.at, newest: none, before: none, first: none})
+		}
+		out[len(out)-1].put(vintageValue{r.vintage, r.value})
+	}
+	return append(out, points...)
+}
+
+// latest returns the later of two instants.
 func latest(a, b time.Time) time.Time {
 	if b.After(a) {
 		return b
@@ -176,14 +323,20 @@ func latest(a, b time.Time) time.Time {
 	return a
 }
 
-// set returns the series as a set. The function of selects a vintage of each observation, which is left out if the vintage has no number.
+// set returns the series as a set. The function of selects a value of each observation and when it became known. The observation is left out
+// if that is not a number.
 func set(ids []series.ID, states []*knownPoints, of func(*knownPoint) vintageValue) series.Set {
 	out := make(series.Set, len(ids))
 	for i, s := range states {
-		list := make([]series.Point, 0, len(s.points))
+		var list []series.Point
 		for k := range s.points {
-			if v := of(&s.points[k]); v.value != nil {
-				list = append(list, series.Point{ObservedAt: s.points[k].at, VintageAt: v.at, Value: *v.value})
+			if v := of(&s.points[k]); !math.IsNaN(v.value) {
+				if list == nil {
+					list = make([]series.Point, 0, len(s.points)-k)
+				}
+				list = append(list, series.Point{
+					ObservedAt: time.UnixMicro(s.points[k].at).UTC(), VintageAt: time.UnixMicro(v.at).UTC(), Value: v.value,
+				})
 			}
 		}
 		if len(list) > 0 {

@@ -10,6 +10,7 @@ import (
 
 	"tidemark/internal/postgres"
 	"tidemark/internal/series"
+	"tidemark/signals"
 )
 
 // The cache must return the same as the database. Values are revised, withdrawn and restored, rows with an old vintage are committed late,
@@ -56,6 +57,9 @@ func TestWhatIsKeptOfAnEarlierQuestionIsWhatTheDatabaseSays(t *testing.T) {
 		for name, ask := range map[string]func(*postgres.DB) (series.Set, error){
 			"newest": func(db *postgres.DB) (series.Set, error) { return db.ObservationsAsOf(t.Context(), ids, asOf) },
 			"first":  func(db *postgres.DB) (series.Set, error) { return db.FirstObservationsAsOf(t.Context(), ids, asOf) },
+			"before": func(db *postgres.DB) (series.Set, error) {
+				return db.InputsOf(t.Context(), signals.Definition{Inputs: ids, Reestimated: ids[:2]}, asOf)
+			},
 		} {
 			// The second call on a fresh DB uses the statement for instants before the cached one.
 			if _, err := fresh.ObservationsAsOf(t.Context(), ids, now.AddDate(1, 0, 0)); err != nil {
@@ -80,9 +84,51 @@ func TestWhatIsKeptOfAnEarlierQuestionIsWhatTheDatabaseSays(t *testing.T) {
 		if got, err := kept.RecordedFrom(t.Context(), ids, asOf); err != nil || !got.Equal(want) {
 			t.Errorf("step %d: values were recorded from %s, want %s: %v", step, got, want, err)
 		}
+		newest, err := fresh.NewestVintage(t.Context(), ids, asOf)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := kept.NewestVintage(t.Context(), ids, asOf); err != nil || !got.Equal(newest) {
+			t.Errorf("step %d: the newest vintage is of %s, want %s: %v", step, got, newest, err)
+		}
 		fresh.Close()
 	}
 	if late == 0 {
 		t.Error("no row was committed late")
+	}
+}
+
+// A cached series that is not the stored one is a fault: the question that finds it fails, the next one reads the series again.
+func TestACachedSeriesThatIsNotTheStoredOneIsReported(t *testing.T) {
+	t.Parallel()
+	kept, url := open(t, postgres.RoleWorker)
+	store(t, kept, load(t, kept, "2026-01-08T00:00:00Z", reading("a", "2026-01-05T00:00:00Z", 1)))
+	if _, err := kept.ObservationsAsOf(t.Context(), []series.ID{"a"}, instant(t, "2026-01-09T00:00:00Z")); err != nil {
+		t.Fatal(err)
+	}
+	// Nobody can do this but who can switch off triggers.
+	if err := exec(t, url, "", `set session_replication_role = replica; update observations set value = 7`); err != nil {
+		t.Fatal(err)
+	}
+	failed := 0
+	for n := range 40 {
+		at := instant(t, "2026-02-01T00:00:00Z").AddDate(0, 0, n)
+		if err := exec(t, url, "", fmt.Sprintf(`insert into observations (series, observed_at, vintage_at, value, fetch_id)
+			select 'a', '%[1]s', '%[1]s', 2, min(id) from fetches`, at.Format(time.RFC3339))); err != nil {
+			t.Fatal(err)
+		}
+		set, err := kept.ObservationsAsOf(t.Context(), []series.ID{"a"}, at)
+		if err != nil {
+			if failed++; failed > 1 {
+				t.Fatal(err)
+			}
+			continue
+		}
+		if want := []float64{1, 7}[failed]; set["a"][0].Value != want {
+			t.Errorf("after %d additions the first value is %g, want %g", n+1, set["a"][0].Value, want)
+		}
+	}
+	if failed != 1 {
+		t.Errorf("%d of 40 questions failed, want the one that read everything again", failed)
 	}
 }

@@ -74,6 +74,7 @@ type connections struct {
 	// the others replace it while a hanging one is closed.
 	beats   *pgxpool.Pool
 	known   knownSeries
+	tracks  keptTracks
 	markets marketCache
 	// disconnected counts the listeners that have lost their connection.
 	disconnected atomic.Int32

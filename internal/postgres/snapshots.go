@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"tidemark/internal/series"
 	"tidemark/internal/task"
@@ -104,29 +103,7 @@ func (db SnapshotStore) SaveSnapshot(ctx context.Context, f task.Fence, s Snapsh
 	if err != nil {
 		return fmt.Errorf("save the snapshot of %s: %w", s.Signal, err)
 	}
-	err = db.session(ctx, func(c *pgxpool.Conn) error {
-		// Copy the rows before the transaction begins: a slow client then holds no lock.
-		if err := stageTrack(ctx, c, track); err != nil {
-			return err
-		}
-		return inTx(ctx, c, func(tx pgx.Tx) error {
-			if err := lockSignal(ctx, tx, s.Signal); err != nil {
-				return err
-			}
-			added, err := mergeTrack(ctx, tx, s)
-			if err != nil {
-				return err
-			}
-			if err := changeState(ctx, tx, s, f); err != nil {
-				return err
-			}
-			if _, err := tx.Exec(ctx, saveSnapshotSQL, args); err != nil {
-				return err
-			}
-			return checkFence(ctx, tx, f, added+1)
-		})
-	})
-	if err != nil {
+	if err := db.storeTrack(ctx, f, s, track, args); err != nil {
 		return fmt.Errorf("save the snapshot of %s: %w", s.Signal, err)
 	}
 	return nil

@@ -107,10 +107,14 @@ func bringState(ctx context.Context, tx pgx.Tx, s series.Step) error {
 // byHand is the author of a computed state that belongs to no run.
 const byHand = "by hand"
 
+const insertStateSQL = `insert into signal_states (signal, at, state, cause, by) values (@signal, @at, @state, @cause, @by)`
+
+func (s State) args() pgx.NamedArgs {
+	return pgx.NamedArgs{"signal": s.Signal, "at": s.At, "state": s.State, "cause": s.Cause, "by": s.By}
+}
+
 func insertState(ctx context.Context, tx pgx.Tx, s State) error {
-	_, err := tx.Exec(ctx, `insert into signal_states (signal, at, state, cause, by) values (@signal, @at, @state, @cause, @by)`,
-		pgx.NamedArgs{"signal": s.Signal, "at": s.At, "state": s.State, "cause": s.Cause, "by": s.By})
-	if err != nil {
+	if _, err := tx.Exec(ctx, insertStateSQL, s.args()); err != nil {
 		return fmt.Errorf("add a state: %w", err)
 	}
 	return nil
@@ -128,16 +132,23 @@ const statesAroundSQL = `
 		select n.at where not exists (
 			select from signal_states x where x.signal = @signal and x.at > @at and x.at <= n.at)) later on true`
 
-// changeState records the status of a snapshot if it differs from the state in force. As in the history, all other instants keep their
-// state. The caller holds the signal's lock.
-func changeState(ctx context.Context, tx pgx.Tx, s Snapshot, f task.Fence) error {
-	var before State
-	var later *time.Time
-	err := tx.QueryRow(ctx, statesAroundSQL, pgx.NamedArgs{"signal": s.Signal, "at": s.At}).Scan(&before.State, &before.Cause, &before.By, &later)
-	if err != nil {
+// stateAround is the state in force at an instant, and the next computed instant if no other change of state lies between the two.
+type stateAround struct {
+	now   State
+	later *time.Time
+}
+
+func (a *stateAround) scan(row pgx.Row) error {
+	if err := row.Scan(&a.now.State, &a.now.Cause, &a.now.By, &a.later); err != nil {
 		return fmt.Errorf("read the state: %w", err)
 	}
-	if before.State == s.Status || before.State == signals.StatusDeprecated {
+	return nil
+}
+
+// changed returns the changes of state that a snapshot makes: its status, if it differs from the state in force. As in the history, all other
+// instants keep their state.
+func (a stateAround) changed(s Snapshot, f task.Fence) []State {
+	if a.now.State == s.Status || a.now.State == signals.StatusDeprecated {
 		return nil
 	}
 	by := byHand
@@ -148,11 +159,9 @@ func changeState(ctx context.Context, tx pgx.Tx, s Snapshot, f task.Fence) error
 	if cause == "" {
 		cause = "computed"
 	}
-	if err := insertState(ctx, tx, State{Signal: s.Signal, At: s.At, State: s.Status, Cause: cause, By: by}); err != nil {
-		return err
+	list := []State{{Signal: s.Signal, At: s.At, State: s.Status, Cause: cause, By: by}}
+	if a.later != nil && a.now.State != "" {
+		list = append(list, State{Signal: s.Signal, At: *a.later, State: a.now.State, Cause: a.now.Cause, By: a.now.By})
 	}
-	if later == nil || before.State == "" {
-		return nil
-	}
-	return insertState(ctx, tx, State{Signal: s.Signal, At: *later, State: before.State, Cause: before.Cause, By: before.By})
+	return list
 }
