@@ -91,6 +91,10 @@ COMPUTING_TESTS = \
 	TestSandboxRevisesAndWithdrawsRarely \
 	TestSilenceOnDebtIsNoBetterThanTheLargestDebt \
 	TestStatedWeightsAreEffectiveWeights \
+	TestTheCellsOfAnEstimateAreThoseThatItRestsOn \
+	TestTheCellsOfAnIntervalAndOfComponentsAreThoseThatTheyRestOn \
+	TestTheIntervalOfAComparisonHoldsItsLevel \
+	TestTheIntervalOfAnEdgeHoldsItsLevel \
 	TestThePickOfEachOtherWeightIsNamed
 space := $(subst ,, )
 
