@@ -86,6 +86,7 @@ COMPUTING_TESTS = \
 	TestCoverageOfRealFilings \
 	TestNoCompanyIsDescribedByWhatMeansNothingInItsSector \
 	TestNoSectorHasMoreThanAQuarterOfTwentyPicks \
+	TestPhrasesHoldExtremeValues \
 	TestPortfolioAgreesWithALedgerOfShares \
 	TestResearchNamesOnlyFactsAndTheSameInAllLanguages \
 	TestSandboxRevisesAndWithdrawsRarely \
@@ -95,7 +96,8 @@ COMPUTING_TESTS = \
 	TestTheCellsOfAnIntervalAndOfComponentsAreThoseThatTheyRestOn \
 	TestTheIntervalOfAComparisonHoldsItsLevel \
 	TestTheIntervalOfAnEdgeHoldsItsLevel \
-	TestThePickOfEachOtherWeightIsNamed
+	TestThePickOfEachOtherWeightIsNamed \
+	TestWholeTextsHoldTheRulesOfLanguage
 space := $(subst ,, )
 
 .PHONY: computing
