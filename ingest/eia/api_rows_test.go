@@ -1,7 +1,11 @@
 package eia
 
 import (
+	"bytes"
+	"fmt"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/google/go-cmp/cmp"
@@ -34,4 +38,37 @@ func FuzzRowsOfTheAPI(f *testing.F) {
 			t.Errorf("%q (-the library +got):\n%s", body, diff)
 		}
 	})
+}
+
+// BenchmarkRowsOfTheAPI reads the 5,000 rows of a full page token by token, as the parser does, and as the library fills structs. Elapsed time says little
+// where other work runs, so it prints processor time, too.
+func BenchmarkRowsOfTheAPI(b *testing.B) {
+	var page bytes.Buffer
+	for i := range apiLength {
+		page.WriteByte("[,"[min(i, 1)])
+		fmt.Fprintf(&page, `{"period":"2026-11-20","duoarea":"Y35NY","area-name":"NEW YORK CITY","product":"EPMRU","product-name":"Conventional Regular Gasoline",`+
+			`"process":"PF4","process-name":"Spot Price FOB","series":"EER_EPMRU_PF4_Y35NY_DPG","series-description":`+
+			`"New York Harbor Conventional Gasoline Regular Spot Price FOB (Dollars per Gallon)","value":"%.3f","units":"$/GAL"}`, 1+float64(i)/1000)
+	}
+	page.WriteByte(']')
+	for name, into := range map[string]func() any{"tokens": func() any { return new(apiRows) }, "structs": func() any { return new([]apiRow) }} {
+		b.Run(name, func(b *testing.B) {
+			begin := processorTime(b)
+			for b.Loop() {
+				if err := json.Unmarshal(page.Bytes(), into()); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64((processorTime(b)-begin).Microseconds())/float64(b.N)/1000, "cpu-ms/op")
+		})
+	}
+}
+
+// processorTime is how much processor time this process has used, that of garbage collection included.
+func processorTime(b *testing.B) time.Duration {
+	var used syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
