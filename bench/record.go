@@ -281,6 +281,10 @@ func serveChain(ctx context.Context, m *meter) error {
 			return err
 		}
 		srv := api.New(api.Options{View: v, Record: r, Log: log})
+		spent, err := processorTime()
+		if err != nil {
+			return err
+		}
 		g, ctx := errgroup.WithContext(ctx)
 		ctx, stop := context.WithCancel(ctx)
 		begin := m.now()
@@ -295,7 +299,12 @@ func serveChain(ctx context.Context, m *meter) error {
 				case <-time.After(time.Millisecond):
 				}
 			}
-			m.say("  %-34s %12.2f s: %d links read, recomputed and made into finished bytes", "start", m.now().Sub(begin).Seconds(), longChain)
+			used, err := processorTime()
+			if err != nil {
+				return err
+			}
+			m.say("  %-34s %12.2f s: %d links read, recomputed and made into finished bytes, in %.2f s of processor time", "start", m.now().Sub(begin).Seconds(),
+				longChain, (used - spent).Seconds())
 			for r.State().Whole().Gzip.Body == nil {
 				select {
 				case <-ctx.Done():
