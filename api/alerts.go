@@ -74,48 +74,61 @@ func (s *Server) createAlert(w http.ResponseWriter, r *http.Request) error {
 	if err := unknownMember(body, asked); err != nil {
 		return err
 	}
-	made, err := s.makeAlert(r, key, asked)
+	once, err := onceFor(r, key.PublicID, body)
 	if err != nil {
 		return err
 	}
-	w.Header().Set("Location", s.view.PublicURL()+alertsPath+"/"+made.ID)
-	return s.sendOnce(w, r, http.StatusCreated, view.AlertBody{
-		Data: made,
-		Meta: view.RegisteredMeta{RequestID: w.Header().Get("X-Request-Id"), Warning: secretWarning},
+	answer, err := s.makeAlert(r, key, asked, once, func(made view.MadeAlert) ([]byte, error) {
+		return view.Encode(view.AlertBody{Data: made, Meta: view.RegisteredMeta{RequestID: w.Header().Get("X-Request-Id"), Warning: secretWarning}})
 	})
+	if err != nil {
+		return err
+	}
+	var made view.AlertBody // the answer may be that of an earlier request
+	if err := json.Unmarshal(answer, &made); err != nil {
+		return fmt.Errorf("read the answer with an alert: %w", err)
+	}
+	w.Header().Set("Location", s.view.PublicURL()+alertsPath+"/"+made.Data.ID)
+	w.Header().Set("Cache-Control", view.CacheNever)
+	write(w, r, http.StatusCreated, view.TypeJSON, answer)
+	return nil
 }
 
-// makeAlert makes a rule of a key.
-func (s *Server) makeAlert(r *http.Request, key postgres.Key, asked alertRequest) (made view.MadeAlert, err error) {
+// makeAlert makes a rule of a key, and returns the answer that show builds in the same transaction. With once, a repeated request makes no other
+// rule and returns the first answer.
+func (s *Server) makeAlert(r *http.Request, key postgres.Key, asked alertRequest, once *postgres.Once, show func(view.MadeAlert) ([]byte, error)) ([]byte, error) {
 	rule, target, err := s.parseAlert(asked)
 	if err != nil {
-		return made, err
+		return nil, err
 	}
 	if member := rule.Restriction(); member != "" && s.o.Free && (key.ProUntil == nil || !s.billing.Now().Before(*key.ProUntil)) {
-		return made, errEventsSold[member]
+		return nil, errEventsSold[member]
 	}
 	encoded, err := json.Marshal(rule)
 	if err != nil {
-		return made, fmt.Errorf("write a rule: %w", err)
+		return nil, fmt.Errorf("write a rule: %w", err)
 	}
-	if made.Secret, err = pushes.NewSecret(); err != nil {
-		return made, err
+	secret, err := pushes.NewSecret()
+	if err != nil {
+		return nil, err
 	}
 	one := postgres.PushRule{PublicID: randomID("alert_"), KeyID: key.ID, Topic: rule.Topic(), Rule: encoded, URL: target}
-	err = s.billing.DB.CreatePushRule(r.Context(), one, made.Secret)
+	answer, err := s.billing.DB.CreatePushRule(r.Context(), one, secret, once, func(stored postgres.PushRule) ([]byte, error) {
+		shown, err := showAlert(stored)
+		if err != nil {
+			return nil, err
+		}
+		return show(view.MadeAlert{Alert: shown, Secret: secret})
+	})
 	switch {
 	case errors.Is(err, postgres.ErrTooManyRules):
-		return made, errManyAlerts
+		return nil, errManyAlerts
 	case errors.Is(err, postgres.ErrRulesFull):
-		return made, errAlertsFull
+		return nil, errAlertsFull
 	case err != nil:
-		return made, s.rejectBody(r, err)
+		return nil, s.rejectBody(r, err)
 	}
-	if one, _, err = s.billing.DB.PushRuleOf(r.Context(), key.ID, one.PublicID, 0); err != nil {
-		return made, s.rejectBody(r, err)
-	}
-	made.Alert, err = showAlert(one)
-	return made, err
+	return answer, nil
 }
 
 // errEventsSold are the problems of a rule that would reveal the sold part of events, by its member: the severity of an event, or its company.

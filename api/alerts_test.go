@@ -2,8 +2,11 @@ package api_test
 
 import (
 	"fmt"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -11,6 +14,7 @@ import (
 	"tidemark/api"
 	"tidemark/api/endpoint"
 	"tidemark/internal/postgres"
+	"tidemark/internal/pushes"
 )
 
 // alertsFixture is a system whose keys can have alerts, and the requests of one key.
@@ -105,6 +109,134 @@ func TestAnAlertIsMadeListedAndDeletedByItsKey(t *testing.T) {
 	}
 	if a := f.ask(http.MethodPatch, "/api/v1/alerts/"+id); a.Header.Get("Allow") != "DELETE, GET, HEAD, OPTIONS" {
 		t.Errorf("Allow: %s", a.Header.Get("Allow"))
+	}
+}
+
+func TestAnAlertIsMadeOnceForAnIdempotencyKey(t *testing.T) {
+	t.Parallel()
+	f := newAlertsFixture(t)
+	post := func(key, once, body string) answer {
+		return f.askWith(http.MethodPost, "/api/v1/alerts", body, "Authorization", "Bearer "+key, "Idempotency-Key", once)
+	}
+	// Ten at once, as a client that gives up and repeats.
+	answers := make([]answer, 10)
+	var all sync.WaitGroup
+	for i := range answers {
+		all.Go(func() { answers[i] = post(f.owner, "once", onZ) })
+	}
+	all.Wait()
+	first := answers[0]
+	data, _ := f.object(first)["data"].(map[string]any)
+	id, _ := data["id"].(string)
+	for _, a := range append(answers, post(f.owner, "once", onZ)) { // the last one after a lost answer
+		if a.StatusCode != http.StatusCreated || string(a.body) != string(first.body) || !strings.HasSuffix(a.Header.Get("Location"), "/api/v1/alerts/"+id) {
+			t.Errorf("%s, at %s: %s, want that of the first: %s", a.Status, a.Header.Get("Location"), a.body, first.body)
+		}
+	}
+	count := func(key string, want int) {
+		t.Helper()
+		if list := f.object(f.by(key, http.MethodGet, "", ""))["data"].([]any); len(list) != want {
+			t.Errorf("the key has %d alerts, want %d", len(list), want)
+		}
+	}
+	count(f.owner, 1)
+	secret, _ := data["secret"].(string)
+	if !strings.HasPrefix(secret, "whsec_") || f.query(`select count(*) from kept_answers where position(convert_to('` + secret + `', 'UTF8') in answer) > 0`)[0] != "0" {
+		t.Errorf("the secret %q is kept in the answer as it is", secret)
+	}
+	other := strings.Replace(onZ, `"above":2`, `"above":3`, 1)
+	f.problem(post(f.owner, "once", other), http.StatusUnprocessableEntity, "idempotency_key_reused")
+	f.problem(post(f.owner, strings.Repeat("x", 256), onZ), http.StatusBadRequest, "invalid_request")
+	// A refused request leaves nothing behind, and another caller has keys of its own.
+	f.problem(post(f.owner, "refused", strings.Replace(onZ, "crack-spread-321", "none", 1)), http.StatusBadRequest, "invalid_parameter")
+	if a := post(f.owner, "refused", other); a.StatusCode != http.StatusCreated || f.object(a)["data"].(map[string]any)["id"] == id {
+		t.Errorf("after a refusal: %s: %s", a.Status, a.body)
+	}
+	stranger := f.key()
+	if a := post(stranger, "once", onZ); a.StatusCode != http.StatusCreated || strings.Contains(string(a.body), id) {
+		t.Errorf("another key: %s: %s", a.Status, a.body)
+	}
+	count(f.owner, 2)
+	count(stranger, 1)
+	// The answer is that of a request that happened, also when the alert is deleted since.
+	if a := f.by(f.owner, http.MethodDelete, "/"+id, ""); a.StatusCode != http.StatusNoContent {
+		t.Fatalf("delete: %s", a.Status)
+	}
+	if a := post(f.owner, "once", onZ); string(a.body) != string(first.body) {
+		t.Errorf("after it is deleted: %s: %s", a.Status, a.body)
+	}
+	count(f.owner, 1)
+}
+
+// TestMessagesToWebhooksAreAsDescribed sends messages as a worker does and compares each request with the description. The signal's change was
+// written by the database; the others have its members (test/conformance compares those of a sandbox).
+func TestMessagesToWebhooksAreAsDescribed(t *testing.T) {
+	t.Parallel()
+	f := newAlertsFixture(t)
+	d, err := description()
+	if err != nil {
+		t.Fatal(err)
+	}
+	kind, received := "", 0
+	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err == nil {
+			err = d.CheckMessage(kind, r.Header, body)
+		}
+		if err != nil {
+			t.Errorf("%v: %s", err, body)
+		}
+		received++
+		other := map[string]string{"signal": "pick", "pick": "event", "event": "forecast", "forecast": "test", "test": "signal"}[kind]
+		if d.CheckMessage(other, r.Header, body) == nil {
+			t.Errorf("a message of the type %s is one of %s, too: %s", kind, other, body)
+		}
+		r.Header.Del("Webhook-Id")
+		if d.CheckMessage(kind, r.Header, body) == nil {
+			t.Errorf("a message of the type %s needs no webhook-id", kind)
+		}
+	}))
+	defer receiver.Close()
+	secret, err := pushes.NewSecret()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sender := pushes.NewSender(pushes.SenderOptions{Private: true, Agent: "test", Now: time.Now})
+	send := func(of string, body []byte, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		kind = of
+		if o, err := sender.Send(t.Context(), pushes.Message{URL: receiver.URL, ID: "msg_1", Body: body, Attempt: 1, Secrets: []string{secret}}); err != nil || !o.Accepted() {
+			t.Errorf("%s: %+v, %v", of, o, err)
+		}
+	}
+	for _, data := range []string{
+		`'pick', 'announced', 'NVDA', '{"seq": 1, "ticker": "NVDA", "name": "NVIDIA", "date": "2026-03-02", "price": "178.80", "currency": "USD", "announced_at": "2026-03-02T23:00:00+00:00", "hash": "` + strings.Repeat("0f", 32) + `"}'`,
+		`'event', 'happened', 'NVDA', '{"id": "ev_1", "type": "price_move", "severity": 3, "ticker": "NVDA", "occurred_at": "2026-03-02T23:00:00+00:00", "change_pct": null}'`,
+	} {
+		f.query(`select push(` + data + `)::text`)
+	}
+	rows, err := f.open(postgres.RoleAPI).Pushes(t.Context(), 0, nil, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range rows {
+		for _, free := range []bool{false, true} {
+			c, err := f.view.NewChange(row, free)
+			if err != nil {
+				t.Fatal(err)
+			}
+			body, err := pushes.NewNotice("alert_1", c)
+			of, _, _ := strings.Cut(row.Topic, ":")
+			send(of, body, err)
+		}
+	}
+	body, err := pushes.NewTest("alert_1", time.Now())
+	send(pushes.TypeTest, body, err)
+	if received < 7 {
+		t.Errorf("%d messages came, want those of a signal, a pick and an event, each twice, and a test", received)
 	}
 }
 

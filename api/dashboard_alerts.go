@@ -94,11 +94,11 @@ func (s *Server) makeAlertHere(w http.ResponseWriter, r *http.Request, x session
 		}
 		asked.Rule.MinSeverity = &n
 	}
-	made, err := s.makeAlert(r, x.key, asked)
+	secret, err := s.makeAlert(r, x.key, asked, nil, func(made view.MadeAlert) ([]byte, error) { return []byte(made.Secret), nil })
 	if err != nil {
 		return s.refusedHere(w, r, x, err)
 	}
-	return s.show(w, r, http.StatusOK, x, view.Dashboard{NewSecret: made.Secret, Notice: said("alert made")})
+	return s.show(w, r, http.StatusOK, x, view.Dashboard{NewSecret: string(secret), Notice: said("alert made")})
 }
 
 // testAlertHere sends a test message of an alert.

@@ -89,7 +89,7 @@ func (h *hooks) rule(r pushes.Rule) string {
 		h.t.Fatal(err)
 	}
 	one := postgres.PushRule{PublicID: id, KeyID: h.key, Topic: r.Topic(), Rule: text, URL: "https://hooks.example.com/"}
-	if err := h.api.CreatePushRule(h.t.Context(), one, "whsec_c2VjcmV0"); err != nil {
+	if _, err := h.api.CreatePushRule(h.t.Context(), one, "whsec_c2VjcmV0", nil, func(postgres.PushRule) ([]byte, error) { return nil, nil }); err != nil {
 		h.t.Fatal(err)
 	}
 	return id

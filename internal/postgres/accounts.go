@@ -73,7 +73,7 @@ type Once struct {
 
 // once runs do in a transaction and stores its response, or returns the response stored before. If o is nil, it stores nothing and runs do
 // on every call.
-func (db KeyStore) once(ctx context.Context, o *Once, do func(pgx.Tx) ([]byte, error)) (answer []byte, err error) {
+func (db *connections) once(ctx context.Context, o *Once, do func(pgx.Tx) ([]byte, error)) (answer []byte, err error) {
 	err = db.tx(ctx, func(tx pgx.Tx) error {
 		if o == nil {
 			answer, err = do(tx)

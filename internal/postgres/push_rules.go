@@ -77,23 +77,38 @@ type PushDelivery struct {
 	TriedAt   *time.Time
 }
 
-// CreatePushRule adds a rule of a key.
-func (db PushStore) CreatePushRule(ctx context.Context, r PushRule, secret string) error {
-	var outcome string
-	err := db.pool.QueryRow(ctx, `select create_push_rule(@key, @id, @topic, @rule, @url, @secret, @most)`, pgx.NamedArgs{
-		"key": r.KeyID, "id": r.PublicID, "topic": r.Topic, "rule": r.Rule, "url": r.URL, "secret": secret, "most": MaxPushRules,
-	}).Scan(&outcome)
-	switch {
-	case err != nil:
-		return fmt.Errorf("add a rule: %w", asUnavailable(err))
-	case outcome == "unknown":
-		return ErrEnded
-	case outcome == "too_many":
-		return ErrTooManyRules
-	case outcome == "full":
-		return ErrRulesFull
+// CreatePushRule adds a rule of a key, and returns the response that f builds from the stored rule. A repeated call with the same Once adds nothing
+// and returns the first response. It returns ErrRequestDiffers if the first call was for another request.
+func (db PushStore) CreatePushRule(ctx context.Context, r PushRule, secret string, o *Once, f func(PushRule) ([]byte, error)) ([]byte, error) {
+	answer, err := db.once(ctx, o, func(tx pgx.Tx) ([]byte, error) {
+		var outcome string
+		err := tx.QueryRow(ctx, `select create_push_rule(@key, @id, @topic, @rule, @url, @secret, @most)`, pgx.NamedArgs{
+			"key": r.KeyID, "id": r.PublicID, "topic": r.Topic, "rule": r.Rule, "url": r.URL, "secret": secret, "most": MaxPushRules,
+		}).Scan(&outcome)
+		switch {
+		case err != nil:
+			return nil, err
+		case outcome == "unknown":
+			return nil, ErrEnded
+		case outcome == "too_many":
+			return nil, ErrTooManyRules
+		case outcome == "full":
+			return nil, ErrRulesFull
+		}
+		rows, err := tx.Query(ctx, pushRuleSQL, pgx.NamedArgs{"key": r.KeyID, "id": r.PublicID})
+		if err != nil {
+			return nil, err
+		}
+		made, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[PushRule])
+		if err != nil {
+			return nil, err
+		}
+		return f(made)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("add a rule: %w", err)
 	}
-	return nil
+	return answer, nil
 }
 
 // PushRules returns the rules of a key, oldest first.
@@ -107,10 +122,12 @@ func (db PushStore) PushRules(ctx context.Context, key int64) ([]PushRule, error
 	return list, nil
 }
 
+// pushRuleSQL reads a rule of a key (unique key).
+const pushRuleSQL = `select ` + pushRuleColumns + ` from push_rules r where r.key_id = @key and r.public_id = @id`
+
 // PushRuleOf returns a rule of a key with its newest deliveries, the newest first. The error is ErrNotFound if the key has no such rule.
 func (db PushStore) PushRuleOf(ctx context.Context, key int64, id string, deliveries int) (PushRule, []PushDelivery, error) {
-	rows, err := db.reads.Query(ctx, `select `+pushRuleColumns+` from push_rules r where r.key_id = @key and r.public_id = @id`, // unique key
-		pgx.NamedArgs{"key": key, "id": id})
+	rows, err := db.reads.Query(ctx, pushRuleSQL, pgx.NamedArgs{"key": key, "id": id})
 	if err != nil {
 		return PushRule{}, nil, fmt.Errorf("read a rule: %w", asUnavailable(err))
 	}

@@ -39,8 +39,9 @@ type Change struct {
 	Subject string    `json:"subject"`
 	At      time.Time `json:"at"`
 	// URL is where the whole of it is.
-	URL  string `json:"url"`
-	Data any    `json:"data"`
+	URL string `json:"url"`
+	// Data is an object. Its members depend on the topic.
+	Data any `json:"data"`
 	// Environment is "live" or "demo".
 	Environment string `json:"environment"`
 }
@@ -73,6 +74,61 @@ type storedSignalChange struct {
 	PreviousValue  *float64   `json:"previous_value"`
 	PreviousStatus *string    `json:"previous_status"`
 	Synthetic      bool       `json:"synthetic"`
+}
+
+// PickChange is the data of an announced pick.
+type PickChange struct {
+	Seq    int64  `json:"seq"`
+	Ticker string `json:"ticker"`
+	Name   string `json:"name"`
+	// Date is the trading day, YYYY-MM-DD.
+	Date string `json:"date"`
+	// Price is a decimal text: the hash of the link covers its exact characters.
+	Price       string    `json:"price"`
+	Currency    string    `json:"currency"`
+	AnnouncedAt time.Time `json:"announced_at"`
+	Hash        string    `json:"hash"`
+}
+
+// EventChange is the data of an event of the portfolio.
+type EventChange struct {
+	ID         string    `json:"id"`
+	Type       string    `json:"type"`
+	Severity   int       `json:"severity"`
+	Ticker     string    `json:"ticker"`
+	OccurredAt time.Time `json:"occurred_at"`
+	ChangePct  *float64  `json:"change_pct"`
+}
+
+// IssuedForecast is the data of a forecast that was issued.
+type IssuedForecast struct {
+	ID        string    `json:"id"`
+	Signal    string    `json:"signal"`
+	Figure    string    `json:"figure"`
+	Period    string    `json:"period"`
+	ReleaseAt time.Time `json:"release_at"`
+	IssuedAt  time.Time `json:"issued_at"`
+	Label     string    `json:"label"`
+	Hash      string    `json:"hash"`
+}
+
+// GradedForecast is the data of a forecast that was graded.
+type GradedForecast struct {
+	ID     string `json:"id"`
+	Signal string `json:"signal"`
+	Figure string `json:"figure"`
+	Period string `json:"period"`
+	// Outcome is a decimal text. It is null if the print never came.
+	Outcome     *string   `json:"outcome"`
+	PublishedAt time.Time `json:"published_at"`
+	GradedAt    time.Time `json:"graded_at"`
+	Hash        string    `json:"hash"`
+}
+
+// Data are the types of a change's data by the type of the message that carries it, which is its topic without the id of a signal. An event has
+// the second of its types where events are sold.
+var Data = map[string][]any{
+	"signal": {SignalChange{}}, TopicPick: {PickChange{}}, TopicEvent: {EventChange{}, EventNotice{}}, TopicForecast: {IssuedForecast{}, GradedForecast{}},
 }
 
 // Origin is the service that pushes.

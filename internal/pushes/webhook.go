@@ -33,6 +33,14 @@ const (
 	readBytes   = 16 << 10
 )
 
+// The header fields of a message. The first three are those of Standard Webhooks.
+const (
+	HeaderID        = "Webhook-Id"
+	HeaderTimestamp = "Webhook-Timestamp"
+	HeaderSignature = "Webhook-Signature"
+	HeaderAttempt   = "Tidemark-Attempt"
+)
+
 // NewSecret returns a random secret for signatures.
 func NewSecret() (string, error) {
 	var b [secretBytes]byte
@@ -181,10 +189,10 @@ func (s *Sender) send(ctx context.Context, m Message) (Outcome, error) {
 	h := r.Header
 	h.Set("Content-Type", "application/json")
 	h.Set("User-Agent", s.agent)
-	h.Set("Webhook-Id", m.ID)
-	h.Set("Webhook-Timestamp", strconv.FormatInt(at.Unix(), 10))
-	h.Set("Webhook-Signature", strings.Join(signatures, " "))
-	h.Set("Tidemark-Attempt", strconv.Itoa(m.Attempt))
+	h.Set(HeaderID, m.ID)
+	h.Set(HeaderTimestamp, strconv.FormatInt(at.Unix(), 10))
+	h.Set(HeaderSignature, strings.Join(signatures, " "))
+	h.Set(HeaderAttempt, strconv.Itoa(m.Attempt))
 	resp, err := s.client.Do(r)
 	if err != nil {
 		if ctx.Err() != nil {
@@ -213,6 +221,9 @@ func fault(err error) string {
 	return "no connection, or no response"
 }
 
+// TypeTest is the type of a message that an owner asks for as a test.
+const TypeTest = "test"
+
 // Notice is the body of a message, in the form of Standard Webhooks.
 type Notice struct {
 	// Type is "signal", "pick", "event", "forecast" or "test".
@@ -232,7 +243,7 @@ func NewNotice(alert string, c Change) ([]byte, error) {
 
 // NewTest returns the body of a test message.
 func NewTest(alert string, at time.Time) ([]byte, error) {
-	return encode(Notice{Type: "test", Timestamp: at.UTC(), Alert: alert})
+	return encode(Notice{Type: TypeTest, Timestamp: at.UTC(), Alert: alert})
 }
 
 func encode(n Notice) ([]byte, error) {

@@ -31,6 +31,7 @@ var steps = []struct {
 	{"openapi redocly", openapiRedocly},
 	{"openapi spectral", openapiSpectral},
 	{"openapi answers", openapiAnswers},
+	{"openapi webhooks", openapiWebhooks},
 	{"openapi client in TypeScript", openapiClient},
 	{"columns", columnsEqual},
 	{"example in curl", exampleCurl},

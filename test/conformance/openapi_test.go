@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"bytes"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -12,6 +13,7 @@ import (
 	"testing"
 
 	"tidemark/api/openapi/contract"
+	"tidemark/internal/pushes"
 )
 
 const (
@@ -139,6 +141,43 @@ func openapiAnswers(t *testing.T, s *server) {
 		}
 	}
 	t.Logf("answers by status: %v", seen)
+}
+
+// openapiWebhooks compares the message of every change that the sandbox has pushed with the webhook of its type.
+func openapiWebhooks(t *testing.T, s *server) {
+	described, err := contract.Parse(s.ask(t, http.MethodGet, "/openapi.json", "").Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	header := http.Header{}
+	for _, name := range []string{pushes.HeaderID, pushes.HeaderTimestamp, pushes.HeaderSignature, pushes.HeaderAttempt} {
+		header.Set(name, "1")
+	}
+	seen := map[string]int{}
+	for line := range bytes.Lines(s.ask(t, http.MethodGet, "/api/stream?after=0&seconds=5", "").Body) {
+		data, ok := bytes.CutPrefix(line, []byte("data: "))
+		var change pushes.Change
+		if !ok || json.Unmarshal(data, &change) != nil || change.Topic == "" {
+			continue
+		}
+		body, err := pushes.NewNotice("alert_1", change)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kind, _, _ := strings.Cut(change.Topic, ":")
+		if seen[kind+" "+change.Kind]++; seen[kind+" "+change.Kind] > 200 {
+			continue
+		}
+		if err := described.CheckMessage(kind, header, body); err != nil {
+			t.Errorf("%v: %s", err, body)
+		}
+	}
+	for _, kind := range []string{"signal new_print", "signal revision", "pick announced", "event happened", "forecast issued", "forecast graded"} {
+		if seen[kind] == 0 {
+			t.Errorf("the sandbox pushed no %s: %v", kind, seen)
+		}
+	}
+	t.Logf("messages as described: %v", seen)
 }
 
 // openapiClient generates a TypeScript client from the document, compiles the example with it under strict rules, and runs that.

@@ -122,6 +122,27 @@ func (d *Description) Check(method, path string, a Answer) error {
 	return nil
 }
 
+// CheckMessage returns how a request to a webhook differs from its description, or nil. kind is the name of the webhook.
+func (d *Description) CheckMessage(kind string, header http.Header, body []byte) error {
+	place := "/webhooks/" + escape(kind) + "/post"
+	op, _ := d.resolve(place)
+	if op == nil {
+		return ErrNotDescribed
+	}
+	fields, _ := op["parameters"].([]any)
+	for _, f := range fields {
+		ref, _ := f.(map[string]any)["$ref"].(string)
+		field, _ := d.resolve(strings.TrimPrefix(ref, "#"))
+		if name, _ := field["name"].(string); header.Get(name) == "" {
+			return fmt.Errorf("webhook %s: the header field %q is missing", kind, name)
+		}
+	}
+	if err := d.validate(place+"/requestBody/content/application~1json/schema", Answer{Body: body}); err != nil {
+		return fmt.Errorf("webhook %s: %w", kind, err)
+	}
+	return nil
+}
+
 func (d *Description) validate(place string, a Answer) error {
 	body := a.Body
 	if a.Header.Get("Content-Encoding") == "gzip" {

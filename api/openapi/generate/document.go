@@ -17,6 +17,7 @@ type document struct {
 	Servers      []server                     `json:"servers"`
 	Tags         []tag                        `json:"tags"`
 	Paths        ordered[ordered[*operation]] `json:"paths"`
+	Webhooks     ordered[ordered[*operation]] `json:"webhooks,omitempty"`
 	Components   components                   `json:"components"`
 }
 

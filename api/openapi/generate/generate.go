@@ -112,7 +112,20 @@ func build(c *comments, d document, list []route, at func(route) string) ([]byte
 			d.Tags = append(d.Tags, t)
 		}
 	}
+	if used["Alerts"] {
+		var err error
+		if d.Webhooks, err = b.webhooks(); err != nil {
+			return nil, fmt.Errorf("webhooks: %w", err)
+		}
+	}
 	d.Components = b.components()
+	if d.Webhooks != nil {
+		for _, f := range messageFields {
+			d.Components.Parameters.put(strings.ReplaceAll(f.name, "-", ""), parameter{
+				Name: strings.ToLower(f.name), In: "header", Required: true, Description: f.description, Schema: plainText(), Example: f.example,
+			})
+		}
+	}
 	text, err := encode(d)
 	if err != nil {
 		return nil, err

@@ -36,7 +36,9 @@ func alertEndpoints() []route {
 				"`webhook-signature`), in the order of the cursors. A message that is not answered with 2xx is sent again with growing pauses for three days, always with the same `webhook-id`. " +
 				"A rule about a number holds once when it passes `above` or `below`, and again after the number was back at `rearm`. One that is made while the number is beyond already waits, " +
 				"too (`armed` is false). A key can have 20 alerts. Free of charge. Where events of the portfolio are sold (`PAGES=free`), only a key with Pro can select them by " +
-				"`min_severity` or `ticker`. A member that a rule does not have is refused.",
+				"`min_severity` or `ticker`. A member that a rule does not have is refused. A repetition with the same Idempotency-Key makes no second alert for a day: it has the " +
+				"first answer again, with the secret.",
+			takes: []string{"idempotency_key"},
 			request: &content{body: body[AlertRequest](""), description: "The rule and the address.", example: AlertRequest{
 				Rule: pushes.Rule{On: pushes.OnZScore, Signal: "crack-spread-321", Above: new(2.0), Rearm: new(1.5)}, URL: "https://hooks.example.com/tidemark",
 			}},
@@ -44,7 +46,7 @@ func alertEndpoints() []route {
 				status: http.StatusCreated, description: "The alert, with the secret of its signatures.", body: []shape{body[view.AlertBody]("")},
 				headers: []string{"Cache-Control", "Location", "X-Request-Id"},
 			}},
-			codes: changing(),
+			codes: changing(view.CodeIdempotencyReused),
 		},
 		{
 			id: "listAlerts", method: http.MethodGet, path: "/api/v1/alerts", tag: "Alerts", access: keyed,

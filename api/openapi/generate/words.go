@@ -18,6 +18,14 @@ import (
 
 // renamed are the types whose Go name is not clear outside their package.
 var renamed = map[string]string{
+	"pushes.Notice":         "WebhookMessage",
+	"pushes.Change":         "PushedChange",
+	"pushes.SignalChange":   "PushedSignal",
+	"pushes.PickChange":     "PushedPick",
+	"pushes.EventChange":    "PushedEvent",
+	"pushes.EventNotice":    "PushedEventNotice",
+	"pushes.IssuedForecast": "PushedForecast",
+	"pushes.GradedForecast": "PushedGrade",
 	"postgres.Period":       "BacktestPeriod",
 	"x402.Demand":           "PaymentRequired",
 	"x402.requirementV1":    "PaymentRequirement",
@@ -140,6 +148,8 @@ func constrain(p *jsonschema.Schema, schema, member string) {
 		if slices.Contains(p.Types, "null") {
 			p.Enum = append(p.Enum, nil)
 		}
+	case schema == "PushedChange" && member == "data":
+		p.Type = "object" // each webhook names its members
 	case p.Type == "" && !slices.Contains(p.Types, "string") && p.Items == nil:
 	case is(dates):
 		p.Format = "date"
