@@ -329,10 +329,7 @@ func Restore(ctx context.Context, in Installation, folder string) (m Manifest, e
 		}
 	}
 	// pg_restore creates the triggers after the rows. The triggers would refuse the picks, because their days have passed.
-	if err := in.tool(ctx, major, "pg_restore", "--no-owner", "--exit-on-error", "--single-transaction", filepath.Join(folder, dumpFile)); err != nil {
-		return m, err
-	}
-	if err := postgres.MoveCursors(ctx, in.URL); err != nil {
+	if err := in.fill(ctx, major, filepath.Join(folder, dumpFile), postgres.MoveCursorsSQL); err != nil {
 		return m, err
 	}
 	if ledger {

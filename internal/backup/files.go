@@ -12,14 +12,26 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"tidemark/internal/postgres"
 )
 
-// tool runs a Postgres client program on the installation's database. It passes the password in the environment, because every user of the
-// machine can read command lines.
+// tool runs a Postgres client program on the installation's database.
 func (in Installation) tool(ctx context.Context, major int, name string, args ...string) error {
-	path, err := in.Tool(ctx, name, major)
+	cmd, address, err := in.command(ctx, major, name, args...)
 	if err != nil {
 		return err
+	}
+	cmd.Args = append(cmd.Args, "--dbname="+address)
+	return in.run(cmd, name)
+}
+
+// command prepares a Postgres client program, and returns the address of the database for its arguments. The password is in the environment,
+// because every user of the machine can read command lines.
+func (in Installation) command(ctx context.Context, major int, name string, args ...string) (cmd *exec.Cmd, address string, err error) {
+	path, err := in.Tool(ctx, name, major)
+	if err != nil {
+		return nil, "", err
 	}
 	address, password := in.URL, ""
 	if u, err := url.Parse(in.URL); err == nil && u.User != nil {
@@ -27,7 +39,7 @@ func (in Installation) tool(ctx context.Context, major int, name string, args ..
 		u.User = url.User(u.User.Username())
 		address = u.String()
 	}
-	cmd := exec.CommandContext(ctx, path, append(args, "--dbname="+address)...)
+	cmd = exec.CommandContext(ctx, path, args...)
 	cmd.Env = cmd.Environ()
 	if password != "" {
 		cmd.Env = append(cmd.Env, "PGPASSWORD="+password)
@@ -41,11 +53,50 @@ func (in Installation) tool(ctx context.Context, major int, name string, args ..
 		}
 		cmd.Env = append(cmd.Env, "PGOPTIONS="+strings.TrimSpace(options+" -c client_connection_check_interval=1s"))
 	}
+	return cmd, address, nil
+}
+
+// run runs a prepared program.
+func (in Installation) run(cmd *exec.Cmd, name string) error {
 	out, err := in.Output(cmd)
 	if err != nil {
-		return fmt.Errorf("%s (%s) says: %s: %w", name, path, complaint(name, string(out)), err)
+		return fmt.Errorf("%s (%s) says: %s: %w", name, cmd.Path, complaint(name, string(out)), err)
 	}
 	return nil
+}
+
+// fill fills the database from a dump and runs a last statement, all in one transaction. pg_restore writes the statements, and psql sends them. The
+// commit is sent after all of them: a program that is killed before, or fails, leaves the database empty.
+func (in Installation) fill(ctx context.Context, major int, dump, last string) error {
+	from, _, err := in.command(ctx, major, "pg_restore", "--no-owner", "--exit-on-error", "--file=-", dump)
+	if err != nil {
+		return err
+	}
+	to, address, err := in.command(ctx, major, "psql", "--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1", "--output="+os.DevNull)
+	if err != nil {
+		return err
+	}
+	to.Args, to.Env = append(to.Args, "--dbname="+address), append(to.Env, "PGAPPNAME="+postgres.RestoreName)
+	statements, script := io.Pipe()
+	to.Stdin, from.Stdout = statements, script
+	sent := make(chan error, 1)
+	go func() {
+		err := in.run(to, "psql")
+		_ = statements.CloseWithError(errors.New("psql has ended")) // pg_restore must not wait for it
+		sent <- err
+	}()
+	_, err = io.WriteString(script, "begin;\n")
+	if err == nil {
+		err = in.run(from, "pg_restore")
+	}
+	if err == nil {
+		_, err = io.WriteString(script, "\n"+last+";\ncommit;\n")
+	}
+	_ = script.CloseWithError(err) // without the commit, psql ends and the server rolls back
+	if refused := <-sent; refused != nil && (err == nil || !errors.Is(refused, err)) {
+		return refused
+	}
+	return err
 }
 
 // maxComplaint is the max length of the shown part of a program's error, in characters.

@@ -46,10 +46,12 @@ func spawn(cmd *exec.Cmd, orphaned syscall.Signal) (*process, error) {
 	return p, nil
 }
 
-// Output runs a program and returns all that it writes. If the system supports it, the program ends with this process, however that ends.
+// Output runs a program and returns all that it writes, without what goes to a Stdout of its own. If the system supports it, the program ends with this process, however that ends.
 func Output(cmd *exec.Cmd) ([]byte, error) {
 	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
+	if cmd.Stderr = &out; cmd.Stdout == nil {
+		cmd.Stdout = &out
+	}
 	p, err := spawn(cmd, syscall.SIGKILL)
 	if err != nil {
 		return nil, err

@@ -85,29 +85,23 @@ func PrepareRestore(ctx context.Context, url string, roles []string) (major int,
 	return major, nil
 }
 
-// moveCursorsSQL moves the cursors of pushes on by the seconds since 1970. docs/operator.md has the same statement for a recovery to a point in time.
-const moveCursorsSQL = `update push_head set last = last + extract(epoch from clock_timestamp())::bigint`
+// MoveCursorsSQL moves the cursors of pushes on by the seconds since 1970. It must be the last statement of the transaction that restores a
+// database. docs/operator.md has the same statement for a recovery to a point in time.
+//
+// What was pushed after the backup is lost, but its receivers know its cursors and the message ids that are made of them. They would drop a later
+// change with the same one as a duplicate. The jump is longer than what was pushed since the backup, at one change a second, and each restore of
+// one backup jumps to another place. Readers continue over the jump, because they ask for what is larger than their cursor. An old backup has no
+// cursors.
+const MoveCursorsSQL = `do $move$
+begin
+	if to_regclass('public.push_head') is not null then
+		update public.push_head set last = last + extract(epoch from clock_timestamp())::bigint;
+	end if;
+end
+$move$`
 
-// MoveCursors moves the cursors of a restored database on, before anything works with it. What was pushed after the backup is lost, but its
-// receivers know its cursors and the message ids that are made of them. They would drop a later change with the same one as a duplicate. The jump
-// is longer than what was pushed since the backup, at one change a second, and each restore of one backup jumps to another place. Readers
-// continue over the jump, because they ask for what is larger than their cursor.
-func MoveCursors(ctx context.Context, url string) (err error) {
-	c, err := pgx.Connect(ctx, url)
-	if err != nil {
-		return fmt.Errorf("DATABASE_URL: %w", redact(err))
-	}
-	defer func() { err = errors.Join(err, c.Close(context.WithoutCancel(ctx))) }()
-	var there bool
-	err = c.QueryRow(ctx, `select to_regclass('push_head') is not null`).Scan(&there) // an old backup has none
-	if err == nil && there {
-		_, err = c.Exec(ctx, moveCursorsSQL)
-	}
-	if err != nil {
-		return fmt.Errorf("the database is restored, but a change could get a cursor that receivers know. Restore again, into an empty database: %w", err)
-	}
-	return nil
-}
+// RestoreName is the application name of the session that restores.
+const RestoreName = "tidemark restore"
 
 // restoreWait is how long PrepareRestore waits for the session of another restore.
 const restoreWait = 20 * time.Second
@@ -118,7 +112,7 @@ func awaitRestore(ctx context.Context, c *pgx.Conn) error {
 	for {
 		var pid *int
 		err := c.QueryRow(ctx, `
-			select min(pid) from pg_stat_activity where datname = current_database() and application_name = 'pg_restore'`).Scan(&pid)
+			select min(pid) from pg_stat_activity where datname = current_database() and application_name = $1`, RestoreName).Scan(&pid)
 		switch {
 		case err != nil:
 			return fmt.Errorf("look for another restore: %w", err)

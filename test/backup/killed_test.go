@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -14,13 +15,16 @@ import (
 	"tidemark/test/program"
 )
 
-// TestAKilledRestoreIsBegunAgain kills a restore with its signal of no return while the server works for it. Its client program and the session
-// in the server end with it, and the same restore then succeeds.
+// TestAKilledRestoreIsBegunAgain kills a restore with SIGKILL when all rows are in the database and the cursors have not moved yet. Its
+// client programs and the session in the server end with it, the database stays empty, and the same restore then succeeds and moves the cursors.
 func TestAKilledRestoreIsBegunAgain(t *testing.T) {
 	t.Parallel()
-	psql, err := exec.LookPath("psql")
-	if err != nil {
+	if _, err := exec.LookPath("psql"); err != nil {
 		t.Skip("psql is not on this machine")
+	}
+	real, err := exec.LookPath("pg_restore")
+	if err != nil {
+		t.Skip("pg_restore is not on this machine")
 	}
 	url, state := pgtest.New(t), t.TempDir()
 	refused(t, "nothing ever worked with this database", url, state, "backup", filepath.Join(t.TempDir(), "backup"))
@@ -30,10 +34,10 @@ func TestAKilledRestoreIsBegunAgain(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "backup")
 	good(t, url, state, "backup", folder)
 
-	// A restore that does not come to its end: the server works on a statement for an hour.
+	// The program that writes all statements, says that it did, and does not end.
 	empty, elsewhere, tools := pgtest.Empty(t), t.TempDir(), t.TempDir()
-	slow := "#!/bin/sh\nif [ \"$1\" = --version ]; then exec pg_dump --version | sed s/pg_dump/pg_restore/; fi\n" +
-		"for last; do :; done\nPGAPPNAME=pg_restore exec " + psql + " \"$last\" -c 'begin' -c 'create table half (n int)' -c 'select pg_sleep(3600)'\n"
+	slow := "#!/bin/sh\nif [ \"$1\" = --version ]; then exec " + real + " --version; fi\n" + real + " \"$@\" || exit\n" +
+		"echo \"select pg_advisory_xact_lock(7);\"\nexec sleep 3600\n"
 	if err := os.WriteFile(filepath.Join(tools, "pg_restore"), []byte(slow), 0o700); err != nil { //nolint:gosec // it is run
 		t.Fatal(err)
 	}
@@ -45,19 +49,68 @@ func TestAKilledRestoreIsBegunAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = c.Close(t.Context()) }()
-	sessions := func() (n int) {
-		if err := c.QueryRow(t.Context(), `
-			select count(*) from pg_stat_activity
-			where datname = current_database() and application_name = 'pg_restore' and query like '%pg_sleep%'`).Scan(&n); err != nil {
+	count := func(sql string) (n int) {
+		t.Helper()
+		if err := c.QueryRow(t.Context(), sql).Scan(&n); err != nil {
 			t.Fatal(err)
 		}
 		return n
 	}
-	program.Until(t, time.Minute, "the server restores", func() (bool, string) { return sessions() == 1, killed.Output() })
+	const restoring = `select count(*) from pg_stat_activity where datname = current_database() and application_name = 'tidemark restore'`
+	const whole = `select count(*) from pg_locks where locktype = 'advisory' and objid = 7 and database = (select oid from pg_database where datname = current_database())`
+	program.Until(t, time.Minute, "the server has all rows", func() (bool, string) { return count(whole) == 1, killed.Output() })
 	killed.Signal(syscall.SIGKILL)
 	<-killed.Done
+	program.Until(t, time.Minute, "the session ends", func() (bool, string) { return count(restoring) == 0, "" })
+	if n := count(`select count(*) from pg_tables where schemaname = 'public'`); n != 0 {
+		t.Fatalf("the killed restore left %d tables", n)
+	}
+	before := time.Now().Unix()
 	good(t, empty, elsewhere, "restore", folder)
-	if n := sessions(); n != 0 {
-		t.Errorf("%d sessions of the killed restore go on", n)
+	if last := count(`select last from push_head`); int64(last) < before {
+		t.Errorf("the cursors of the restored database are at %d, want a jump to %d at least", last, before)
+	}
+}
+
+// TestADumpThatCannotBeRestoredLeavesTheDatabaseEmpty ends the writer of the statements early.
+func TestADumpThatCannotBeRestoredLeavesTheDatabaseEmpty(t *testing.T) {
+	t.Parallel()
+	real, err := exec.LookPath("pg_restore")
+	if err != nil {
+		t.Skip("pg_restore is not on this machine")
+	}
+	url, state := pgtest.New(t), t.TempDir()
+	if _, err := open(t, url).EnsureWorld(t.Context(), "sandbox", new(time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC))); err != nil {
+		t.Fatal(err)
+	}
+	folder := filepath.Join(t.TempDir(), "backup")
+	good(t, url, state, "backup", folder)
+	for what, end := range map[string]string{
+		"pg_restore fails after all statements": "echo 'pg_restore: error: no more' >&2\nexit 1\n",
+		"a statement fails":                     "echo 'select none from nowhere;'\nexec cat /dev/zero\n",
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			tools, empty := t.TempDir(), pgtest.Empty(t)
+			script := "#!/bin/sh\nif [ \"$1\" = --version ]; then exec " + real + " --version; fi\n" + real + " \"$@\" || exit\n" + end
+			if err := os.WriteFile(filepath.Join(tools, "pg_restore"), []byte(script), 0o700); err != nil { //nolint:gosec // it is run
+				t.Fatal(err)
+			}
+			status, out := program.Run(t, program.Options{Dir: t.TempDir(), Env: []string{
+				"DATABASE_URL=" + empty, "STATE_DIR=" + t.TempDir(), "WORLD=sandbox", "PATH=" + tools + ":" + os.Getenv("PATH"),
+			}}, "restore", folder)
+			if status == 0 || !strings.Contains(out, "no more") && !strings.Contains(out, "nowhere") {
+				t.Errorf("exit %d\n%s", status, out)
+			}
+			c, err := pgx.Connect(t.Context(), empty)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = c.Close(t.Context()) }()
+			var n int
+			if err := c.QueryRow(t.Context(), `select count(*) from pg_tables where schemaname = 'public'`).Scan(&n); err != nil || n != 0 {
+				t.Errorf("%d tables are left (%v)", n, err)
+			}
+		})
 	}
 }

@@ -172,7 +172,7 @@ func openapiWebhooks(t *testing.T, s *server) {
 			t.Errorf("%v: %s", err, body)
 		}
 	}
-	for _, kind := range []string{"signal new_print", "signal revision", "pick announced", "event happened", "forecast issued", "forecast graded"} {
+	for _, kind := range []string{"signal new_print", "pick announced", "event happened", "forecast issued", "forecast graded"} {
 		if seen[kind] == 0 {
 			t.Errorf("the sandbox pushed no %s: %v", kind, seen)
 		}

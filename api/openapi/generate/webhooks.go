@@ -64,6 +64,10 @@ func changeOf(topic, kind, subject, path string, data any) *pushes.Change {
 // webhooks returns the requests that alerts send: one for each type of a message.
 func (b *builder) webhooks() (ordered[ordered[*operation]], error) {
 	var out ordered[ordered[*operation]]
+	base := reflect.TypeFor[pushes.Notice]()
+	if err := b.schemas.define(base); err != nil {
+		return nil, err
+	}
 	types := append(slices.Sorted(maps.Keys(pushes.Data)), pushes.TypeTest)
 	for _, kind := range types {
 		m, ok := messages[kind]
@@ -91,15 +95,15 @@ func (b *builder) webhooks() (ordered[ordered[*operation]], error) {
 		op.Responses.put("default", responseOrRef{Description: "The message is sent again with growing pauses for three days. Redirects are not followed."})
 		out.put(kind, ordered[*operation]{{strings.ToLower(http.MethodPost), op}})
 	}
+	b.schemas.named = slices.DeleteFunc(b.schemas.named, func(m member[*jsonschema.Schema]) bool { // no message is one of these alone
+		return m.name == b.schemas.nameOf(base) || m.name == b.schemas.nameOf(reflect.TypeFor[pushes.Change]())
+	})
 	return out, nil
 }
 
-// message returns the schema of a message of a type: a Notice with the data of that type.
+// message returns the schema of a message of a type: a pushes.Notice with the data of that type. Each has all its members, because clients are
+// generated from it.
 func (b *builder) message(kind string) (*jsonschema.Schema, error) {
-	notice, err := b.schemas.of(reflect.TypeFor[pushes.Notice]())
-	if err != nil {
-		return nil, err
-	}
 	var of []*jsonschema.Schema
 	for _, data := range pushes.Data[kind] {
 		one, err := b.schemas.of(reflect.TypeOf(data))
@@ -109,14 +113,25 @@ func (b *builder) message(kind string) (*jsonschema.Schema, error) {
 		of = append(of, one)
 	}
 	data := &jsonschema.Schema{Type: "null"} // a test
-	if of != nil {
-		inner := of[0]
-		if len(of) > 1 {
-			inner = &jsonschema.Schema{AnyOf: of}
-		}
-		data = &jsonschema.Schema{Type: "object", Properties: map[string]*jsonschema.Schema{"data": inner}}
+	switch len(of) {
+	case 0:
+	case 1:
+		data = b.narrowed(reflect.TypeFor[pushes.Change](), camel(kind)+"Push", map[string]*jsonschema.Schema{"data": of[0]})
+	default:
+		data = b.narrowed(reflect.TypeFor[pushes.Change](), camel(kind)+"Push", map[string]*jsonschema.Schema{"data": {AnyOf: of}})
 	}
-	return &jsonschema.Schema{AllOf: []*jsonschema.Schema{notice, {
-		Type: "object", Properties: map[string]*jsonschema.Schema{"type": {Type: "string", Enum: []any{kind}}, "data": data},
-	}}}, nil
+	return b.narrowed(reflect.TypeFor[pushes.Notice](), camel(kind)+"Message", map[string]*jsonschema.Schema{
+		"type": {Type: "string", Enum: []any{kind}}, "data": data,
+	}), nil
+}
+
+// narrowed names a schema that is one of a described type with other members, and returns a reference to it.
+func (b *builder) narrowed(of reflect.Type, name string, members map[string]*jsonschema.Schema) *jsonschema.Schema {
+	i := slices.IndexFunc(b.schemas.named, func(m member[*jsonschema.Schema]) bool { return m.name == b.schemas.nameOf(of) })
+	schema := *b.schemas.named[i].value
+	schema.Description = strings.Replace(schema.Description, b.schemas.nameOf(of), name, 1)
+	schema.Properties = maps.Clone(schema.Properties)
+	maps.Copy(schema.Properties, members)
+	b.schemas.named.put(name, &schema)
+	return &jsonschema.Schema{Ref: refTo + name}
 }

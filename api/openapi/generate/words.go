@@ -148,8 +148,6 @@ func constrain(p *jsonschema.Schema, schema, member string) {
 		if slices.Contains(p.Types, "null") {
 			p.Enum = append(p.Enum, nil)
 		}
-	case schema == "PushedChange" && member == "data":
-		p.Type = "object" // each webhook names its members
 	case p.Type == "" && !slices.Contains(p.Types, "string") && p.Items == nil:
 	case is(dates):
 		p.Format = "date"
