@@ -75,10 +75,10 @@ func (d *Server) verifyPrompt(_ context.Context, req *mcp.GetPromptRequest) (*mc
 		`lower-case hex; compare with hash. Use a tool that runs code: do not compute hashes in your head, and say so if you cannot run code.
 3. previous_hash of the first pick must be the genesis hash of 64 zeros, and of every other the hash of the pick before. seq must count from 1 without a hole.
 4. Each trading day of the New York Stock Exchange from the first pick on must have a pick or stand in gaps with a reason. Report the gaps and corrections.
-5. Ask the two witnesses, if you can reach them: the file in the git repository that git names must hold the same picks, and its history must only ever `+
+5. Ask the two outside records, if you can reach them: the file in the git repository that git names must hold the same picks, and its history must only ever `+
 		`have added lines; the attestations that attestation.attester made under attestation.schema_uid on attestation.network must each hold the hash of the pick `+
 		`whose number is their length. A block's time bounds when a pick existed.
-6. Report: how many picks were recomputed, the head hash, the first that does not hold if there is one, what each witness said, and what you could not check and why.
+6. Report: how many picks were recomputed, the head hash, the first that does not hold if there is one, what each outside record said, and what you could not check and why.
 
 People can do the same with one command: tidemark verify --url %s`, d.base)
 	l.add("\n%s", in)

@@ -79,7 +79,7 @@ type InfoChain struct {
 	Algorithm   string  `json:"algorithm"`
 	Rule        string  `json:"rule"`
 	GenesisHash string  `json:"genesis_hash"`
-	// Attestation and Git are the two witnesses; null where their jobs have not run yet.
+	// Attestation and Git are the two outside records of the chain; null where their jobs have not run yet.
 	Attestation *InfoAttestation `json:"attestation"`
 	Git         *InfoGit         `json:"git"`
 }

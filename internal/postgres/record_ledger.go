@@ -12,7 +12,7 @@ import (
 	"tidemark/internal/task"
 )
 
-// WitnessStore keeps what the two witnesses of the record hold: entries of the git ledger, and attestations on the chain.
+// WitnessStore keeps what the two outside records of the chain hold: entries of the git ledger, and attestations on the chain.
 //
 // It reads announced_picks, attestations, attester_state, corrections, gaps, ledger_entries, ledger_state, world. It writes attestations,
 // attester_state, ledger_entries, ledger_state.

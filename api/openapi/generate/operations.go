@@ -107,7 +107,7 @@ var tags = []tag{
 	{"Signals", "Alternative-data signals from free public sources: the latest snapshot, the whole history, and each as it was known at any instant. No key."},
 	{"Picks", "One stock pick a trading day, research, the model portfolio in percentages, events, the weekly digest. With a key; see Pay per request for the same without one."},
 	{"Pay per request", "The same answers as the Picks API, each paid by itself with a stablecoin (x402). No key and no registration."},
-	{"Verification", "The hash chain of all announced picks, and where its two witnesses are. No key."},
+	{"Verification", "The hash chain of all announced picks, and where its two outside records are. No key."},
 	{"Changes", "What becomes known, as it becomes known: a stream of events and a feed. No key."},
 	{"Alerts", "Rules of a key that have changes posted to a webhook, signed. With a key, free of charge."},
 	{"Account", "Keys: register one for free, see what it used, give it another text, end it."},
