@@ -11,7 +11,8 @@ import (
 
 // PushStore keeps the changes to deliver, the rules that select them, and the deliveries.
 //
-// It reads keys, push_deliveries, push_head, push_match, push_rules, pushes, runs, snapshots. It writes push_deliveries, push_match, push_rules, runs.
+// It reads kept_answers, keys, push_deliveries, push_head, push_match, push_rules, pushes, runs, snapshots. It writes kept_answers,
+// push_deliveries, push_match, push_rules, runs.
 type PushStore struct{ *connections }
 
 // Push is a row of the outbox: something became known. A trigger writes it in the transaction that makes the thing known.
