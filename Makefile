@@ -92,6 +92,7 @@ COMPUTING_TESTS = \
 	TestSandboxRevisesAndWithdrawsRarely \
 	TestSilenceOnDebtIsNoBetterThanTheLargestDebt \
 	TestStatedWeightsAreEffectiveWeights \
+	TestTheBookOfRealCardsShowsWhatTheFilingsShow \
 	TestTheCellsOfAnEstimateAreThoseThatItRestsOn \
 	TestTheCellsOfAnIntervalAndOfComponentsAreThoseThatTheyRestOn \
 	TestTheIntervalOfAComparisonHoldsItsLevel \
