@@ -67,7 +67,7 @@ lint: $(LINT) ## Run the linters
 
 .PHONY: race
 race: ## Run the tests with the race detector, three packages at a time because many of them wait, the longest first (vet looks at all code before)
-	go test -race -vet=off -p 3 -timeout 30m -skip '$(COMPUTING)' $(LONGEST) \
+	go test -race -vet=off -p 3 -timeout 45m -skip '$(COMPUTING)' $(LONGEST) \
 		$$(go list ./... | grep -vxE 'tidemark/($(COMPUTING_PACKAGES))')
 
 # Linking and waiting for them fills the whole step, so that none is left alone at its end.

@@ -31,7 +31,7 @@ func crackCells(in series.Set, e Estimate) Working {
 		w.Baseline = append(w.Baseline, legs(spread[i])...)
 	}
 	w.Baseline = unique(w.Baseline)
-	w.Steps = append(w.Steps, sampleSteps(e, pick(spread, season), fmt.Sprintf("the spreads of %d days", len(season)))...)
+	w.Steps = append(w.Steps, sampleSteps(e, pick(spread, season), fmt.Sprintf("the values of %d days", len(season)))...)
 	for _, p := range newest(until(spread, e.ObservedAt), crackMoves+1) {
 		w.Interval = append(w.Interval, legs(p)...)
 	}

@@ -53,36 +53,36 @@ func newSignal(t *testing.T) addition {
 	t.Helper()
 	return addition{
 		task:  "A seventh signal",
-		added: map[string]string{"signals/ulsd_margin.go": text(t, "testdata/ulsd_margin.go.txt")},
+		added: map[string]string{"signals/newcomer_transits.go": text(t, "testdata/newcomer_transits.go.txt")},
 		edits: []edit{
-			before("signals/catalog.go", "\t\thormuzTransit(),\n", "\t\tulsdMargin(),\n"),
-			before("README.md", "| `hormuz-transit` |", "| `"+signal+"` | a newcomer's margin, $/bbl | EIA daily spot prices * |\n"),
+			before("signals/catalog.go", "\t\thormuzTransit(),\n", "\t\tnewcomerTransits(),\n"),
+			before("README.md", "| `hormuz-transit` |", "| `"+signal+"` | a newcomer's count of ships a day | Newcomers' Bureau |\n"),
 			before("test/stats/briefs_test.go", "\t\"hormuz-transit\": {\n", "\t\""+signal+"\": {{\"90 %\", method}},\n"),
 		},
 	}
 }
 
-// newPublisher is the European Central Bank under another name, with a key that it does not need.
+// newPublisher is IMF PortWatch under another name, with a key that it does not need and no terms to accept. The new signal reads it.
 func newPublisher(t *testing.T) addition {
 	t.Helper()
-	added := folder(t, "ingest/ecb", "ingest/newcomer", "package ecb", "package newcomer", "ecb-rates", source, "ecb.", "newcomer.",
-		"European Central Bank", "Newcomers' Bank", "ecb.europa.eu", "newcomer.example", "func Source() ingest.Source {", "func Source(string) ingest.Source {")
-	dir := filepath.Join(root, "ingest/ecb/testdata/portal")
-	files, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
+	words := []string{
+		"package portwatch", "package newcomer", "portwatch-hormuz", source, "portwatch.imf.org", "newcomer.example", "portwatch.", "newcomer.",
+		"services9.arcgis.com", "newcomer.example", "International Monetary Fund", "Newcomers' Bureau", "\t\tTermsSetting: \"PORTWATCH_LICENSE_ACK\",\n", "",
+		"func Source() ingest.Source {", "func Source(string) ingest.Source {",
 	}
-	for _, f := range files {
-		added["ingest/newcomer/testdata/portal/"+f.Name()] = text(t, filepath.Join(dir, f.Name()))
+	added := folder(t, "ingest/portwatch", "ingest/newcomer", words...)
+	for _, name := range []string{"body.json", "expected.csv", "meta.json"} {
+		file := "testdata/one-page/" + name
+		added["ingest/newcomer/"+file] = strings.NewReplacer(words...).Replace(text(t, filepath.Join(root, "ingest/portwatch", file)))
 	}
 	return addition{
 		task: "From a new publisher", added: added,
 		edits: []edit{
 			before("ingest/sources/sources.go", "\t\"tidemark/ingest/portwatch\"\n", "\t\"tidemark/ingest/newcomer\"\n"),
 			before("ingest/sources/sources.go", "\t{only(bls.Source), bls.Sandbox, revising},\n",
-				"\t{func(k config.Upstreams) []ingest.Source { return []ingest.Source{newcomer.Source(k.NewcomerKey)} }, newcomer.Sandbox, nil},\n"),
+				"\t{func(k config.Upstreams) []ingest.Source { return []ingest.Source{newcomer.Source(k.NewcomerKey)} }, newcomer.Sandbox, whole},\n"),
 			before("internal/config/settings.go", "\tUserAgent  string `env:\"USER_AGENT\"",
-				"\tNewcomerKey string `env:\""+setting+"\" secret:\"true\" help:\"Key of the Newcomers' Bank.\"`\n"),
+				"\tNewcomerKey string `env:\""+setting+"\" secret:\"true\" help:\"Key of the Newcomers' Bureau.\"`\n"),
 			before("docker-compose.yml", "EIA_API_KEY, ", setting+", "),
 		},
 	}

@@ -1,4 +1,4 @@
-// Package extend does the tasks of CONTRIBUTING.md in a copy of the module. It adds a seventh signal, a publisher, a column of picks, another
+// Package extend does the tasks of CONTRIBUTING.md in a copy of the module. It adds a seventh signal, the publisher that it reads, a column of picks, another
 // z-score, a paid endpoint and a fifth language. The files must be the ones that the page names (contributing_test.go). It starts the program that is
 // built from the copy and asks every surface whether it knows the additions (census_test.go). It names each surface that does not.
 package extend
@@ -21,11 +21,11 @@ import (
 )
 
 const (
-	signal = "ulsd-margin"
+	signal = "newcomer-transits"
 	sold   = "/watchlist"
 	lang   = "fr"
 	// source is the newcomer's, and setting the name of its key.
-	source  = "newcomer-rates"
+	source  = "newcomer-counts"
 	setting = "NEWCOMER_API_KEY"
 	// column is a member of a pick, and score the rule of a z-score.
 	column = "rank"

@@ -63,7 +63,7 @@ type operation struct {
 	Tags        []string               `json:"tags"`
 	Security    []ordered[[]string]    `json:"security"`
 	PriceUSD    string                 `json:"x-price-usd,omitempty"`
-	Parameters  []reference            `json:"parameters,omitempty"`
+	Parameters  []any                  `json:"parameters,omitempty"`
 	RequestBody *requestBody           `json:"requestBody,omitempty"`
 	Responses   ordered[responseOrRef] `json:"responses"`
 }

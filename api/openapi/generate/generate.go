@@ -119,13 +119,6 @@ func build(c *comments, d document, list []route, at func(route) string) ([]byte
 		}
 	}
 	d.Components = b.components()
-	if d.Webhooks != nil {
-		for _, f := range messageFields {
-			d.Components.Parameters.put(strings.ReplaceAll(f.name, "-", ""), parameter{
-				Name: strings.ToLower(f.name), In: "header", Required: true, Description: f.description, Schema: plainText(), Example: f.example,
-			})
-		}
-	}
 	text, err := encode(d)
 	if err != nil {
 		return nil, err

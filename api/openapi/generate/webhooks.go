@@ -79,8 +79,10 @@ func (b *builder) webhooks() (ordered[ordered[*operation]], error) {
 			Description: "An alert posts this to its webhook, signed as Standard Webhooks describes. Compare `webhook-signature` before you read the body, refuse an old " +
 				"`webhook-timestamp`, and keep `webhook-id` to know duplicates. Messages of one alert come in the order of their cursors.",
 		}
-		for _, f := range messageFields {
-			op.Parameters = append(op.Parameters, reference{"#/components/parameters/" + strings.ReplaceAll(f.name, "-", "")})
+		for _, f := range messageFields { // in place, because a generator of clients leaves out components that no path refers to
+			op.Parameters = append(op.Parameters, parameter{
+				Name: strings.ToLower(f.name), In: "header", Required: true, Description: f.description, Schema: plainText(), Example: f.example,
+			})
 		}
 		schema, err := b.message(kind)
 		if err != nil {

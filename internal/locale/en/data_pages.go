@@ -99,7 +99,7 @@ var dataPages = map[string]string{
 	"evidence.nothing":                    "Nothing was observed yet.",
 	"evidence.note.z":                     "(value - baseline) / scale",
 	"evidence.note.delta":                 "100 * (value / baseline - 1)",
-	"evidence.note.sum days":              "sum of the spreads of %s days, divided by their number",
+	"evidence.note.sum days":              "sum of the values of %s days, divided by their number",
 	"evidence.note.sum weeks":             "sum of the stocks of the same weeks, divided by their number",
 	"evidence.note.sum means":             "sum of %s seven-day means, divided by their number",
 	"evidence.note.deviation":             "sum of the squared distances from the baseline, divided by the number less one",

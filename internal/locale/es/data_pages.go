@@ -99,7 +99,7 @@ var dataPages = map[string]string{
 	"evidence.nothing":                    "Aún no se ha observado nada.",
 	"evidence.note.z":                     "(valor − referencia) / dispersión habitual",
 	"evidence.note.delta":                 "100 × (valor / referencia − 1)",
-	"evidence.note.sum days":              "suma de los márgenes de %s días, dividida entre su número",
+	"evidence.note.sum days":              "suma de los valores de %s días, dividida entre su número",
 	"evidence.note.sum weeks":             "suma de las existencias de las mismas semanas, dividida entre su número",
 	"evidence.note.sum means":             "suma de %s medias de siete días, dividida entre su número",
 	"evidence.note.deviation":             "suma de los cuadrados de las distancias a la referencia, dividida entre el número de valores menos uno",

@@ -99,7 +99,7 @@ var dataPages = map[string]string{
 	"evidence.nothing":                    "अभी कुछ देखा नहीं गया है।",
 	"evidence.note.z":                     "(मान − आधार) / सामान्य फैलाव",
 	"evidence.note.delta":                 "100 × (मान / आधार − 1)",
-	"evidence.note.sum days":              "%s दिनों के मार्जिन का योग, दिनों की संख्या से विभाजित",
+	"evidence.note.sum days":              "%s दिनों के मानों का योग, दिनों की संख्या से विभाजित",
 	"evidence.note.sum weeks":             "इन्हीं सप्ताहों के भंडारों का योग, सप्ताहों की संख्या से विभाजित",
 	"evidence.note.sum means":             "सात-सात दिनों के %s औसतों का योग, उनकी संख्या से विभाजित",
 	"evidence.note.deviation":             "आधार से दूरियों के वर्गों का योग, मानों की संख्या से एक कम से विभाजित",

@@ -99,7 +99,7 @@ var dataPages = map[string]string{
 	"evidence.nothing":                    "Ainda não se observou nada.",
 	"evidence.note.z":                     "(valor − referência) / dispersão habitual",
 	"evidence.note.delta":                 "100 × (valor / referência − 1)",
-	"evidence.note.sum days":              "soma das margens de %s dias, dividida pelo número deles",
+	"evidence.note.sum days":              "soma dos valores de %s dias, dividida pelo número deles",
 	"evidence.note.sum weeks":             "soma dos estoques das mesmas semanas, dividida pelo número delas",
 	"evidence.note.sum means":             "soma de %s médias de sete dias, dividida pelo número delas",
 	"evidence.note.deviation":             "soma dos quadrados das distâncias até a referência, dividida pelo número de valores menos um",
