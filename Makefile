@@ -34,8 +34,8 @@ run: ## Start everything on made-up data and say where to look
 .PHONY: test
 test: ## Check everything, as CI does
 	@tools/check.sh deps modules vet format lint \
-		then race beside contracts e2e-payments public-witness conformance browser contention-short simulate-short computing \
-		then chaos-short fuzz
+		then race beside contracts e2e-payments public-witness conformance simulate-short \
+		then computing contention-short browser chaos-short fuzz
 
 .PHONY: deps
 deps: ## Make sure that PostgreSQL and Redis are on this machine

@@ -84,7 +84,7 @@ func (s *Server) createAlert(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	var made view.AlertBody // the answer may be that of an earlier request
+	var made view.AlertBody // an earlier request may have made it
 	if err := json.Unmarshal(answer, &made); err != nil {
 		return fmt.Errorf("read the answer with an alert: %w", err)
 	}

@@ -147,7 +147,7 @@ func TestAnAlertIsMadeOnceForAnIdempotencyKey(t *testing.T) {
 	other := strings.Replace(onZ, `"above":2`, `"above":3`, 1)
 	f.problem(post(f.owner, "once", other), http.StatusUnprocessableEntity, "idempotency_key_reused")
 	f.problem(post(f.owner, strings.Repeat("x", 256), onZ), http.StatusBadRequest, "invalid_request")
-	// A refused request leaves nothing behind, and another caller has keys of its own.
+	// A refused request leaves nothing behind, and another caller has other keys.
 	f.problem(post(f.owner, "refused", strings.Replace(onZ, "crack-spread-321", "none", 1)), http.StatusBadRequest, "invalid_parameter")
 	if a := post(f.owner, "refused", other); a.StatusCode != http.StatusCreated || f.object(a)["data"].(map[string]any)["id"] == id {
 		t.Errorf("after a refusal: %s: %s", a.Status, a.body)
@@ -158,7 +158,7 @@ func TestAnAlertIsMadeOnceForAnIdempotencyKey(t *testing.T) {
 	}
 	count(f.owner, 2)
 	count(stranger, 1)
-	// The answer is that of a request that happened, also when the alert is deleted since.
+	// The answer of the first request is repeated, also when the alert is deleted since.
 	if a := f.by(f.owner, http.MethodDelete, "/"+id, ""); a.StatusCode != http.StatusNoContent {
 		t.Fatalf("delete: %s", a.Status)
 	}
@@ -169,7 +169,7 @@ func TestAnAlertIsMadeOnceForAnIdempotencyKey(t *testing.T) {
 }
 
 // TestMessagesToWebhooksAreAsDescribed sends messages as a worker does and compares each request with the description. The signal's change was
-// written by the database; the others have its members (test/conformance compares those of a sandbox).
+// written by the database; the others have its members (test/conformance compares a sandbox's messages).
 func TestMessagesToWebhooksAreAsDescribed(t *testing.T) {
 	t.Parallel()
 	f := newAlertsFixture(t)

@@ -163,7 +163,7 @@ func (r *recomputing) take(ctx context.Context, m *meter, db *postgres.DB, d sig
 	return err
 }
 
-// processorTimes are those of this process, under an empty name, and of the children of a database server, which Linux counts in nanoseconds.
+// processorTimes returns the processor times of this process, under an empty name, and of the children of a database server, which Linux counts in nanoseconds.
 func processorTimes(server string) (map[string]time.Duration, error) {
 	own, err := processorTime()
 	if err != nil {
@@ -188,7 +188,7 @@ func processorTimes(server string) (map[string]time.Duration, error) {
 	return times, nil
 }
 
-// since is the sum of what each process used since earlier times.
+// since is the processor time of all processes since earlier times.
 func since(before, now map[string]time.Duration) (sum time.Duration) {
 	for process, t := range now {
 		sum += t - before[process]

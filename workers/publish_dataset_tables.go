@@ -114,7 +114,7 @@ func (b *datasetBuilder) history(ctx context.Context, d signals.Definition) erro
 	})
 }
 
-// forecastColumns returns the columns of the forecasts. Each quantile has a column of its own, because every reader of Parquet has flat columns.
+// forecastColumns returns the columns of the forecasts. Each quantile is a column, because every reader of Parquet has flat columns.
 func forecastColumns() []columns.Column {
 	out := []columns.Column{
 		{Name: "seq", Kind: columns.Integer},
@@ -149,7 +149,7 @@ func forecastColumns() []columns.Column {
 	}...)
 }
 
-// quantileColumn names the column of a quantile: p05 is that of 5 %, p97_5 that of 97.5 %.
+// quantileColumn names the column of a quantile: p05 for 5 %, p97_5 for 97.5 %.
 func quantileColumn(p float64) string {
 	digits := strings.TrimPrefix(strconv.FormatFloat(p, 'f', -1, 64), "0.")
 	if len(digits) < 2 {
@@ -161,7 +161,7 @@ func quantileColumn(p float64) string {
 	return "p" + digits
 }
 
-// forecasts adds all forecasts with their grades. The lines contain their numbers exactly, with those of the naive forecasts.
+// forecasts adds all forecasts with their grades. The lines contain all numbers exactly, also of the naive forecasts.
 func (b *datasetBuilder) forecasts(ctx context.Context, list []signals.Definition) error {
 	t := postgres.DatasetTable{Name: "forecasts", Title: "Forecasts of public figures before their publication, and their grades"}
 	var all []postgres.Forecast

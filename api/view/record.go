@@ -213,7 +213,7 @@ func (r *Record) load(ctx context.Context, full bool) error {
 	r.state.Store(st)
 	if !st.isCompressed() {
 		select {
-		case <-r.long: // a state that nobody sees any more
+		case <-r.long: // a state that no request reads any more
 		default:
 		}
 		r.long <- st // only load sends, and it holds mu

@@ -87,8 +87,8 @@ func (st *RecordState) join(compressed bool) {
 // isCompressed reports whether the whole chain has its compressed form.
 func (st *RecordState) isCompressed() bool { return st.Whole().Gzip.Body != nil }
 
-// compress adds the compressed form of the whole chain. It gives up when stop returns true: what is compressed by then is not compressed again for
-// a later state.
+// compress adds the compressed form of the whole chain. It gives up when stop returns true. A later state keeps the blocks that are
+// compressed by then.
 func (st *RecordState) compress(stop func() bool) {
 	for _, p := range st.pieces {
 		if stop() {

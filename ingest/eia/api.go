@@ -73,8 +73,8 @@ type apiRow struct {
 	Units       string         `json:"units"`
 }
 
-// apiRows are the rows of a page. They are read token by token, because the library takes twice as long to fill structs by their tags. What is not a row
-// of strings is left to the library, with its rules and errors.
+// apiRows are the rows of a page. They are read token by token, because the library takes twice as long to fill structs by their tags. The library
+// reads any other row, with its rules and errors.
 type apiRows []apiRow
 
 // rowLength is about how many bytes a row has.
@@ -101,7 +101,7 @@ func (rows *apiRows) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	return err
 }
 
-// readRow reads a row. It shares the texts that equal those of the row before.
+// readRow reads a row. It shares texts with the row before.
 func readRow(d *jsontext.Decoder, last apiRow) (row apiRow, err error) {
 	if d.PeekKind() != '{' {
 		return row, json.UnmarshalDecode(d, &row)

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// FuzzRowsOfTheAPI: rows that are read token by token are those that the library reads into structs, and what it refuses is refused.
+// FuzzRowsOfTheAPI reads rows token by token and into structs by the library. Both give the same rows, or both refuse the input.
 func FuzzRowsOfTheAPI(f *testing.F) {
 	const row = `{"period":"2026-11-20","series":"RWTC","product":{"a":[1,null]},"series-description":"Spot (Dollars per Barrel)","value":"61.3","units":"$/BBL"}`
 	for _, s := range []string{
@@ -64,7 +64,7 @@ func BenchmarkRowsOfTheAPI(b *testing.B) {
 	}
 }
 
-// processorTime is how much processor time this process has used, that of garbage collection included.
+// processorTime is how much processor time this process has used, with garbage collection.
 func processorTime(b *testing.B) time.Duration {
 	var used syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {

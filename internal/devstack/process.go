@@ -46,7 +46,7 @@ func spawn(cmd *exec.Cmd, orphaned syscall.Signal) (*process, error) {
 	return p, nil
 }
 
-// Output runs a program and returns all that it writes, without what goes to a Stdout of its own. If the system supports it, the program ends with this process, however that ends.
+// Output runs a program and returns all that it writes, unless it goes to the command's Stdout. If the system supports it, the program ends with this process, however that ends.
 func Output(cmd *exec.Cmd) ([]byte, error) {
 	var out bytes.Buffer
 	if cmd.Stderr = &out; cmd.Stdout == nil {

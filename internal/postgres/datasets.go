@@ -172,8 +172,8 @@ func (db DatasetStore) DatasetOf(ctx context.Context, day string) (Dataset, erro
 	return d, nil
 }
 
-// SkipsDataset reports whether the set of a slot is left out: a set was made within pause, and the slot lies more than a day in the past, both by
-// the wall clock. Many days of a sandbox pass in a minute.
+// SkipsDataset reports whether the set of a slot is left out, because many days of a sandbox pass in a minute. It is, if a set was made within
+// pause and the slot lies more than a day in the past, both by the wall clock.
 func (db DatasetStore) SkipsDataset(ctx context.Context, slot time.Time, pause time.Duration) (skip bool, err error) {
 	err = db.reads.QueryRow(ctx, `
 		select @slot < clock_timestamp() - interval '1 day'
@@ -211,7 +211,7 @@ func (db DatasetStore) DatasetFile(ctx context.Context, sha256 string) ([]byte, 
 	return b, nil
 }
 
-// datasetBytesSQL reads a part of a file (primary key). Postgres stores the content in pieces, uncompressed, and reads only those of the part.
+// datasetBytesSQL reads a part of a file (primary key). Postgres stores the content in pieces, uncompressed, and reads only the pieces of the part.
 const datasetBytesSQL = `select substring(content from @from::int + 1 for @n::int) from dataset_files where sha256 = @sha256`
 
 // DatasetBytes returns n bytes of a file of a set from a position on, fewer if the file ends before. The error is ErrNotFound if no kept set has the

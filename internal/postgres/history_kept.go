@@ -16,8 +16,8 @@ import (
 )
 
 // A worker keeps the track that it stored last of each signal, and stores of the next one what differs. That needs neither a copy of the
-// track to the server nor a comparison with all that is stored. The kept track serves only while its mark is the signal's: nobody else has
-// stored anything since, and no older backup was brought back. Otherwise, and once in storeWhole times, the whole track is compared.
+// track to the server nor a comparison with all that is stored. The kept track serves only while its mark is the signal's: no other
+// process has stored anything since, and no older backup was restored. Otherwise, and once in storeWhole times, the whole track is compared.
 
 // keptTracks are the tracks that were stored last, by signal. The zero value is empty. It is safe for concurrent use.
 type keptTracks struct {
@@ -47,8 +47,8 @@ func (m trackMark) same(o trackMark) bool {
 const (
 	// storeWhole is after how many saves of differences a whole track is compared with all that is stored.
 	storeWhole = 32
-	// mostChanges is how many differences are stored without a copy of the whole track.
-	mostChanges = 1000
+	// maxChanges is how many differences are stored without a copy of the whole track.
+	maxChanges = 1000
 )
 
 // storedPoint is an estimate as it is stored: times in microseconds since 1970, NaN for null. The z-score and the difference from the
@@ -87,10 +87,10 @@ func storedPoints(track signals.Track) ([]storedPoint, bool) {
 	return points, true
 }
 
-// difference is a point of a track that another track does not have, or has with other numbers. It is gone if the other one has none there.
+// difference is a point of a track that another track does not have, or has with other numbers. Gone means that the other one has none there.
 type difference struct {
 	observed int64
-	// place is the point's in the new track. It has no meaning if the point is gone.
+	// place is the point's in the new track. It has no meaning for such a point.
 	place int
 	gone  bool
 }
@@ -155,7 +155,7 @@ const trackMarkSQL = `
 	from (select) one left join lateral (
 		select at, computed_at from snapshots where signal = @signal order by at desc limit 1) n on true` // index estimates_added, primary key
 
-// written is what a save reads of a signal first: the mark of its history, and the states around its instant.
+// written is the part of a signal that a save reads first: the mark of its history, and the states around its instant.
 type written struct {
 	mark  trackMark
 	state stateAround
@@ -183,7 +183,7 @@ func (m *trackMark) scan(row pgx.Row) error {
 // errMoved means that a kept track is not the stored one any more.
 var errMoved = errors.New("another has stored a track")
 
-// storeTrack stores a snapshot with its track, in full or as the difference from what this process stored last. It returns what is kept.
+// storeTrack stores a snapshot with its track, in full or as the difference from the track that this process stored last, and keeps the track.
 func (db SnapshotStore) storeTrack(ctx context.Context, f task.Fence, s Snapshot, track signals.Track, args pgx.NamedArgs) error {
 	kept, some := db.tracks.get(s.Signal)
 	points, ascends := storedPoints(track)
@@ -194,7 +194,7 @@ func (db SnapshotStore) storeTrack(ctx context.Context, f task.Fence, s Snapshot
 	db.tracks.forget(s.Signal) // until it is stored
 	next := keptTrack{points: points}
 	var err error
-	if some && kept.changes < storeWhole && len(list) <= mostChanges {
+	if some && kept.changes < storeWhole && len(list) <= maxChanges {
 		next.changes = kept.changes + 1
 		if next.mark, err = db.storeChanges(ctx, f, s, track, list, kept.mark, args); !errors.Is(err, errMoved) {
 			return db.keep(s, next, err)
@@ -220,7 +220,7 @@ func (db SnapshotStore) keep(s Snapshot, next keptTrack, err error) error {
 	return err
 }
 
-// storeAll compares the whole track with what is stored. If expected is not nil and the mark is still the signal's, what changes must be that.
+// storeAll compares the whole track with the stored one. If expected is not nil and the mark is still the signal's, the change must be expected.
 func (db SnapshotStore) storeAll(
 	ctx context.Context, f task.Fence, s Snapshot, track signals.Track, kept trackMark, expected *trackChange, args pgx.NamedArgs,
 ) (mark trackMark, err error) {
@@ -262,7 +262,7 @@ const changeTrackSQL = `
 	order by c.observed_at`
 
 // storeChanges stores a snapshot with the points of its track that differ from the track with the mark. It returns errMoved if another track is
-// stored. The mark is of the newest instant, so no later history has to stay as it was.
+// stored. The mark is of the newest instant, so there is no later history to keep.
 func (db SnapshotStore) storeChanges(
 	ctx context.Context, f task.Fence, s Snapshot, track signals.Track, list []difference, kept trackMark, args pgx.NamedArgs,
 ) (mark trackMark, err error) {

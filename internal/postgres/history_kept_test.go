@@ -71,7 +71,7 @@ func (s saved) to(ctx context.Context, db *postgres.DB) error {
 	return db.SaveSnapshot(ctx, task.Fence{}, s.snapshot, s.track)
 }
 
-// Workers that store only what differs must leave the rows of one that compares each track with all that is stored. Points are revised,
+// Workers that store only differences must leave the same rows as a worker that compares each track with all stored points. Points are revised,
 // withdrawn, restored and late, instants come in any order and twice, two workers store at once, and any statement can be the last.
 func TestDifferencesLeaveTheRowsOfWholeTracks(t *testing.T) {
 	t.Parallel()
@@ -164,7 +164,7 @@ func TestAKeptTrackThatIsNotTheStoredOneIsReported(t *testing.T) {
 	db, url := open(t, postgres.RoleWorker)
 	say(t, db, noon(10), "1=1 2=2 3=3")
 	say(t, db, noon(11), "1=1 2=2 3=3 4=4")
-	// Nobody can do this but who can switch off triggers.
+	// Only a superuser can do this: it switches triggers off.
 	if err := exec(t, url, "", `set session_replication_role = replica; update estimates set value = 7 where signal = 's' and observed_at = '2026-01-02'`); err != nil {
 		t.Fatal(err)
 	}

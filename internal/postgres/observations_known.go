@@ -121,10 +121,10 @@ const knownSinceSQL = `
 		offset 0
 	) o` // primary keys; "offset 0" makes the planner go series by series, else it reads the whole table
 
-// readAgain is after how many reads of additions all of a series is read again, and compared with what was put together.
+// readAgain is after how many reads of additions all of a series is read again, and compared with the kept points.
 const readAgain = 32
 
-// errKept means that what was kept in memory was not what the database has. It is forgotten with the error, so the next attempt reads
+// errKept means that the data kept in memory differ from the database. They are forgotten with the error, so the next attempt reads
 // everything.
 var errKept = errors.New("what was kept in memory differs from the database")
 
@@ -182,7 +182,7 @@ func (k *knownSeries) compare(id series.ID, put, all *knownPoints) error {
 	return fmt.Errorf("series %s: %w", id, errKept)
 }
 
-// arrived is what advance reads of one series.
+// arrived holds the rows that advance reads of one series.
 type arrived struct {
 	seen int64
 	// Rows with observation times between from and to are complete in again. The rows in more were there before, and were not known yet.
@@ -298,7 +298,7 @@ func (s *knownPoints) note(rows []arrivedRow) {
 	}
 }
 
-// added returns points with vintages that are newer than those of their points. It sorts the rows.
+// added returns points with vintages, each newer than all others of its point. It sorts the rows.
 func added(points []knownPoint, rows []arrivedRow) []knownPoint {
 	slices.SortFunc(rows, func(a, b arrivedRow) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.vintage, b.vintage)) })
 	out := make([]knownPoint, 0, len(points)+len(rows))

@@ -106,7 +106,7 @@ func TestACachedSeriesThatIsNotTheStoredOneIsReported(t *testing.T) {
 	if _, err := kept.ObservationsAsOf(t.Context(), []series.ID{"a"}, instant(t, "2026-01-09T00:00:00Z")); err != nil {
 		t.Fatal(err)
 	}
-	// Nobody can do this but who can switch off triggers.
+	// Only a superuser can do this: it switches triggers off.
 	if err := exec(t, url, "", `set session_replication_role = replica; update observations set value = 7`); err != nil {
 		t.Fatal(err)
 	}

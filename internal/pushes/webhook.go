@@ -33,7 +33,7 @@ const (
 	readBytes   = 16 << 10
 )
 
-// The header fields of a message. The first three are those of Standard Webhooks.
+// The header fields of a message. Standard Webhooks defines the first three.
 const (
 	HeaderID        = "Webhook-Id"
 	HeaderTimestamp = "Webhook-Timestamp"

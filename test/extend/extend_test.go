@@ -1,5 +1,5 @@
 // Package extend does the tasks of CONTRIBUTING.md in a copy of the module. It adds a seventh signal, the publisher that it reads, a column of picks, another
-// z-score, a paid endpoint and a fifth language. The files must be the ones that the page names (contributing_test.go). It starts the program that is
+// z-score, a paid endpoint and a fifth language. It touches exactly the files that the page names (contributing_test.go). It starts the program that is
 // built from the copy and asks every surface whether it knows the additions (census_test.go). It names each surface that does not.
 package extend
 

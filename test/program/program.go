@@ -37,7 +37,7 @@ func Build() (remove func()) {
 	shared := filepath.Join(cache, "tidemark")
 	build("", shared)
 	remove = place()
-	// The suite has a name of its own for the file, because the Go command puts another program in the place of the shared one.
+	// The suite gives the file another name, because the Go command puts another program in the place of the shared one.
 	if os.Link(shared, binary) != nil {
 		content, err := os.ReadFile(shared)
 		must(err)
@@ -46,7 +46,7 @@ func Build() (remove func()) {
 	return remove
 }
 
-// BuildIn is Build for a copy of the module in another folder, with which nobody shares anything.
+// BuildIn is Build for a copy of the module in another folder. It shares nothing.
 func BuildIn(module string) (remove func()) {
 	remove = place()
 	build(module, binary)
@@ -62,7 +62,7 @@ func place() (remove func()) {
 	return func() { _ = os.RemoveAll(dir) }
 }
 
-// build builds the program of a module, without the symbols for debuggers, as in the image: linking is what takes long.
+// build builds the program of a module, without the symbols for debuggers, as in the image, because linking takes long.
 func build(module, file string) {
 	cmd := exec.CommandContext(context.Background(), "go", "build", "-ldflags=-s -w", "-o", file, "tidemark/cmd/tidemark")
 	cmd.Stderr, cmd.Dir = os.Stderr, module

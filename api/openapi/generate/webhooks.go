@@ -61,7 +61,7 @@ func changeOf(topic, kind, subject, path string, data any) *pushes.Change {
 	}
 }
 
-// webhooks returns the requests that alerts send: one for each type of a message.
+// webhooks returns the requests that alerts send, by type of message.
 func (b *builder) webhooks() (ordered[ordered[*operation]], error) {
 	var out ordered[ordered[*operation]]
 	base := reflect.TypeFor[pushes.Notice]()
