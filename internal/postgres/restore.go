@@ -88,9 +88,9 @@ func PrepareRestore(ctx context.Context, url string, roles []string) (major int,
 // MoveCursorsSQL moves the cursors of pushes on by the seconds since 1970. It must be the last statement of the transaction that restores a
 // database. docs/operator.md has the same statement for a recovery to a point in time.
 //
-// What was pushed after the backup is lost, but its receivers know its cursors and the message ids that are made of them. They would drop a later
-// change with the same one as a duplicate. The jump is longer than what was pushed since the backup, at one change a second, and each restore of
-// one backup jumps to another place. Readers continue over the jump, because they ask for what is larger than their cursor. An old backup has no
+// The changes that were pushed after the backup are lost, but their receivers know their cursors and the message ids that are made of them. They would drop a later
+// change with the same one as a duplicate. The jump is longer than the number of changes since the backup, at one change a second, and each restore of
+// one backup jumps to another place. Readers continue over the jump, because they ask for the changes after their cursor. An old backup has no
 // cursors.
 const MoveCursorsSQL = `do $move$
 begin

@@ -2,7 +2,6 @@ package backup
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -11,22 +10,36 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"tidemark/internal/devstack"
 	"tidemark/internal/pgtest"
 	"tidemark/test/program"
 )
+
+// restorer returns the path of the pg_restore that the program takes for a server.
+func restorer(t *testing.T, url string) string {
+	t.Helper()
+	c, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close(t.Context()) }()
+	var major int
+	if err := c.QueryRow(t.Context(), `select current_setting('server_version_num')::int / 10000`).Scan(&major); err != nil {
+		t.Fatal(err)
+	}
+	path, err := devstack.Client(t.Context(), "pg_restore", major)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
 
 // TestAKilledRestoreIsBegunAgain kills a restore with SIGKILL when all rows are in the database and the cursors have not moved yet. Its
 // client programs and the session in the server end with it, the database stays empty, and the same restore then succeeds and moves the cursors.
 func TestAKilledRestoreIsBegunAgain(t *testing.T) {
 	t.Parallel()
-	if _, err := exec.LookPath("psql"); err != nil {
-		t.Skip("psql is not on this machine")
-	}
-	real, err := exec.LookPath("pg_restore")
-	if err != nil {
-		t.Skip("pg_restore is not on this machine")
-	}
 	url, state := pgtest.New(t), t.TempDir()
+	real := restorer(t, url)
 	refused(t, "nothing ever worked with this database", url, state, "backup", filepath.Join(t.TempDir(), "backup"))
 	if _, err := open(t, url).EnsureWorld(t.Context(), "sandbox", new(time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC))); err != nil {
 		t.Fatal(err)
@@ -75,11 +88,8 @@ func TestAKilledRestoreIsBegunAgain(t *testing.T) {
 // TestADumpThatCannotBeRestoredLeavesTheDatabaseEmpty ends the writer of the statements early.
 func TestADumpThatCannotBeRestoredLeavesTheDatabaseEmpty(t *testing.T) {
 	t.Parallel()
-	real, err := exec.LookPath("pg_restore")
-	if err != nil {
-		t.Skip("pg_restore is not on this machine")
-	}
 	url, state := pgtest.New(t), t.TempDir()
+	real := restorer(t, url)
 	if _, err := open(t, url).EnsureWorld(t.Context(), "sandbox", new(time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC))); err != nil {
 		t.Fatal(err)
 	}

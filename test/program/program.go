@@ -106,7 +106,7 @@ func Folder(t testing.TB) string {
 	return dir
 }
 
-// Process is a running tidemark command, the leader of its own process group.
+// Process is a running tidemark command, the leader of its process group.
 type Process struct {
 	// Done is closed when it has ended.
 	Done chan struct{}
