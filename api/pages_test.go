@@ -131,7 +131,7 @@ func TestSignalPageAsOf(t *testing.T) {
 	shows("?as_of="+noon.AddDate(0, 0, -2).Format("2006-01-02")+"&range=all", "format=csv&amp;as_of="+noon.AddDate(0, 0, -2).Format("2006-01-02"), 200)
 	shows("?as_of=2126-01-01", "is in the future", 400)
 	shows("?as_of=yesterday", "as_of is not a date", 400)
-	shows("?range=2w", "range can be 3m or 1y or 5y or all", 400)
+	shows("?range=2w", "range can be 3m, 1y, 5y or all", 400)
 }
 
 func TestDatasetInThePageIsTheAPIs(t *testing.T) {

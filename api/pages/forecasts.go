@@ -105,7 +105,7 @@ func (p *Pages) forecasts(ctx context.Context, r request, s *view.Signal) (*view
 			}
 			own = append(own, one)
 			row := newForecastRow(one, f.Unit)
-			if one.Grade == nil && f.Open == nil && cursor == "" {
+			if one.Grade == nil && f.Open == nil && cursor == "" && (s.Snapshot.ObservedAt == nil || targetDay(one).After(*s.Snapshot.ObservedAt)) {
 				f.Open = &row
 			}
 			f.Rows = append(f.Rows, row)

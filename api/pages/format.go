@@ -41,6 +41,8 @@ var functions = template.FuncMap{
 	"sentence":  sentence,
 	"minus":     minus,
 	"breakable": breakable,
+	// bare is an address as a reader says it, without its scheme.
+	"bare": func(url string) string { return strings.TrimSuffix(strings.TrimPrefix(url, "https://"), "/") },
 	// text is a text or the one behind a pointer. code is a text as the element for code.
 	"text": func(v any) string { return fmt.Sprint(reflect.Indirect(reflect.ValueOf(v))) },
 	"code": func(v string) template.HTML {

@@ -149,8 +149,12 @@ const (
 // follow replaces the feed of the picks by the page's own, in its head and in its footer.
 func (l *layout) follow(f feed) {
 	l.Feed = f
-	l.Links = slices.DeleteFunc(l.Links, func(n navigation) bool { return n.Address == picksFeed })
-	l.Links = append(l.Links, navigation{Name: l.T("feed"), Address: f.Address})
+	link := navigation{Name: l.T("feed"), Address: f.Address}
+	if i := slices.IndexFunc(l.Links, func(n navigation) bool { return n.Address == picksFeed }); i >= 0 {
+		l.Links[i] = link
+		return
+	}
+	l.Links = append(l.Links, link)
 }
 
 // translated are the pages that exist in every language, at least what surrounds their content.

@@ -111,7 +111,7 @@ func (p *Pages) picksPage(_ context.Context, r request) (*view.Document, error) 
 		for _, s := range []string{"", view.StatusOpen, view.StatusClosed} {
 			name := "all"
 			if s != "" {
-				name = s
+				name = "filter." + s
 			}
 			body.Statuses = append(body.Statuses, choice{Name: body.T(name), Address: r.with("status", s), Chosen: s == status})
 		}

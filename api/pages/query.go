@@ -81,7 +81,7 @@ func refuse(code, id string, values ...any) *view.Refusal {
 		for i, v := range values {
 			switch of := v.(type) {
 			case []string:
-				v = strings.Join(of, " "+l.T("or")+" ")
+				v = l.oneOf(of)
 			case time.Time:
 				if v = of.Format(time.DateOnly); lang != picks.English {
 					v = l.Date(v)
@@ -92,4 +92,13 @@ func refuse(code, id string, values ...any) *view.Refusal {
 		return l.Say(id, said...)
 	}
 	return &view.Refusal{Code: code, Detail: in(picks.English), In: in}
+}
+
+// oneOf writes a choice as a list: "1y, 5y or all".
+func (l localizer) oneOf(of []string) string {
+	if len(of) < 2 {
+		return strings.Join(of, "")
+	}
+	last := len(of) - 1
+	return strings.Join(of[:last], ", ") + " " + l.T("or") + " " + of[last]
 }

@@ -98,7 +98,7 @@ func (p *Pages) fansOf(ctx context.Context, s *view.Signal, points []view.Histor
 		}
 		graded := f.Grade != nil && f.Grade.Outcome != nil && f.Grade.Hits != nil && (asOf.IsZero() || !f.Grade.GradedAt.After(asOf))
 		at := targetDay(f)
-		if at.Before(from) || at.After(to) && (!open || graded) {
+		if !inView(at, from, to, open, graded) {
 			continue
 		}
 		// A figure that is a change is added to the value before it.
@@ -118,6 +118,16 @@ func (p *Pages) fansOf(ctx context.Context, s *view.Signal, points []view.Histor
 		out = append(out, one)
 	}
 	return out, nil
+}
+
+// inView reports whether a view from one day to another shows the forecast of a day. open reports whether the view ends with the newest
+// value, graded whether the forecast has its grade. A figure that the view shows is published, though its forecast is graded only with the
+// next run: such a forecast is neither open nor graded.
+func inView(day, from, to time.Time, open, graded bool) bool {
+	if day.After(to) {
+		return open && !graded
+	}
+	return graded && !day.Before(from)
 }
 
 // targetDay returns the day that a forecast figure is about: the day or the first of the month that its period names, else its release.

@@ -9,6 +9,7 @@ import (
 
 	"tidemark/api/pages/plot"
 	"tidemark/api/view"
+	"tidemark/picks"
 	"tidemark/signals"
 )
 
@@ -82,5 +83,40 @@ func TestTheImageOfAPlotHasNoNumbersWithoutTexts(t *testing.T) {
 	}
 	if strings.Contains(plots.figure.Alone(1000), `class="moment"`) {
 		t.Error("the image marks an event that it does not name")
+	}
+}
+
+func TestAForecastWhoseFigureIsShownIsNotTheNextOne(t *testing.T) {
+	t.Parallel()
+	day := func(n int) time.Time { return time.Date(2026, 11, n, 0, 0, 0, 0, time.UTC) }
+	from, to := day(2), day(23)
+	for _, c := range []struct {
+		name         string
+		at           time.Time
+		open, graded bool
+		want         bool
+	}{
+		{"the next figure", day(30), true, false, true},
+		{"the next figure, in a view that ends before the newest value", day(30), false, false, false},
+		{"a figure that is shown, before its forecast is graded", to, true, false, false},
+		{"a figure that is shown, with its grade", to, true, true, true},
+		{"a graded figure after the view", day(30), false, true, false},
+		{"a graded figure before the view", day(1), true, true, false},
+	} {
+		if got := inView(c.at, from, to, c.open, c.graded); got != c.want {
+			t.Errorf("%s: in view is %t, want %t", c.name, got, c.want)
+		}
+	}
+}
+
+func TestAChoiceIsWrittenAsAList(t *testing.T) {
+	t.Parallel()
+	for lang, want := range map[picks.Lang]string{"en": "1y, 5y or all", "es": "1y, 5y o all", "pt": "1y, 5y ou all", "hi": "1y, 5y या all"} {
+		if got := (localizer{Lang: lang}).oneOf([]string{"1y", "5y", "all"}); got != want {
+			t.Errorf("in %s: %q, want %q", lang, got, want)
+		}
+	}
+	if got := (localizer{Lang: "en"}).oneOf([]string{"all"}); got != "all" {
+		t.Errorf("a single choice is %q", got)
 	}
 }

@@ -174,8 +174,8 @@ func TestABacktestIsToldInTheReadersLanguageAndNamesWhatIsInEnglish(t *testing.T
 	d, _ := signals.ByID("crack-spread-321")
 	formula := map[picks.Lang]string{"en": "median of 60 margins", "es": "mediana de 60 márgenes", "pt": "mediana de 60 margens", "hi": "60 मार्जिनों की माध्यिका"}
 	for lang, want := range map[picks.Lang][]string{
-		"en": {"Naive forecast: the last known change of the crack spread over 20 trading days. Values up to", "too much: 7. Cases", "came: 9 (rank correlation +0.31)."},
-		"es": {"El método de la prueba retrospectiva está en inglés.", "Previsión ingenua: la última variación conocida del margen en 20 sesiones. Los valores hasta el", "de más: 7. Casos", "9 (correlación de rangos +0,31)."},
+		"en": {"Naive forecast: the last known change of the crack spread over 20 trading days. Values up to", "later information: 7. Cases", "came: 9 (rank correlation +0.31)."},
+		"es": {"El método de la prueba retrospectiva está en inglés.", "Previsión ingenua: la última variación conocida del margen en 20 sesiones. Los valores hasta el", "información posterior: 7. Casos", "9 (correlación de rangos +0,31)."},
 		"pt": {"O método do backtest está em inglês.", "9 (correlação de postos +0,31)."},
 		"hi": {"बैकटेस्ट की पद्धति अंग्रेज़ी में है।", "9 (रैंक सहसंबंध +0.31)।"},
 	} {

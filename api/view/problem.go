@@ -190,8 +190,8 @@ func ProblemKinds() []ProblemKind {
 		},
 		{
 			Code: CodePreconditionFailed, Title: "Precondition failed", Status: 412,
-			Meaning: "The request's If-Match header names no ETag of the bytes at this address.",
-			Remedy:  "Leave If-Match out, and compare the ETag of the answer with yours: other bytes stand there now.",
+			Meaning: "The request's If-Match header does not name the ETag of the content at this address.",
+			Remedy:  "Leave If-Match out, and compare the ETag of the answer with yours: the content has changed.",
 		},
 		{
 			Code: CodeBodyTooLarge, Title: "Body too large", Status: 413,
@@ -205,7 +205,7 @@ func ProblemKinds() []ProblemKind {
 		},
 		{
 			Code: CodeRangeNotSatisfiable, Title: "Range not satisfiable", Status: 416,
-			Meaning: "The request's Range header asks for no byte that the body has.",
+			Meaning: "The request's Range header asks only for bytes beyond the end of the body.",
 			Remedy:  "Ask for a range within the length that the Content-Range header of the answer names, or leave Range out.",
 		},
 		{

@@ -7,7 +7,7 @@ var housePages = map[string]string{
 	"status.bad":                          "The database is unavailable. This page shows what was known before; it may be older than it looks.",
 	"status.signal":                       "Signal",
 	"status.state":                        "State",
-	"status.live":                         "Live up to",
+	"status.live":                         "Counts as newest for",
 	"status.hours":                        "%s hours",
 	"status.days":                         "%s days",
 	"status.record":                       "Record",

@@ -88,7 +88,7 @@ var verifyPage = map[string]string{
 	"verify.js.differ":               "Los testigos guardan otra cosa. Declaraciones de abajo que difieren: %s.",
 	"verify.js.agree":                "Nada de lo que guardan los testigos (%[1]s) difiere. Llega hasta la selección %[2]s, y lo más reciente es del %[3]s.",
 	"verify.js.sealed":               "Selladas antes del anuncio: %[1]s. Según el servidor, cada una se reveló a tiempo. %[2]s abre los sellos.",
-	"verify.js.demo":                 "El servidor dice ser una demostración. Para todo menos el registro contó su propio reloj: %s.",
+	"verify.js.demo":                 "El servidor dice ser una demostración. Salvo el registro, todo se comprobó con el reloj del servidor: %s.",
 	"verify.js.verdict contradicted": "contradicha",
 	"verify.js.verdict witnessed":    "atestiguada por %[1]s de %[2]s",
 	"verify.js.verdict self":         "coherente",

@@ -88,7 +88,7 @@ var verifyPage = map[string]string{
 	"verify.js.differ":               "As testemunhas guardam outra coisa. Declarações abaixo que diferem: %s.",
 	"verify.js.agree":                "Nada do que as testemunhas guardam (%[1]s) difere. Vai até a seleção %[2]s, e o mais recente é de %[3]s.",
 	"verify.js.sealed":               "Seladas antes do anúncio: %[1]s. Segundo o servidor, cada uma foi revelada a tempo. %[2]s abre os selos.",
-	"verify.js.demo":                 "O servidor diz ser uma demonstração. Para tudo, menos o log, valeu o relógio dele: %s.",
+	"verify.js.demo":                 "O servidor diz ser uma demonstração. Exceto o log, tudo foi conferido com o relógio dele: %s.",
 	"verify.js.verdict contradicted": "contradita",
 	"verify.js.verdict witnessed":    "testemunhada por %[1]s de %[2]s",
 	"verify.js.verdict self":         "coerente",
