@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"syscall"
 	"time"
 
 	"tidemark/backfill"
@@ -57,7 +58,7 @@ func loads(ctx context.Context, m *meter) (err error) {
 		return err
 	}
 	for _, form := range []pagedForm{terseForm(), eiaForm()} {
-		if err := (&loadBench{meter: m, form: form, dir: dir, server: server.URL()}).run(ctx); err != nil {
+		if err := (&loadBench{meter: m, form: form, dir: dir, server: server}).run(ctx); err != nil {
 			return fmt.Errorf("%s: %w", form.name, err)
 		}
 	}
@@ -75,9 +76,10 @@ type pagedForm struct {
 // loadBench measures one form.
 type loadBench struct {
 	*meter
-	form        pagedForm
-	dir, server string
-	engine      ingest.Engine
+	form   pagedForm
+	dir    string
+	server *devstack.Server
+	engine ingest.Engine
 	// edition is how many blanks follow each page: other bytes, the same rows.
 	edition int
 }
@@ -99,20 +101,31 @@ func (b *loadBench) run(ctx context.Context) error {
 	}()
 	b.engine.Transport = localHost{ln.Addr().String(), &http.Transport{}}
 
-	var first, again, differs, copied []time.Duration
+	var all []loadTimes
 	for round := range loadRounds + 1 {
 		t, err := b.round(ctx, round)
 		if err != nil {
 			return err
 		}
 		if round > 0 {
-			first, again, differs, copied = append(first, t.first), append(again, t.again), append(differs, t.differs), append(copied, t.copied)
+			all = append(all, t)
 		}
 	}
-	f := median(first)
-	b.ratio(b.form.name+", first load", pagedRows, f, median(copied), 0.7)
-	b.ratio(b.form.name+", again", pagedRows, median(again), f, 0.8)
-	b.say("  %-38s %12s rows/s  (every row is compared)", b.form.name+", again in other bytes", perSecond(pagedRows, median(differs)))
+	of := func(which func(loadTimes) time.Duration) time.Duration {
+		list := make([]time.Duration, len(all))
+		for i, t := range all {
+			list[i] = which(t)
+		}
+		return median(list)
+	}
+	f := of(func(t loadTimes) time.Duration { return t.first })
+	b.ratio(b.form.name+", first load", pagedRows, f, of(func(t loadTimes) time.Duration { return t.copied }), 0.7)
+	b.say("  %-38s our process %.0f ms, Postgres %.0f ms; for \\copy psql %.0f ms, Postgres %.0f ms", b.form.name+", processor time",
+		milliseconds(of(func(t loadTimes) time.Duration { return t.ours.client })), milliseconds(of(func(t loadTimes) time.Duration { return t.ours.server })),
+		milliseconds(of(func(t loadTimes) time.Duration { return t.psql.client })), milliseconds(of(func(t loadTimes) time.Duration { return t.psql.server })))
+	b.ratio(b.form.name+", again", pagedRows, of(func(t loadTimes) time.Duration { return t.again }), f, 0.8)
+	b.say("  %-38s %12s rows/s  (every row is compared)", b.form.name+", again in other bytes",
+		perSecond(pagedRows, of(func(t loadTimes) time.Duration { return t.differs })))
 	return nil
 }
 
@@ -140,7 +153,29 @@ func (l localHost) RoundTrip(req *http.Request) (*http.Response, error) {
 	return l.to.RoundTrip(out)
 }
 
-type loadTimes struct{ first, again, differs, copied time.Duration }
+type loadTimes struct {
+	first, again, differs, copied time.Duration
+	// ours and psql are the processor times of the first load and of the copy.
+	ours, psql loadCost
+}
+
+// loadCost is the processor time of the process that sends the rows, and of the database's processes.
+type loadCost struct{ client, server time.Duration }
+
+// used returns the processor time that f takes of this process, or of its ended children, and of the database.
+func (b *loadBench) used(who int, f func() error) (t loadCost, err error) {
+	postmaster := b.server.PIDs()[0]
+	began, err := cpuTime(postmaster)
+	if err != nil {
+		return t, err
+	}
+	if t.client, err = processorOf(who, f); err != nil {
+		return t, err
+	}
+	ended, err := cpuTime(postmaster)
+	t.server = ended - began
+	return t, err
+}
 
 // round measures all loads in a separate database.
 func (b *loadBench) round(ctx context.Context, round int) (t loadTimes, err error) {
@@ -164,19 +199,27 @@ func (b *loadBench) round(ctx context.Context, round int) (t loadTimes, err erro
 	// Offline: a server on this machine need not be spared.
 	e := &ingest.Engine{Transport: b.engine.Transport, Now: b.now, Ledger: db, Archive: store, Offline: true}
 	b.edition = 0
-	for i, took := range []*time.Duration{&t.first, &t.again, &t.differs} {
-		if i == 2 {
-			b.edition++
-		}
-		want := int64(0)
-		if i == 0 {
-			want = pagedRows
-		}
-		if *took, err = b.load(ctx, db, e, name, want); err != nil {
-			return t, err
-		}
+	t.ours, err = b.used(syscall.RUSAGE_SELF, func() (err error) {
+		t.first, err = b.load(ctx, db, e, name, pagedRows)
+		return err
+	})
+	if err != nil {
+		return t, err
 	}
-	t.copied, err = b.copy(ctx, name)
+	if t.again, err = b.load(ctx, db, e, name, 0); err != nil {
+		return t, err
+	}
+	b.edition++
+	if t.differs, err = b.load(ctx, db, e, name, 0); err != nil {
+		return t, err
+	}
+	if err := b.prepareCopy(ctx, name); err != nil {
+		return t, err
+	}
+	t.psql, err = b.used(syscall.RUSAGE_CHILDREN, func() (err error) {
+		t.copied, err = b.once(func() error { return b.psql(ctx, name, `\copy clone from `+b.csv()+` csv`) })
+		return err
+	})
 	return t, err
 }
 
@@ -209,27 +252,28 @@ func (b *loadBench) load(ctx context.Context, db *postgres.DB, e *ingest.Engine,
 	return took, errors.Join(err, db.Succeed(ctx, f))
 }
 
-// copy returns psql's time for the same rows.
-func (b *loadBench) copy(ctx context.Context, name string) (time.Duration, error) {
-	csv := filepath.Join(b.dir, "rows.csv")
+func (b *loadBench) csv() string { return filepath.Join(b.dir, "rows.csv") }
+
+// prepareCopy writes the rows to a file and makes the empty table for them.
+func (b *loadBench) prepareCopy(ctx context.Context, name string) error {
 	for _, c := range []string{
-		`\copy (select * from observations order by fetch_id, observed_at) to ` + csv + ` csv`,
+		`\copy (select * from observations order by fetch_id, observed_at) to ` + b.csv() + ` csv`,
 		`create table clone (like observations including all)`,
-		`create trigger observations_have_fetches after insert on clone referencing new table as added
-			for each statement execute function observations_have_fetches()`,
+		`create trigger observations_arrive after insert on clone referencing new table as added
+			for each statement execute function observations_arrive()`,
 		`checkpoint`,
 	} {
 		if err := b.psql(ctx, name, c); err != nil {
-			return 0, err
+			return err
 		}
 	}
-	return b.once(func() error { return b.psql(ctx, name, `\copy clone from `+csv+` csv`) })
+	return nil
 }
 
 func (b *loadBench) database(name string) string {
-	u, err := url.Parse(b.server)
+	u, err := url.Parse(b.server.URL())
 	if err != nil {
-		return b.server
+		return b.server.URL()
 	}
 	u.Path = "/" + name
 	return u.String()

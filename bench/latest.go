@@ -429,7 +429,7 @@ func (p *apiProcess) latest(ctx context.Context, client *http.Client) (body []by
 	return body, nil
 }
 
-// cpuTime returns the CPU time of a process and its children, in user and in kernel mode.
+// cpuTime returns the CPU time of a process and its children, those that have ended included, in user and in kernel mode.
 func cpuTime(pid int) (time.Duration, error) {
 	var sum time.Duration
 	found := false
@@ -444,11 +444,11 @@ func cpuTime(pid int) (time.Duration, error) {
 		}
 		id, rest, ok := strings.Cut(string(text), " (")
 		fields := strings.Fields(rest[strings.LastIndexByte(rest, ')')+1:]) // a name may hold anything
-		if !ok || len(fields) < 13 || id != strconv.Itoa(pid) && fields[1] != strconv.Itoa(pid) {
+		if !ok || len(fields) < 15 || id != strconv.Itoa(pid) && fields[1] != strconv.Itoa(pid) {
 			continue
 		}
 		found = true
-		for _, f := range fields[11:13] {
+		for _, f := range fields[11:15] {
 			ticks, err := strconv.Atoi(f)
 			if err != nil {
 				return 0, fmt.Errorf("%s: %w", file, err)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"tidemark/internal/postgres"
@@ -165,7 +166,7 @@ func (r *recomputing) take(ctx context.Context, m *meter, db *postgres.DB, d sig
 
 // processorTimes returns the processor times of this process, under an empty name, and of the children of a database server, which Linux counts in nanoseconds.
 func processorTimes(server string) (map[string]time.Duration, error) {
-	own, err := processorTime()
+	own, err := processorTime(syscall.RUSAGE_SELF)
 	if err != nil {
 		return nil, err
 	}

@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"syscall"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -281,7 +282,7 @@ func serveChain(ctx context.Context, m *meter) error {
 			return err
 		}
 		srv := api.New(api.Options{View: v, Record: r, Log: log})
-		spent, err := processorTime()
+		spent, err := processorTime(syscall.RUSAGE_SELF)
 		if err != nil {
 			return err
 		}
@@ -299,7 +300,7 @@ func serveChain(ctx context.Context, m *meter) error {
 				case <-time.After(time.Millisecond):
 				}
 			}
-			used, err := processorTime()
+			used, err := processorTime(syscall.RUSAGE_SELF)
 			if err != nil {
 				return err
 			}

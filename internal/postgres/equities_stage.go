@@ -31,41 +31,33 @@ func stageEquities(ctx context.Context, c *pgx.Conn, loads []EquityLoad, groups 
 		return fmt.Errorf("stage: %w", err)
 	}
 	return copyLoads(ctx, c, loads, groups, []stagedTable[EquityLoad]{
-		{"stage_answers", "load, grp, source, fetch_id, fetched_at", func(g, i int, l EquityLoad, add func(...any) bool) bool {
-			return add(i, g, l.Fetch.Source, l.Fetch.ID, l.Fetch.FetchedAt)
+		{"stage_answers", "load, grp, source, fetch_id, fetched_at", func(g, i int, l EquityLoad) (int, func(int) []any) {
+			return 1, func(int) []any { return []any{i, g, l.Fetch.Source, l.Fetch.ID, l.Fetch.FetchedAt} }
 		}},
-		{"stage_filings", "load, cik, accession, form, filed, accepted_at, period, items, url", func(_, i int, l EquityLoad, add func(...any) bool) bool {
-			for _, f := range l.Filings {
-				if !add(i, int64(f.CIK), f.Accession, f.Form, f.Filed, timeOrNull(f.AcceptedAt), timeOrNull(f.Period), strings.Join(f.Items, ","), f.URL) {
-					return false
-				}
+		{"stage_filings", "load, cik, accession, form, filed, accepted_at, period, items, url", func(_, i int, l EquityLoad) (int, func(int) []any) {
+			return len(l.Filings), func(n int) []any {
+				f := &l.Filings[n]
+				return []any{i, int64(f.CIK), f.Accession, f.Form, f.Filed, timeOrNull(f.AcceptedAt), timeOrNull(f.Period), strings.Join(f.Items, ","), f.URL}
 			}
-			return true
 		}},
-		{"stage_facts", "load, cik, taxonomy, tag, unit, period_end, days, accession, form, filed, value, fy, fp", func(_, i int, l EquityLoad, add func(...any) bool) bool {
-			for _, f := range l.read() {
-				if !add(i, int64(f.CIK), f.Taxonomy, f.Tag, f.Unit, f.End, f.Days(), f.Accession, f.Form, f.Filed, f.Value, orNull(f.FY), orNull(f.FP)) {
-					return false
-				}
+		{"stage_facts", "load, cik, taxonomy, tag, unit, period_end, days, accession, form, filed, value, fy, fp", func(_, i int, l EquityLoad) (int, func(int) []any) {
+			facts := l.read()
+			return len(facts), func(n int) []any {
+				f := &facts[n]
+				return []any{i, int64(f.CIK), f.Taxonomy, f.Tag, f.Unit, f.End, f.Days(), f.Accession, f.Form, f.Filed, f.Value, orNull(f.FY), orNull(f.FP)}
 			}
-			return true
 		}},
-		{"stage_bars", "load, cik, source, date, open, high, low, close, volume", func(_, i int, l EquityLoad, add func(...any) bool) bool {
-			for _, b := range l.Bars {
-				if !add(i, int64(b.CIK), b.Source, b.Date, orNull(string(b.Open)), orNull(string(b.High)), orNull(string(b.Low)), string(b.Close), b.Volume) {
-					return false
-				}
+		{"stage_bars", "load, cik, source, date, open, high, low, close, volume", func(_, i int, l EquityLoad) (int, func(int) []any) {
+			return len(l.Bars), func(n int) []any {
+				b := &l.Bars[n]
+				return []any{i, int64(b.CIK), b.Source, b.Date, text(b.Open), text(b.High), text(b.Low), string(b.Close), b.Volume}
 			}
-			return true
 		}},
-		{"stage_actions", "load, cik, source, date, kind, new_shares, old_shares, cash, successor", func(_, i int, l EquityLoad, add func(...any) bool) bool {
-			for _, a := range l.Actions {
-				gained, held := orNull(a.New), orNull(a.Old)
-				if !add(i, int64(a.CIK), a.Source, a.Date, string(a.Kind), gained, held, orNull(string(a.Cash)), orNull(int64(a.Successor))) {
-					return false
-				}
+		{"stage_actions", "load, cik, source, date, kind, new_shares, old_shares, cash, successor", func(_, i int, l EquityLoad) (int, func(int) []any) {
+			return len(l.Actions), func(n int) []any {
+				a := &l.Actions[n]
+				return []any{i, int64(a.CIK), a.Source, a.Date, string(a.Kind), orNull(a.New), orNull(a.Old), text(a.Cash), orNull(int64(a.Successor))}
 			}
-			return true
 		}},
 	})
 }

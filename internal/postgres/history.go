@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"tidemark/signals"
@@ -26,17 +27,17 @@ func stageTrack(ctx context.Context, c *pgxpool.Conn, track signals.Track) error
 	if _, err := c.Exec(ctx, stageTrackSQL); err != nil {
 		return fmt.Errorf("stage the track: %w", err)
 	}
-	rows := func(yield func([]any) bool) {
-		for i := range track {
-			e := &track[i]
-			if !yield([]any{
-				e.ObservedAt, numberOrNull(e.Value), numberOrNull(e.Lo), numberOrNull(e.Hi), numberOrNull(e.Baseline), numberOrNull(e.Scale),
-				e.N, numberOrNull(e.Z()), numberOrNull(e.DeltaPct()), e.KnownAt,
-			}) {
-				return
-			}
-		}
-	}
+	var observedAt, inputKnownAt pgtype.Timestamptz
+	var value, lo, hi, baseline, scale, z, delta pgtype.Float8
+	var n pgtype.Int4
+	row := []any{&observedAt, &value, &lo, &hi, &baseline, &scale, &n, &z, &delta, &inputKnownAt}
+	rows := eachOf(len(track), func(i int) []any {
+		e := &track[i]
+		observedAt, inputKnownAt, n = timestamptz(e.ObservedAt), timestamptz(e.KnownAt), pgtype.Int4{Int32: int32(e.N), Valid: true}
+		value, lo, hi, baseline, scale = float8(e.Value), float8(e.Lo), float8(e.Hi), float8(e.Baseline), float8(e.Scale)
+		z, delta = float8(e.Z()), float8(e.DeltaPct())
+		return row
+	})
 	_, err := copyInto(ctx, c.Conn(), "stage_track", "observed_at, value, lo, hi, baseline, scale, n, z_score, delta_pct, input_known_at", rows)
 	if err != nil {
 		return fmt.Errorf("stage the track: %w", err)

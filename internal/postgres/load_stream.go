@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
 
 	"tidemark/internal/series"
 	"tidemark/internal/task"
@@ -201,19 +202,22 @@ func (a *earlyCopy) send(ctx context.Context, l Load) error {
 			return err
 		}
 	}
-	rows := func(yield func([]any) bool) {
-		for _, r := range l.Readings {
-			vintage := l.Published(r.Series, r.ObservedAt)
-			assumed := vintage.UnixMicro() < l.FetchedAt.UnixMicro()
-			if !assumed {
-				vintage = l.FetchedAt
-			}
-			value, marker := valueAndMarker(r.Value, r.Marker)
-			if !yield([]any{string(r.Series), r.ObservedAt, vintage, value, marker, assumed, l.FetchID}) {
-				return
-			}
+	var id, marker pgtype.Text
+	var observedAt, vintageAt pgtype.Timestamptz
+	var value pgtype.Float8
+	var assumed pgtype.Bool
+	row := []any{&id, &observedAt, &vintageAt, &value, &marker, &assumed, l.FetchID}
+	rows := eachOf(len(l.Readings), func(i int) []any {
+		r := &l.Readings[i]
+		vintage := l.Published(r.Series, r.ObservedAt)
+		before := vintage.UnixMicro() < l.FetchedAt.UnixMicro()
+		if !before {
+			vintage = l.FetchedAt
 		}
-	}
+		id, observedAt, vintageAt, assumed = text(r.Series), timestamptz(r.ObservedAt), timestamptz(vintage), pgtype.Bool{Bool: before, Valid: true}
+		value, marker = valueAndMarker(r.Value, r.Marker)
+		return row
+	})
 	n, err := copyInto(ctx, a.conn, "observations", "series, observed_at, vintage_at, value, marker, assumed, fetch_id", rows)
 	a.added += n
 	return err

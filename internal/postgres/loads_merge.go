@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
 
 	"tidemark/internal/series"
 )
@@ -31,34 +32,34 @@ func stage(ctx context.Context, c *pgx.Conn, loads []Load, groups []loadGroup) e
 		return fmt.Errorf("stage: %w", err)
 	}
 	return copyLoads(ctx, c, loads, groups, []stagedTable[Load]{
-		{"stage_readings", "grp, load, series, observed_at, value, marker, published_at, rounding", func(g, i int, l Load, add func(...any) bool) bool {
-			for _, r := range l.Readings {
-				value, marker := valueAndMarker(r.Value, r.Marker)
-				if !add(g, i, string(r.Series), r.ObservedAt, value, marker, l.Published(r.Series, r.ObservedAt), l.rounding(r.Series)) {
-					return false
-				}
+		{"stage_readings", "grp, load, series, observed_at, value, marker, published_at, rounding", func(g, i int, l Load) (int, func(int) []any) {
+			var id, marker pgtype.Text
+			var observedAt, publishedAt pgtype.Timestamptz
+			var value, rounding pgtype.Float8
+			row := []any{g, i, &id, &observedAt, &value, &marker, &publishedAt, &rounding}
+			return len(l.Readings), func(n int) []any {
+				r := &l.Readings[n]
+				id, observedAt, publishedAt = text(r.Series), timestamptz(r.ObservedAt), timestamptz(l.Published(r.Series, r.ObservedAt))
+				value, marker = valueAndMarker(r.Value, r.Marker)
+				rounding = float8(l.rounding(r.Series))
+				return row
 			}
-			return true
 		}},
-		{"stage_vintages", "load, series, observed_at, vintage_at, value, marker", func(_, i int, l Load, add func(...any) bool) bool {
-			for _, v := range l.Vintages {
+		{"stage_vintages", "load, series, observed_at, vintage_at, value, marker", func(_, i int, l Load) (int, func(int) []any) {
+			return len(l.Vintages), func(n int) []any {
+				v := l.Vintages[n]
 				value, marker := valueAndMarker(v.Value, v.Marker)
-				if !add(i, string(v.Series), v.ObservedAt, v.VintageAt, value, marker) {
-					return false
-				}
+				return []any{i, string(v.Series), v.ObservedAt, v.VintageAt, value, marker}
 			}
-			return true
 		}},
-		{"stage_covers", "grp, load, series, from_at, to_at", func(g, i int, l Load, add func(...any) bool) bool {
-			for _, cov := range l.Covers {
-				if !add(g, i, string(cov.Series), timeOrNull(cov.Window.From), timeOrNull(cov.Window.To)) {
-					return false
-				}
+		{"stage_covers", "grp, load, series, from_at, to_at", func(g, i int, l Load) (int, func(int) []any) {
+			return len(l.Covers), func(n int) []any {
+				c := l.Covers[n]
+				return []any{g, i, string(c.Series), timeOrNull(c.Window.From), timeOrNull(c.Window.To)}
 			}
-			return true
 		}},
-		{"stage_loads", "load, fetch_id, fetched_at, accepted, confirms, parsed_again", func(_, i int, l Load, add func(...any) bool) bool {
-			return add(i, l.FetchID, l.FetchedAt, l.accepted, !l.again(), l.ParsedAgain)
+		{"stage_loads", "load, fetch_id, fetched_at, accepted, confirms, parsed_again", func(_, i int, l Load) (int, func(int) []any) {
+			return 1, func(int) []any { return []any{i, l.FetchID, l.FetchedAt, l.accepted, !l.again(), l.ParsedAgain} }
 		}},
 	})
 }

@@ -13,26 +13,35 @@ type loadRange struct{ from, to int }
 
 func (r loadRange) loads() (from, to int) { return r.from, r.to }
 
-// stagedTable is a temporary table. rows adds the rows that a load has in it, until add returns false, and returns whether it added all.
+// stagedTable is a temporary table. rows returns how many rows a load has in it, and the function that returns one of them.
 type stagedTable[L any] struct {
 	name, columns string
-	rows          func(group, load int, l L, add func(...any) bool) bool
+	rows          func(group, load int, l L) (n int, row func(i int) []any)
 }
 
 // copyLoads copies the rows of all groups of loads into temporary tables.
 func copyLoads[L any, G interface{ loads() (from, to int) }](ctx context.Context, c *pgx.Conn, loads []L, groups []G, tables []stagedTable[L]) error {
+	type place struct{ group, load int }
+	var places []place
+	for g, group := range groups {
+		from, to := group.loads()
+		for i := from; i < to; i++ {
+			places = append(places, place{g, i})
+		}
+	}
 	for _, t := range tables {
-		rows := func(yield func([]any) bool) {
-			for g, group := range groups {
-				from, to := group.loads()
-				for i := from; i < to; i++ {
-					if !t.rows(g, i, loads[i], func(row ...any) bool { return yield(row) }) {
-						return
-					}
+		left := places
+		rest := eachOf(0, nil)
+		next := func() []any {
+			for {
+				if row := rest(); row != nil || len(left) == 0 {
+					return row
 				}
+				p := left[0]
+				left, rest = left[1:], eachOf(t.rows(p.group, p.load, loads[p.load]))
 			}
 		}
-		if _, err := copyInto(ctx, c, t.name, t.columns, rows); err != nil {
+		if _, err := copyInto(ctx, c, t.name, t.columns, next); err != nil {
 			return fmt.Errorf("stage: %w", err)
 		}
 	}
