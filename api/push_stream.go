@@ -67,7 +67,7 @@ func (s *Server) pushStream(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if err := s.limitHistory(w, r); err != nil {
-		return err
+		return postpone(w, r, err)
 	}
 	from := ""
 	if s.billing != nil {
@@ -76,7 +76,7 @@ func (s *Server) pushStream(w http.ResponseWriter, r *http.Request) error {
 	reader, err := s.pushes.open(topics, from, after)
 	again := errors.Is(err, errStops)
 	if err != nil && !again {
-		return err
+		return postpone(w, r, err)
 	}
 	loaded := s.pushes.isLoaded()
 	if !again {
@@ -85,11 +85,7 @@ func (s *Server) pushStream(w http.ResponseWriter, r *http.Request) error {
 	if !again && loaded && reader.ahead {
 		again = s.checkAhead(r.Context(), reader) != nil
 	}
-	h := w.Header()
-	h.Set("Content-Type", "text/event-stream")
-	h.Set("Cache-Control", view.CacheNever)
-	h.Set("X-Accel-Buffering", "no") // a proxy passes each event on at once
-	w.WriteHeader(http.StatusOK)
+	begin(w)
 	if r.Method == http.MethodHead {
 		return nil
 	}
@@ -120,6 +116,30 @@ func (s *Server) pushStream(w http.ResponseWriter, r *http.Request) error {
 	}
 	if s.replay(ctx, stream, reader) {
 		stream.follow(ctx, reader)
+	}
+	return nil
+}
+
+// begin writes the header of a stream.
+func begin(w http.ResponseWriter) {
+	h := w.Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("Cache-Control", view.CacheNever)
+	h.Set("X-Accel-Buffering", "no") // a proxy passes each event on at once
+	w.WriteHeader(http.StatusOK)
+}
+
+// postpone tells a client when to come again. A client that accepts nothing but a stream, as the EventSource of a browser, cannot read a
+// problem, and an EventSource never reconnects after an error. It gets a stream that ends at once, with the pause before the next attempt.
+func postpone(w http.ResponseWriter, r *http.Request, err error) error {
+	var f *problemError
+	if !errors.As(err, &f) || f.retryAfter == "" || accepts(r.Header["Accept"], "application", "problem+json") {
+		return err
+	}
+	w.Header().Set("Retry-After", f.retryAfter)
+	begin(w)
+	if r.Method != http.MethodHead {
+		_, _ = fmt.Fprintf(w, ": %s\nretry: %s000\n\n", f.detail, f.retryAfter)
 	}
 	return nil
 }

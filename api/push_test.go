@@ -291,6 +291,14 @@ func TestAnAddressHasABoundedNumberOfStreams(t *testing.T) {
 	if a := s.ask(http.MethodHead, "/api/stream"); a.StatusCode != http.StatusTooManyRequests {
 		t.Errorf("HEAD of one stream more: %s", a.Status)
 	}
+	// A browser gives up for good after an error: it learns when to come again from a stream that ends at once.
+	a := s.askWith(http.MethodGet, "/api/stream", "", "Accept", "text/event-stream")
+	if a.StatusCode != http.StatusOK || a.Header.Get("Content-Type") != "text/event-stream" || !strings.HasSuffix(string(a.body), "\nretry: 30000\n\n") {
+		t.Errorf("one stream more for a browser: %s %q", a.Status, a.body)
+	}
+	if a := s.askWith(http.MethodGet, "/api/stream?after=x", "", "Accept", "text/event-stream"); a.StatusCode != http.StatusBadRequest {
+		t.Errorf("a wrong cursor of a browser: %s", a.Status) // it would never be right
+	}
 }
 
 func TestAStreamEndsWithItsServer(t *testing.T) {

@@ -27,7 +27,6 @@ var functions = template.FuncMap{
 	"percent": percent,
 	"figure":  figure,
 	"whole":   wholeDay,
-	"day":     longDay,
 	"date":    func(t time.Time) string { return t.UTC().Format(time.DateOnly) },
 	"short":   short,
 	"meter":   func(share float64) template.HTML { return template.HTML(plot.Meter(share)) },
@@ -205,9 +204,6 @@ func relative(value, baseline, pct *float64) string {
 	}
 	return "+" + s
 }
-
-// longDay formats a day for readers: 9 December 2026.
-func longDay(t time.Time) string { return t.UTC().Format("2 January 2006") }
 
 // probability formats a p-value with two significant digits. If it is below 0.0001, it says only that.
 func probability(f *float64) string {

@@ -76,9 +76,11 @@ func (p *Pages) layoutIn(local localizer, s site, address string) layout {
 	case view.WorldReplay:
 		l.Banner = l.T("replayed")
 	}
-	l.Disclaimer = l.T("disclaim")
-	if s.signals != nil && local.Lang == picks.English {
+	switch l.Disclaimer = l.T("disclaim"); {
+	case local.Lang == picks.English && s.signals != nil:
 		l.Disclaimer = s.signals.Disclaimer
+	case p.o.World == view.WorldSandbox: // the banner is not printed
+		l.Disclaimer = l.Banner + " " + l.Disclaimer
 	}
 	p.navigate(&l, address)
 	return l

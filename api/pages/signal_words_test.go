@@ -43,7 +43,7 @@ func TestAFindingIsToldInEachLanguage(t *testing.T) {
 		}},
 		{"eia-weekly-petroleum", 421100, 421100, map[picks.Lang]string{
 			"en": "US crude oil stocks: 421.1 million barrels, at normal for mid-November",
-			"es": "Crudo en EE. UU.: 421,1 millones de barriles, en lo normal para mediados de noviembre",
+			"es": "Crudo en EE.\u00a0UU.: 421,1 millones de barriles, en lo normal para mediados de noviembre",
 			"pt": "Petróleo nos EUA: 421,1 milhões de barris, no nível normal para meados de novembro",
 			"hi": "अमेरिका में कच्चे तेल का भंडार: 42.11 करोड़ बैरल, नवंबर के मध्य के सामान्य स्तर पर",
 		}},

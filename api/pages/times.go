@@ -5,8 +5,6 @@ import (
 	"math"
 	"strings"
 	"time"
-
-	"tidemark/picks"
 )
 
 // How pages write days, instants, periods and durations in the reader's language.
@@ -30,13 +28,8 @@ func (l localizer) Moment(t time.Time) template.HTML {
 	return template.HTML(`<time datetime="` + at.Format(time.RFC3339) + `">` + text + `</time>`) //nolint:gosec // digits and names of months
 }
 
-// Day writes a day with its month in words: in English as 9 December 2026.
-func (l localizer) Day(t time.Time) string {
-	if l.Lang == picks.English {
-		return longDay(t)
-	}
-	return l.Date(t)
-}
+// Day writes a day with its month in words: in English as December 9, 2026.
+func (l localizer) Day(t time.Time) string { return l.Date(t) }
 
 // Lasts writes a number of seconds in hours, or in days if it is long.
 func (l localizer) Lasts(seconds int64) string {

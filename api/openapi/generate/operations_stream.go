@@ -20,7 +20,9 @@ func streamEndpoints() []route {
 			summary: "Follow what becomes known, as server-sent events",
 			description: "Each event is one change: a print, revision or status of a signal, an announced pick, an event of the portfolio, a forecast that was issued or graded. Its `id` is the " +
 				"cursor. With the header `Last-Event-ID`, or `after`, the stream begins after that event: nothing is lost over a reconnect within 14 days. Older cursors get an event `gap` with the oldest " +
-				"cursor that there is. A cursor that no event has gets a `gap`, too, and the stream begins at the present. A reader that is too slow gets an event `dropped` and the end of the stream; it goes on after its last event. Where pages show only what is free (`PAGES=free`), an event of the portfolio has only its " +
+				"cursor that there is. A cursor that no event has gets a `gap`, too, and the stream begins at the present. A reader that is too slow gets an event `dropped` and the end of the stream; it goes on after its last event. " +
+				"A client that accepts only `text/event-stream`, as the `EventSource` of a browser, gets no 429 or 503, after which it would never reconnect: " +
+				"its stream ends at once, and `retry` is the pause before the next attempt. Where pages show only what is free (`PAGES=free`), an event of the portfolio has only its " +
 				"type: the whole of it is at `/api/v1/events`.",
 			takes: []string{"topics", "after_event", "seconds"},
 			answers: []answer{{

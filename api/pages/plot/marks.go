@@ -35,7 +35,7 @@ func (l Line) draw(b *strings.Builder, s scale) {
 
 // labelHeight is the minimum distance of two line labels in pixels. A letter is about letterWidth wide, on a figure that is at least
 // narrowFigure wide.
-const labelHeight, letterWidth, narrowFigure = 15, 7.5, 400
+const labelHeight, letterWidth, narrowFigure = 15, 7.5, 280
 
 // labelAt returns the baseline of the text of a line's label. It chooses the place with the fewest points of the lines and ranges behind it,
 // clear of the labels that are placed already. Of equal places it takes the nearest to the line's end.
@@ -51,7 +51,7 @@ func labelAt(s scale, l Line, lines []Line, ranges []Ranges, placed []float64) f
 		behind = append(behind, r.heights(s, left)...)
 	}
 	places := []float64{slices.Min(own) - 8, slices.Max(own) + 18}
-	for n := range 3 {
+	for n := range 5 {
 		further := float64(n * labelHeight)
 		places = append(places, s.y(end)-8-further, s.y(end)+18+further)
 	}

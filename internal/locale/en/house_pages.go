@@ -51,7 +51,7 @@ var housePages = map[string]string{
 	"method.picks score":                  "The score is 35 parts quality, 30 value, 25 momentum and 10 low risk. Each measure is compared within the sector. The best score wins, unless the company was picked in the last 60 sessions or its sector has had too many picks.",
 	"method.picks record":                 "The pick is announced at 18:00 in New York and never changed. A day without a pick stays on the record, with its reason. There is no record outside the chain, and the method can be wrong.",
 	"method.rule":                         "The hash of a pick is the SHA-256 of %s, written as 64 hex digits in lower case. The first pick refers to 64 zeros. A changed, dropped or inserted pick changes every hash after it.",
-	"method.witnesses":                    "Once a day the newest hash and the length of the chain are attested in a contract on an L2. Every announced pick is also a line in a public git ledger. Both are witnesses that today's chain is the chain of that day. %s.",
+	"method.witnesses":                    "Once a day the newest hash and the length of the chain are attested in a contract on an L2. Every announced pick is also a line in a public git ledger. Both are outside records: they show that today's chain is the chain of that day. %s.",
 	"method.recompute":                    "Recompute the chain in your browser",
 	"method.limits":                       "The chain shows that no pick was changed after its announcement. It does not show that a pick was a good one.",
 	"error.status":                        "Status",

@@ -51,7 +51,7 @@ var housePages = map[string]string{
 	"method.picks score":                  "La puntuación se compone de 35 partes de calidad, 30 de valoración, 25 de tendencia y 10 de bajo riesgo. Cada medida se compara dentro del sector. Gana la mejor puntuación, salvo que la empresa haya sido elegida en las últimas 60 sesiones o que su sector acumule demasiadas selecciones.",
 	"method.picks record":                 "La selección se anuncia a las 18:00 de Nueva York y nunca se modifica. Un día sin selección queda como tal, con su motivo. No hay más historial que la cadena, y el método puede equivocarse.",
 	"method.rule":                         "El hash de una selección es el SHA-256 de %s, escrito con 64 dígitos hexadecimales en minúsculas. La primera selección remite a 64 ceros. Cambiar, quitar o añadir una selección cambia todos los hashes posteriores.",
-	"method.witnesses":                    "Una vez al día, el último hash y la longitud de la cadena se atestan en un contrato de una L2, y cada selección anunciada es una línea de un registro git público. Ambos son testigos de que la cadena de hoy es la de aquel día. %s.",
+	"method.witnesses":                    "Una vez al día, el último hash y la longitud de la cadena se atestan en un contrato de una L2, y cada selección anunciada es una línea de un registro git público. Ambos son registros externos: muestran que la cadena de hoy es la de aquel día. %s.",
 	"method.recompute":                    "Vuelva a calcular la cadena en su navegador",
 	"method.limits":                       "La cadena demuestra que ninguna selección se cambió tras su anuncio. No demuestra que una selección fuera buena.",
 	"error.status":                        "Código HTTP",

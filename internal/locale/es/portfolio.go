@@ -82,5 +82,5 @@ var portfolio = map[string]string{
 	"region.Middle East and Africa":      "Oriente Medio y África",
 	"region.Other":                       "Otras",
 	"region.Cash":                        "Liquidez",
-	"portfolio.US large-cap index":       "índice de grandes empresas de EE. UU.",
+	"portfolio.US large-cap index":       "índice de grandes empresas de EE.\u00a0UU.",
 }

@@ -28,7 +28,7 @@ var signalTexts = map[string]locale.SignalTexts{
 	},
 	"eia-weekly-petroleum": {
 		Brief: briefs["eia-weekly-petroleum"],
-		Short: "Crudo en EE. UU.", Figure: "%s millones de barriles", PerUnit: 1000, Decimals: 1, Normal: "de lo normal", At: "en lo normal",
+		Short: "Crudo en EE.\u00a0UU.", Figure: "%s millones de barriles", PerUnit: 1000, Decimals: 1, Normal: "de lo normal", At: "en lo normal",
 		Baseline:  "media de la misma semana en los cinco años anteriores",
 		Interval:  "sorpresas semanales de los cinco años anteriores",
 		Truth:     "las existencias de la semana siguiente, tal como la EIA las publique por primera vez",
@@ -48,9 +48,9 @@ var signalTexts = map[string]locale.SignalTexts{
 			"refinery_utilisation": "Uso de la capacidad de refino",
 		},
 		Figures: map[string]string{
-			"crude_stocks_change":      "Variación semanal de las existencias comerciales de crudo en EE. UU.",
-			"gasoline_stocks_change":   "Variación semanal de las existencias de gasolina en EE. UU.",
-			"distillate_stocks_change": "Variación semanal de las existencias de destilados en EE. UU.",
+			"crude_stocks_change":      "Variación semanal de las existencias comerciales de crudo en EE.\u00a0UU.",
+			"gasoline_stocks_change":   "Variación semanal de las existencias de gasolina en EE.\u00a0UU.",
+			"distillate_stocks_change": "Variación semanal de las existencias de destilados en EE.\u00a0UU.",
 		},
 	},
 	"hormuz-transit": {
@@ -99,7 +99,7 @@ var signalTexts = map[string]locale.SignalTexts{
 	},
 	"lng-arbitrage": {
 		Brief: briefs["lng-arbitrage"],
-		Short: "GNL de EE. UU. a Europa", Figure: "%s dólares por MMBtu", Gap: "%s dólares", Decimals: 2, Normal: "de su mediana de cinco años", At: "en su mediana de cinco años",
+		Short: "GNL de EE.\u00a0UU. a Europa", Figure: "%s dólares por MMBtu", Gap: "%s dólares", Decimals: 2, Normal: "de su mediana de cinco años", At: "en su mediana de cinco años",
 		Baseline:  "mediana de los 60 meses anteriores",
 		Interval:  "rango estimado de los costes",
 		Truth:     "el margen con los costes verdaderos de licuefacción, flete y terminal, que no tienen fuente gratuita",
@@ -124,7 +124,7 @@ var signalTexts = map[string]locale.SignalTexts{
 			"assumed_regasification_asia":   "Supuesto: regasificación en Asia",
 		},
 		Figures: map[string]string{
-			"margin_europe": "Margen del GNL de EE. UU. en Europa, con precios medios mensuales",
+			"margin_europe": "Margen del GNL de EE.\u00a0UU. en Europa, con precios medios mensuales",
 		},
 	},
 	"tropomi-no2-economic": {

@@ -51,7 +51,7 @@ var housePages = map[string]string{
 	"method.picks score":                  "A pontuação tem 35 partes de qualidade, 30 de preço, 25 de tendência e 10 de baixo risco. Cada medida é comparada dentro do setor. Vence a melhor pontuação, a menos que a empresa tenha sido escolhida nos últimos 60 pregões ou que seu setor já tenha seleções demais.",
 	"method.picks record":                 "A seleção é anunciada às 18h de Nova York e nunca é alterada. Um dia sem seleção fica registrado assim, com o motivo. Não há histórico além da cadeia, e o método pode errar.",
 	"method.rule":                         "O hash de uma seleção é o SHA-256 de %s, escrito com 64 dígitos hexadecimais minúsculos. A primeira seleção remete a 64 zeros. Alterar, retirar ou inserir uma seleção muda todos os hashes seguintes.",
-	"method.witnesses":                    "Uma vez por dia, o hash mais recente e o comprimento da cadeia são atestados em um contrato de uma L2, e cada seleção anunciada é uma linha de um registro git público. Ambos são testemunhas de que a cadeia de hoje é a daquele dia. %s.",
+	"method.witnesses":                    "Uma vez por dia, o hash mais recente e o comprimento da cadeia são atestados em um contrato de uma L2, e cada seleção anunciada é uma linha de um registro git público. Ambos são registros externos: mostram que a cadeia de hoje é a daquele dia. %s.",
 	"method.recompute":                    "Recalcule a cadeia no seu navegador",
 	"method.limits":                       "A cadeia mostra que nenhuma seleção foi alterada depois do anúncio. Não mostra que uma seleção tenha sido boa.",
 	"error.status":                        "Código HTTP",
