@@ -62,7 +62,11 @@ class Plot {
     figure.addEventListener("keydown", (e) => this.key(e));
     figure.addEventListener("focus", () => this.load());
     document.addEventListener("click", (e) => { if (!figure.contains(e.target)) this.clear(); });
-    window.addEventListener("resize", () => { if (this.pinned < 0 || this.chosen) this.clear(); else this.show(this.pinned); }); // a telephone is turned
+    window.addEventListener("resize", () => { // a telephone is turned
+      if (this.told) this.told();
+      else if (this.pinned < 0 || this.chosen) this.clear();
+      else this.show(this.pinned);
+    });
   }
 
   panel(svg, column) {
@@ -97,8 +101,9 @@ class Plot {
   // events shows the texts of events beside their number, under the pointer, the focus of the keyboard or a finger.
   events(mark) {
     const tell = (e) => {
-      if (e.type === "click") e.preventDefault();
+      if (e?.type === "click") e.preventDefault();
       this.clear();
+      this.told = tell;
       this.tip.replaceChildren(...mark.dataset.events.split(" ").map((id) => {
         const line = document.createElement("span");
         const [day, text] = document.getElementById(id).children;
@@ -250,7 +255,7 @@ class Plot {
     const rest = [];
     if (row.uncertainty_lo) rest.push(`${d.interval ?? "interval"} ${this.between(this.shown(row.uncertainty_lo), this.shown(row.uncertainty_hi))}`);
     if (row.baseline_value) rest.push(`${d.baseline ?? "baseline"} ${this.shown(row.baseline_value)}`);
-    if (row.z_score) rest.push(`z ${this.score.format(number(row.z_score)).replace("-", "−")}`);
+    if (row.z_score) rest.push(`z\u00a0${this.score.format(number(row.z_score)).replace("-", "−")}`);
     for (const pair of d.also?.split("|") ?? []) {
       const [, name, column] = pair.match(/^(.*):(.*)$/);
       rest.push(`${name} ${this.measured(row[column])}`);
@@ -281,7 +286,7 @@ class Plot {
 
   clear() {
     this.unchoose();
-    this.wanted = undefined;
+    this.wanted = this.told = undefined;
     this.at = this.pinned = -1;
     for (const p of this.panels) { p.line.remove(); p.dot.remove(); }
     this.tip.hidden = true;

@@ -158,6 +158,7 @@ function conclude() {
     return tr;
   }));
   $("checkpoint").textContent = j.verdict === "contradicted" ? say("nothing to keep") : `${n}:${j.head}`;
+  $("checkpoint").classList.toggle("nothing", j.verdict === "contradicted");
 }
 
 // word returns a 32-byte word of the response of getAttestation.

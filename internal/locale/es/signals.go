@@ -82,7 +82,7 @@ var signalTexts = map[string]locale.SignalTexts{
 		Truth:     "el rendimiento final de la campaña, tal como el NASS lo publique por primera vez en enero; un dato final no tiene intervalo",
 		Lead:      "Rendimiento del maíz de grano en Iowa, tal como puede preverse en cada etapa de la campaña: la tendencia de 25 años, desde agosto combinada con la previsión del NASS, y desde enero el dato final.",
 		About:     "Se compara con la tendencia. El tiempo, los índices de vegetación y las calificaciones del estado de los cultivos quedan fuera: donde se pudieron contrastar, no mejoraron la previsión de años que no habían visto.",
-		Technique: "tendencia: recta de mínimos cuadrados de los 25 últimos rendimientos finales; combinación: media de la previsión del NASS y la tendencia, ponderadas por la inversa del cuadrado medio de sus errores pasados; dispersión: raíz del cuadrado medio de los errores pasados de la tendencia",
+		Technique: "tendencia: recta de mínimos cuadrados de los 25 últimos rendimientos finales; combinación: media de la previsión del NASS y la tendencia, ponderadas por la inversa del error cuadrático medio de cada una; dispersión: raíz del error cuadrático medio de la tendencia",
 		Target:    "rendimiento final menos la tendencia, según la primera previsión de la campaña",
 		Predictor: "la puntuación z con la primera previsión de la campaña: una combinación por encima de la tendencia anuncia un dato final por encima de ella",
 		Naive:     "el dato final del año anterior menos su tendencia",

@@ -44,7 +44,7 @@ Os saltos são maiores do que um passeio aleatório permite: em uma semana como 
 
 O escore z, com o sinal trocado, é comparado com a variação da própria margem nos 20 pregões depois que o valor ficou conhecido: uma margem larga deveria se estreitar. Os valores contam a partir da quarta-feira em que foram publicados, e a variação começa depois dela. Até dezembro de 2025 a correlação de postos foi de 0,108. O oposto da última variação da margem em 20 pregões teve 0,189: essa regra simples vence.
 
-A EIA já publicou e retirou linhas de feriados. Por isso os casos com valores anteriores à primeira consulta podem saber demais: look_ahead_safe é false, look_ahead_text diz por quê e assumed_vintages traz as duas partes.
+A EIA já publicou e retirou linhas de feriados. Por isso os casos com valores anteriores à primeira consulta podem conter informação que ainda não era conhecida: look_ahead_safe é false, look_ahead_text diz por quê e assumed_vintages traz as duas partes.
 
 ## O que não pode dizer
 
@@ -97,7 +97,7 @@ Não é o erro amostral da pesquisa, que a EIA não publica com a série.
 
 O escore z dos estoques, com o sinal trocado, é comparado com a variação do preço à vista do WTI nos 20 pregões depois do relatório: tanques cheios deveriam baratear o petróleo. É isso que se testa, não a surpresa sazonal.
 
-A EIA já publicou e retirou linhas de feriados do preço do petróleo. Por isso os casos com valores anteriores à primeira consulta podem saber demais: look_ahead_safe é false, look_ahead_text diz por quê e assumed_vintages traz as duas partes.
+A EIA já publicou e retirou linhas de feriados do preço do petróleo. Por isso os casos com valores anteriores à primeira consulta podem conter informação que ainda não era conhecida: look_ahead_safe é false, look_ahead_text diz por quê e assumed_vintages traz as duas partes.
 
 ## O que não pode dizer
 
@@ -153,7 +153,7 @@ O histórico conta só intervalos aprendidos, cada um comparado com uma reestima
 
 O escore z, com o sinal trocado, é comparado com a variação do preço à vista do WTI nos 20 pregões depois que ficou conhecido: menos navios deveriam encarecer o petróleo. Os anos desde 2022 contêm um só fechamento, e um mercado que fica sabendo dele em minutos.
 
-O PortWatch reestima quase todos os dias. Por isso os casos com valores anteriores à primeira consulta podem saber demais: look_ahead_safe é false, look_ahead_text diz por quê e assumed_vintages traz as duas partes.
+O PortWatch reestima quase todos os dias. Por isso os casos com valores anteriores à primeira consulta podem conter informação que ainda não era conhecida: look_ahead_safe é false, look_ahead_text diz por quê e assumed_vintages traz as duas partes.
 
 ## O que não pode dizer
 
@@ -177,13 +177,13 @@ Quanto milho um acre de Iowa vai render neste ano, até onde isso pode ser previ
 
 O valor passa por três etapas em cada safra:
 
-- desde 1 de maio: a tendência, uma reta de mínimos quadrados dos últimos 25 rendimentos finais. Ela precisa do final do ano anterior
+- desde 1 de maio: a tendência, uma reta de mínimos quadrados das últimas 25 produtividades finais. Precisa da produtividade final do ano anterior
 - de agosto a novembro: uma combinação dessa tendência com a previsão do mês do serviço de estatística agrícola dos Estados Unidos (NASS, do USDA), que se baseia em pesquisas com agricultores e, mais tarde, em contagens nos campos
 
       combinação = w * previsão + (1 - w) * tendência,   w = T / (T + F)
 
   T e F são as médias dos quadrados dos erros passados da tendência e das previsões do mesmo mês, dos últimos 25 anos no máximo: cada uma pesa o inverso da sua. Com menos de cinco erros de uma das duas, ambas pesam o mesmo
-- desde janeiro: o rendimento final
+- desde janeiro: a produtividade final
 
 Um valor leva a data de 1 de maio, do primeiro dia do mês da previsão ou de 1 de janeiro depois da colheita. Os erros são o final menos a previsão, e em cada ponto só se usam os de safras anteriores. Um relatório cancelado (outubro de 2013, outubro de 2025) deixa o mês vazio.
 
@@ -191,16 +191,16 @@ O tempo e os índices de vegetação ficam de fora: a chuva e o calor de julho e
 
 ## Referência e escore z
 
-A referência é a tendência. A escala é a raiz da média dos quadrados dos erros da própria tendência nos últimos 25 anos, cada um em relação aos 25 anteriores; ela precisa de 20.
+A referência é a tendência. A escala é a raiz do erro quadrático médio da própria tendência nos últimos 25 anos, cada um em relação aos 25 anteriores; ela precisa de 20.
 
     z = (valor - tendência) / escala
     diferença em porcentagem = 100 * (valor / tendência - 1)
 
-Em Iowa a tendência errou os finais de 1986 a 2011 por 17,7 bushels (raiz da média dos quadrados), 12,9 em média, e ficou 2,9 abaixo.
+Em Iowa a tendência errou os finais de 1986 a 2011 por 17,7 bushels (raiz do erro quadrático médio), 12,9 em média, e ficou 2,9 abaixo.
 
 ## O intervalo
 
-Construído para 90%, ele delimita o rendimento final: pelos quantis dos erros da mesma etapa nas últimas 25 safras, pelo menos 20 deles, colocados de modo que um erro novo tenha a mesma chance de cair em qualquer um dos vãos entre os antigos. Os erros da tendência são tomados em porcentagem, porque cresceram com os rendimentos; os de uma combinação, em bushels, porque não cresceram. Antes de haver 20 usa-se uma distribuição t: para a tendência, a faixa da própria reta, e para uma combinação, t vezes a raiz da média dos quadrados dos erros. Um dado final não tem intervalo.
+Construído para 90%, ele delimita a produtividade final: pelos quantis dos erros da mesma etapa nas últimas 25 safras, pelo menos 20 deles, colocados de modo que um erro novo tenha a mesma chance de cair em qualquer um dos vãos entre os antigos. Os erros da tendência são tomados em porcentagem, porque cresceram com as produtividades; os de uma combinação, em bushels, porque não cresceram. Antes de haver 20 usa-se uma distribuição t: para a tendência, a faixa da própria reta, e para uma combinação, t vezes a raiz do erro quadrático médio. Um dado final não tem intervalo.
 
 O intervalo da tendência conteve 107 dos 121 finais de Iowa de 1891 a 2011 (88%). Para as combinações, a história disponível é a de Illinois: ali os intervalos de 1980 a 2024 contiveram 91% (agosto), 89% (setembro), 93% (outubro) e 96% (novembro).
 
@@ -208,15 +208,15 @@ O intervalo da tendência conteve 107 dos 121 finais de Iowa de 1891 a 2011 (88%
 
 A combinação da primeira previsão de cada safra é comparada com o final, ambos como distâncias da tendência. O backtest traz também, para cada etapa, o erro, o viés, a cobertura do intervalo e o ganho sobre a tendência. Em Illinois, de 1980 a 2024, o erro da combinação foi de 12,3 bushels em agosto, 9,4 em setembro, 6,2 em outubro e 4,7 em novembro, onde a tendência sozinha teve 20,8. O NASS sozinho ficou mais perto do final nos quatro meses: 10,7, 8,1, 4,9 e 2,8. A vantagem que a combinação tem é a da sua fonte. Desde 1986, quando os pesos se apoiam em cinco anos ou mais, a combinação teve 11,3, 9,0, 5,0 e 2,7, e o NASS sozinho, 10,4, 8,6, 5,2 e 2,8.
 
-O NASS revisa os dados finais. Por isso os casos com valores anteriores à primeira consulta podem saber demais: look_ahead_safe é false, look_ahead_text diz por quê e assumed_vintages traz as duas partes.
+O NASS revisa os dados finais. Por isso os casos com valores anteriores à primeira consulta podem conter informação que ainda não era conhecida: look_ahead_safe é false, look_ahead_text diz por quê e assumed_vintages traz as duas partes.
 
 ## O que não pode dizer
 
 - Entre maio e a primeira previsão não sabe nada da safra: uma seca em julho aparece em agosto.
-- A tendência é uma reta. Onde os rendimentos sobem mais depressa ou mais devagar do que nos últimos 25 anos, ela fica para trás.
+- A tendência é uma reta. Onde as produtividades sobem mais depressa ou mais devagar do que nos últimos 25 anos, ela fica para trás.
 - A combinação trata os dois erros como independentes. Não são: em um ano de seca os dois são altos demais.
 - Os finais podem ser revisados anos depois, quase sempre após um censo agropecuário.
-- É o rendimento de um estado, não a safra nem o preço.
+- É a produtividade de um estado, não a safra nem o preço.
 
 ## Fontes
 
@@ -267,7 +267,7 @@ Os preços são médias publicadas e raramente mudam; incertos são os custos. A
 
 O escore z, com o sinal trocado, é comparado com a variação do preço europeu nos três meses depois que ficou conhecido: margens largas deveriam atrair cargas e baixar o preço. Até 2026 houve 90 casos, com uma crise entre eles: poucos demais para provar muita coisa em um sentido ou no outro.
 
-O Banco Mundial altera os meses mais recentes do preço do Japão. Por isso os casos com valores anteriores à primeira consulta podem saber demais: look_ahead_safe é false, look_ahead_text diz por quê e assumed_vintages traz as duas partes.
+O Banco Mundial altera os meses mais recentes do preço do Japão. Por isso os casos com valores anteriores à primeira consulta podem conter informação que ainda não era conhecida: look_ahead_safe é false, look_ahead_text diz por quê e assumed_vintages traz as duas partes.
 
 ## O que não pode dizer
 
@@ -318,7 +318,7 @@ Ele pretende delimitar a parte do índice que não é tempo nem escolha das regi
 
 Entre as fontes não há série mensal gratuita de produção industrial, por isso o índice não é comparado com nenhuma. Ele é comparado consigo mesmo: se a um mês acima da sua época seguem outros iguais. Isso mostra persistência e nada mais. O evento conhecido é a primavera do hemisfério norte de 2020: sobre Pequim a coluna de fevereiro a maio ficou 30% abaixo do ano anterior; sobre Londres, 34%; sobre Nova Délhi, 38%.
 
-O TEMIS reprocessa meses antigos. Por isso os casos com valores anteriores à primeira consulta podem saber demais: look_ahead_safe é false, look_ahead_text diz por quê e assumed_vintages traz as duas partes.
+O TEMIS reprocessa meses antigos. Por isso os casos com valores anteriores à primeira consulta podem conter informação que ainda não era conhecida: look_ahead_safe é false, look_ahead_text diz por quê e assumed_vintages traz as duas partes.
 
 ## O que não pode dizer
 

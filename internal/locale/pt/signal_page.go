@@ -164,7 +164,7 @@ var signalPage = map[string]string{
 	"about":                       "O que é",
 	"about.brief":                 "Ficha técnica: como é obtido e onde falha",
 	"about.licence":               "Fonte, licença e citação",
-	"about.terms":                 "Condições",
+	"about.terms":                 "Termos",
 	"about.cite":                  "Citar como:",
 	"provenance":                  "Procedência",
 	"provenance.as of":            "Calculado com o conhecido em",
