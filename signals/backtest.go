@@ -194,7 +194,7 @@ func (d Definition) BacktestInputs() []series.ID {
 // fewer cases. RunBacktest is pure. It costs O(n log n) for each time at which old values changed, and O(n²) for series that never stop persisting.
 func (d Definition) RunBacktest(in series.Set, at time.Time, a Arrivals) BacktestResult {
 	arrived := d.arrived(in)
-	firsts := asKnown(d.Compute(arrived, at))
+	firsts := d.asRead(arrived, at)
 	read := d.reread(firsts, in, at, a)
 	cases := slices.DeleteFunc(d.Backtest.Cases(read, arrived), func(c Case) bool {
 		return math.IsNaN(known(c.Predicted)) || math.IsNaN(known(c.Happened))

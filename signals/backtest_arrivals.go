@@ -118,7 +118,7 @@ func (d Definition) reread(first Track, in series.Set, at time.Time, a Arrivals)
 			}
 			known[id] = slices.DeleteFunc(slices.Clone(in[id]), func(p series.Point) bool { return !p.VintageAt.Before(until) })
 		}
-		track := asKnown(d.Compute(known, until.Add(-time.Nanosecond)))
+		track := d.asRead(known, until.Add(-time.Nanosecond))
 		start, found := slices.BinarySearchFunc(track, from, func(e Estimate, t time.Time) int { return e.KnownAt.Compare(t) })
 		if start > 0 && !found && i > 0 { // the newest estimate of the change itself
 			if e := track[start-1]; len(read) == 0 || !read[len(read)-1].same(e) {
@@ -188,7 +188,7 @@ func (d Definition) CheckedBacktest(in series.Set, at time.Time, a Arrivals) Bac
 // RunBacktest.
 func (d Definition) LooksAhead(in series.Set, at time.Time) bool {
 	arrived := d.arrived(in)
-	read := slices.Clone(asKnown(d.Compute(arrived, at)))
+	read := slices.Clone(d.asRead(arrived, at))
 	if len(read) == 0 {
 		return false
 	}
@@ -202,14 +202,14 @@ func (d Definition) LooksAhead(in series.Set, at time.Time) bool {
 		for id, points := range arrived {
 			bent[id], then[id] = bend(points, cut)
 		}
-		again := slices.Clone(asKnown(d.Compute(bent, at)))
+		again := slices.Clone(d.asRead(bent, at))
 		if !sameTrack(read, again, cut) || !sameForecasts(cases, d.Backtest.Cases(again, bent), cut) {
 			return true
 		}
 		if i%2 == 0 {
 			continue // leaving out finds less, and costs as much
 		}
-		if !sameTrack(read, asKnown(d.Compute(then, cut)), cut) {
+		if !sameTrack(read, d.asRead(then, cut), cut) {
 			return true
 		}
 	}

@@ -11,11 +11,15 @@ import (
 // inOrder leaves out the points that became known only after a later one: readers of the later one did not have them. All remaining
 // points, up to any point, were known when that point was. It costs O(n), and returns the same slice if no point is left out.
 func inOrder(points []series.Point) []series.Point {
-	n := 1
-	for n < len(points) && !earlierThan(&points[n].VintageAt, &points[n-1].VintageAt) {
-		n++
+	n := 0
+	for last := (instant{second: math.MinInt64}); n < len(points); n++ {
+		known := instantOf(&points[n].VintageAt)
+		if known.before(last) {
+			break
+		}
+		last = known
 	}
-	if n >= len(points) {
+	if n == len(points) {
 		return points
 	}
 	var out []series.Point
@@ -37,16 +41,24 @@ func asKnown(track Track) Track {
 	read := track[:0]
 	var known time.Time
 	for i := range track {
-		if earlierThan(&known, &track[i].KnownAt) {
+		if instantOf(&known).before(instantOf(&track[i].KnownAt)) {
 			known = track[i].KnownAt
 		}
-		if i+1 < len(track) && !earlierThan(&known, &track[i+1].KnownAt) {
+		if i+1 < len(track) && !instantOf(&known).before(instantOf(&track[i+1].KnownAt)) {
 			continue // the next one is of the same instant
 		}
 		read = append(read, track[i])
 		read[len(read)-1].KnownAt = known
 	}
 	return read
+}
+
+// asRead is what readers had of the signal's track: see asKnown.
+func (d Definition) asRead(in series.Set, at time.Time) Track {
+	if d.read != nil {
+		return d.read(in, at)
+	}
+	return asKnown(d.Compute(in, at))
 }
 
 // pointsOf is a target that is one series.
@@ -64,11 +76,11 @@ func forwardChanges(target func(series.Set) []series.Point, steps int, sign floa
 		start, last := 0, -1
 		for i := range read {
 			e := &read[i]
-			second := e.KnownAt.Unix()
-			for start < len(points) && points[start].ObservedAt.Unix() <= second && points[start].ObservedAt.Before(e.KnownAt) {
+			knownAt := instantOf(&e.KnownAt)
+			for start < len(points) && instantOf(&points[start].ObservedAt).before(knownAt) {
 				start++
 			}
-			for last+1 < len(points) && (points[last+1].VintageAt.Unix() < second || !points[last+1].VintageAt.After(e.KnownAt)) {
+			for last+1 < len(points) && !knownAt.before(instantOf(&points[last+1].VintageAt)) {
 				last++
 			}
 			if start+steps >= len(points) {

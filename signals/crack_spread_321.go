@@ -3,7 +3,6 @@ package signals
 import (
 	"iter"
 	"math"
-	"slices"
 	"time"
 
 	"tidemark/internal/series"
@@ -81,6 +80,7 @@ func crackSpread321() Definition {
 		Technique: "(2 * 42 * gasoline + 42 * diesel - 3 * crude) / 3, gasoline and diesel in USD/gal, crude in USD/bbl, on days with all " +
 			"three prices; baseline: mean of all values within 15 calendar days of the same month and day in the five previous years",
 		Compute:    computeCrackSpread,
+		read:       readCrackSpread,
 		Components: crackComponents,
 		Cells:      crackCells,
 		Backtest: Backtest{
@@ -100,29 +100,46 @@ func crackSpread321() Definition {
 func computeCrackSpread(in series.Set, at time.Time) Track {
 	most := crackDays(in)
 	track, spread := make(Track, most), newDated(most)
-	n := 0
 	for p := range crackSpread(in) {
-		e := &track[n]
-		e.ObservedAt, e.KnownAt, e.Value = p.ObservedAt, p.VintageAt, p.Value
-		spread.add(p.ObservedAt, p.Value)
-		n++
+		track[len(spread.days)].at(p)
+		spread.add(dayOf(*p.observedAt), p.value)
 	}
-	track = track[:n]
-	season, moves := crackSeason.over(spread), trailing(changes(spread.values), crackMoves)
+	track = track[:len(spread.days)]
+	estimate := crackEstimate(spread, at)
 	for i := range track {
-		e, sample, half := &track[i], season(i), math.NaN()
+		estimate(i, &track[i])
+	}
+	return track
+}
+
+func readCrackSpread(in series.Set, at time.Time) Track {
+	most := crackDays(in)
+	read, spread := newReadPoints(most), newDated(most)
+	for p := range crackSpread(in) {
+		read.add(p)
+		spread.add(dayOf(*p.observedAt), p.value)
+	}
+	return read.track(crackEstimate(spread, at))
+}
+
+// crackEstimate returns what sets the numbers of the i-th estimate.
+func crackEstimate(spread datedSeries, at time.Time) func(i int, e *Estimate) {
+	days, last := spread.days, len(spread.days)-1
+	season, moves := crackSeason.over(spread), trailing(changes(spread.values), crackMoves)
+	return func(i int, e *Estimate) {
+		half := math.NaN()
 		if i > 0 {
-			read := at
-			if i < len(track)-1 {
-				read = e.KnownAt
+			read := dayOf(e.KnownAt)
+			if i == last {
+				read = dayOf(at)
 			}
-			half = crackHalfWidth(int(spread.days[i]), dayOf(read), moves(i-1).sd(), i == len(track)-1)
+			half = crackHalfWidth(int(days[i]), read, moves(i-1).sd(), i == last)
 		}
 		e.Lo, e.Hi = e.Value-half, e.Value+half
+		sample := season(i)
 		e.Baseline, e.Scale, e.N = sample.mean(), sample.sd(), sample.n
 		e.sanitize()
 	}
-	return track
 }
 
 // crackHalfWidth is the possible move of the spread, at 90 %, since the prices of a day were assessed. It is a random walk with the
@@ -150,36 +167,33 @@ func crackTrials(h IntervalHistory) []Trial {
 
 // crackSpread joins the three legs on the days that have all of them. A missing leg is never carried forward. A day became known
 // with the last of its legs.
-func crackSpread(in series.Set) iter.Seq[series.Point] {
-	return func(yield func(series.Point) bool) {
+func crackSpread(in series.Set) iter.Seq[pointRef] {
+	return func(yield func(pointRef) bool) {
 		crude, gasoline, diesel := in[wtiCushing], in[gasolineHarbor], in[ulsdHarbor]
 		g, d := 0, 0
 		for i := range crude {
 			c := &crude[i]
-			day := c.ObservedAt.Unix()
-			for g < len(gasoline) && gasoline[g].ObservedAt.Unix() < day {
+			second := c.ObservedAt.Unix()
+			for g < len(gasoline) && gasoline[g].ObservedAt.Unix() < second {
 				g++
 			}
-			for d < len(diesel) && diesel[d].ObservedAt.Unix() < day {
+			for d < len(diesel) && diesel[d].ObservedAt.Unix() < second {
 				d++
 			}
 			if g == len(gasoline) || d == len(diesel) {
 				return
 			}
-			if gasoline[g].ObservedAt.Unix() != day || diesel[d].ObservedAt.Unix() != day {
+			if gasoline[g].ObservedAt.Unix() != second || diesel[d].ObservedAt.Unix() != second {
 				continue
 			}
-			known := &c.VintageAt
-			for _, leg := range [...]*time.Time{&gasoline[g].VintageAt, &diesel[d].VintageAt} {
-				if *leg != *known && earlierThan(known, leg) {
-					known = leg
-				}
+			last, known := &c.VintageAt, instantOf(&c.VintageAt)
+			if leg := &gasoline[g].VintageAt; known.before(instantOf(leg)) {
+				last, known = leg, instantOf(leg)
 			}
-			if !yield(series.Point{
-				ObservedAt: c.ObservedAt,
-				VintageAt:  *known,
-				Value:      crack321(c.Value, gasoline[g].Value, diesel[d].Value),
-			}) {
+			if leg := &diesel[d].VintageAt; known.before(instantOf(leg)) {
+				last = leg
+			}
+			if !yield(pointRef{&c.ObservedAt, last, crack321(c.Value, gasoline[g].Value, diesel[d].Value)}) {
 				return
 			}
 		}
@@ -191,9 +205,7 @@ func crackDays(in series.Set) int {
 	return min(len(in[wtiCushing]), len(in[gasolineHarbor]), len(in[ulsdHarbor]))
 }
 
-func crackPoints(in series.Set) []series.Point {
-	return slices.AppendSeq(make([]series.Point, 0, crackDays(in)), crackSpread(in))
-}
+func crackPoints(in series.Set) []series.Point { return copies(crackSpread(in), crackDays(in)) }
 
 // crack321 is the 3:2:1 spread in USD/bbl of crude in USD/bbl and products in USD/gal: the ratio of CME's calculator and of EIA.
 func crack321(crude, gasoline, diesel float64) float64 {
@@ -203,7 +215,7 @@ func crack321(crude, gasoline, diesel float64) float64 {
 
 func latest(first time.Time, others ...time.Time) time.Time {
 	for i := range others {
-		if earlierThan(&first, &others[i]) {
+		if instantOf(&first).before(instantOf(&others[i])) {
 			first = others[i]
 		}
 	}

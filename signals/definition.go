@@ -65,6 +65,8 @@ type Definition struct {
 	// Compute returns the whole track from the data known as of at. It costs at most O(n log n) in the history, and is pure: the same
 	// input gives the same bits.
 	Compute func(in series.Set, at time.Time) Track
+	// read, if it is set, returns what asKnown makes of Compute's track, without the estimates that no reader had.
+	read func(in series.Set, at time.Time) Track
 	// Components returns the parts of the newest point that are shown with the value. It is nil if none exist.
 	Components func(in series.Set, at time.Time) []Component
 	// Cells returns the cells of an estimate, and the steps of its value, baseline and scale. If it is nil, all observations up to the

@@ -2,10 +2,13 @@ package signals
 
 import (
 	"math"
+	"math/rand/v2"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"tidemark/internal/series"
 )
 
 func TestQuotientsThatOverflowAreUnknown(t *testing.T) {
@@ -59,5 +62,39 @@ func TestReadersHaveTheNewestEstimateOfAnInstantAndNoneBeforeItsPast(t *testing.
 	}
 	if !track[3].KnownAt.Equal(date("2024-01-05")) {
 		t.Error("the track itself was changed")
+	}
+}
+
+func TestWhatReadersHadIsTheSameWithoutTheEstimatesThatNoneHad(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(24, 7))
+	lates := map[string]func() int{
+		"each day":               func() int { return 20 },
+		"days at once":           func() int { return 24 * rng.IntN(9) },
+		"an old one after a new": func() int { return 24 * rng.IntN(60) },
+	}
+	for _, d := range All() {
+		if d.read == nil {
+			continue
+		}
+		for name, late := range lates {
+			in := series.Set{}
+			for _, id := range d.Inputs {
+				for day := date("2014-01-01"); day.Before(date("2026-01-01")); day = day.AddDate(0, 0, 1) {
+					if rng.IntN(20) > 0 {
+						in[id] = append(in[id], series.Point{
+							ObservedAt: day, VintageAt: day.Add(time.Duration(late()) * time.Hour), Value: 20 + math.Round(60*rng.Float64()),
+						})
+					}
+				}
+			}
+			at := date("2026-01-05")
+			if diff := cmp.Diff(asKnown(d.Compute(in, at)), d.read(in, at), equalNaNs); diff != "" {
+				t.Errorf("%s, %s (-of all +read):\n%s", d.ID, name, diff)
+			}
+		}
+		if read := d.read(series.Set{}, date("2026-01-05")); len(read) > 0 {
+			t.Errorf("%s: %d estimates of nothing", d.ID, len(read))
+		}
 	}
 }

@@ -46,8 +46,15 @@ func (s hormuzShift) band(mean float64) (lo, hi float64) {
 func stabilised(mean float64) float64 { return 2 * math.Sqrt(float64(hormuzWeek*mean)+0.375) }
 
 func shifted(on, by float64) float64 {
-	root := max(0, (on+by)/2)
-	return max(0, (float64(root*root)-0.375)/hormuzWeek)
+	root := (on + by) / 2
+	if root < 0 {
+		root = 0
+	}
+	mean := (float64(root*root) - 0.375) / hormuzWeek
+	if mean < 0 {
+		return 0
+	}
+	return mean
 }
 
 // learnShift learns from the last re-estimate that each week to Sunday had. before holds what days were before their newest change.

@@ -2,7 +2,6 @@ package signals
 
 import (
 	"iter"
-	"slices"
 	"time"
 
 	"tidemark/internal/series"
@@ -83,6 +82,7 @@ func hormuzTransit() Definition {
 		Technique: "Mean of the daily transits of the seven newest days; baseline: mean of all such means within 15 calendar days of the same " +
 			"month and day in the years 2019 to 2024 that lie before, from the same state of the data",
 		Compute:    computeHormuz,
+		read:       readHormuz,
 		Components: hormuzComponents,
 		Cells:      hormuzCells,
 		Backtest: Backtest{
@@ -102,56 +102,74 @@ func hormuzTransit() Definition {
 func computeHormuz(in series.Set, _ time.Time) Track {
 	ships := in[hormuzShips]
 	track, means := make(Track, len(ships)), newDated(len(ships))
-	n := 0
 	for p := range weekMeans(ships) {
-		e := &track[n]
-		e.ObservedAt, e.KnownAt, e.Value = p.ObservedAt, p.VintageAt, p.Value
-		means.add(p.ObservedAt, p.Value)
-		n++
+		track[len(means.days)].at(p)
+		means.add(dayOf(*p.observedAt), p.value)
 	}
-	track = track[:n]
-	season, shift := hormuzSeason(means), learnShift(ships, in[series.Before(hormuzShips)])
+	track = track[:len(means.days)]
+	estimate := hormuzEstimate(means, in)
 	for i := range track {
-		e, sample := &track[i], season(i)
-		e.Lo, e.Hi = shift.band(e.Value)
-		e.Baseline, e.Scale, e.N = sample.mean(), sample.sd(), sample.n
-		e.sanitize()
+		estimate(i, &track[i])
 	}
 	return track
 }
 
+func readHormuz(in series.Set, _ time.Time) Track {
+	ships := in[hormuzShips]
+	read, means := newReadPoints(len(ships)), newDated(len(ships))
+	for p := range weekMeans(ships) {
+		read.add(p)
+		means.add(dayOf(*p.observedAt), p.value)
+	}
+	return read.track(hormuzEstimate(means, in))
+}
+
+// hormuzEstimate returns what sets the numbers of the i-th estimate.
+func hormuzEstimate(means datedSeries, in series.Set) func(i int, e *Estimate) {
+	season, shift := hormuzSeason(means), learnShift(in[hormuzShips], in[series.Before(hormuzShips)])
+	return func(i int, e *Estimate) {
+		sample := season(i)
+		e.Lo, e.Hi = shift.band(e.Value)
+		e.Baseline, e.Scale, e.N = sample.mean(), sample.sd(), sample.n
+		e.sanitize()
+	}
+}
+
 // weekMeans yields the mean of every seven days in a row that are all known. It became known with the last of them.
-func weekMeans(points []series.Point) iter.Seq[series.Point] {
-	return func(yield func(series.Point) bool) {
-		inRow, before, newest := 0, 0, 0 // how many days follow one another, the last of them, and the point of seven that became known last
+func weekMeans(points []series.Point) iter.Seq[pointRef] {
+	return func(yield func(pointRef) bool) {
+		inRow, before := 0, 0        // how many days follow one another, the last of them
+		newest, came := 0, instant{} // the point of seven that became known last, and when
 		for i := range points {
 			p := &points[i]
-			day := dayOf(p.ObservedAt)
+			day, known := dayOf(p.ObservedAt), instantOf(&p.VintageAt)
 			if inRow++; day != before+1 {
 				inRow = 1
 			}
 			before = day
 			switch {
-			case !earlierThan(&p.VintageAt, &points[newest].VintageAt):
-				newest = i
+			case i == 0 || !known.before(came):
+				newest, came = i, known
 			case newest <= i-hormuzWeek:
 				newest = i + 1 - hormuzWeek + newestOf(points[i+1-hormuzWeek:i+1])
+				came = instantOf(&points[newest].VintageAt)
 			}
 			if inRow < hormuzWeek {
 				continue
 			}
-			week := points[i+1-hormuzWeek : i+1]
-			mean := series.Point{ObservedAt: p.ObservedAt, VintageAt: points[newest].VintageAt}
+			week := (*[hormuzWeek]series.Point)(points[i+1-hormuzWeek:])
+			var sum float64
 			for j := range week { // whole numbers: the sum has no rounding
-				mean.Value += week[j].Value
+				sum += week[j].Value
 			}
-			mean.Value /= hormuzWeek
-			if !yield(mean) {
+			if !yield(pointRef{&p.ObservedAt, &points[newest].VintageAt, sum / hormuzWeek}) {
 				return
 			}
 		}
 	}
 }
+
+func weekPoints(points []series.Point) []series.Point { return copies(weekMeans(points), len(points)) }
 
 // newestOf is the index of the point that became known last, the later of two.
 func newestOf(points []series.Point) int {
@@ -177,14 +195,14 @@ func hormuzSeason(means datedSeries) func(i int) moments {
 // It also counts the marks of bad coverage on the seven newest days.
 func hormuzComponents(in series.Set, _ time.Time) []Component {
 	var out []Component
-	if tankers := slices.Collect(weekMeans(in[hormuzTankers])); len(tankers) > 0 {
+	if tankers := weekPoints(in[hormuzTankers]); len(tankers) > 0 {
 		newest, season := tankers[len(tankers)-1], hormuzSeason(datedPoints(tankers))(len(tankers)-1)
 		out = append(out, Component{
 			Name: "tankers", Label: "Tankers, mean of seven days", Unit: transitsPerDay,
 			ObservedAt: newest.ObservedAt, Value: newest.Value, Baseline: season.mean(), Scale: season.sd(),
 		}.known())
 	}
-	ships := slices.Collect(weekMeans(in[hormuzShips]))
+	ships := weekPoints(in[hormuzShips])
 	if len(ships) == 0 {
 		return out
 	}

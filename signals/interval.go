@@ -87,7 +87,7 @@ func (d Definition) MeasureInterval(first series.Set, vintages map[series.ID][]s
 	for _, id := range d.Inputs {
 		arrived[id] = inOrder(first[id])
 	}
-	trials := d.Interval.Trials(IntervalHistory{Read: asKnown(d.Compute(arrived, at)), First: arrived, Vintages: vintages})
+	trials := d.Interval.Trials(IntervalHistory{Read: d.asRead(arrived, at), First: arrived, Vintages: vintages})
 	recent := at.AddDate(-2, 0, 0)
 	var all, newest [2]int
 	for _, t := range trials {

@@ -174,8 +174,8 @@ type datedSeries struct {
 	values []float64
 }
 
-func (d *datedSeries) add(t time.Time, value float64) {
-	d.days, d.values = append(d.days, int32(dayOf(t))), append(d.values, value)
+func (d *datedSeries) add(day int, value float64) {
+	d.days, d.values = append(d.days, int32(day)), append(d.values, value)
 }
 
 // newDated is an empty sequence with room for n values.
@@ -186,7 +186,7 @@ func newDated(n int) datedSeries {
 func datedPoints(points []series.Point) datedSeries {
 	d := newDated(len(points))
 	for i := range points {
-		d.add(points[i].ObservedAt, points[i].Value)
+		d.add(dayOf(points[i].ObservedAt), points[i].Value)
 	}
 	return d
 }

@@ -254,7 +254,7 @@ func trailingQuantiles(points []series.Point, values []float64, years, minKnown 
 
 // known is x, or NaN where arithmetic on absurd input ended in an infinity.
 func known(x float64) float64 {
-	if math.IsInf(x, 0) {
+	if x-x != 0 && x == x { // an infinity less itself is NaN, and so is NaN
 		return math.NaN()
 	}
 	return x
@@ -262,9 +262,6 @@ func known(x float64) float64 {
 
 // sanitize turns the infinities of an estimate into NaN.
 func (e *Estimate) sanitize() {
-	if sum := e.Value + e.Lo + e.Hi + e.Baseline + e.Scale; sum-sum == 0 {
-		return // a finite sum has no infinity in it
-	}
 	e.Value, e.Lo, e.Hi = known(e.Value), known(e.Lo), known(e.Hi)
 	e.Baseline, e.Scale = known(e.Baseline), known(e.Scale)
 }
@@ -281,10 +278,16 @@ func (c Component) known() Component {
 	return c
 }
 
-// earlierThan is Time.Before without its call, which costs more than the comparison. Neither time has a monotonic clock.
-func earlierThan(a, b *time.Time) bool {
-	x, y := a.Unix(), b.Unix()
-	return x < y || x == y && a.Nanosecond() < b.Nanosecond()
+// instant is a time for comparisons in a loop. A call of Time.Before costs more than the comparison.
+type instant struct {
+	second     int64
+	nanosecond int
+}
+
+func instantOf(t *time.Time) instant { return instant{t.Unix(), t.Nanosecond()} }
+
+func (i instant) before(o instant) bool {
+	return i.second < o.second || i.second == o.second && i.nanosecond < o.nanosecond
 }
 
 // until returns the points at or before t, without copying.

@@ -195,7 +195,7 @@ func hormuzCells(in series.Set, e Estimate) Working {
 	w.Steps = append(w.Steps, Step{
 		Name: "value", Formula: fmt.Sprintf("(%s) / %d", plus(counts), hormuzWeek), Note: "the counts of seven days, divided by seven", Result: e.Value,
 	})
-	means, today := slices.Collect(weekMeans(in[hormuzShips])), dayIn(e.ObservedAt)
+	means, today := weekPoints(in[hormuzShips]), dayIn(e.ObservedAt)
 	season := matchedDays(datedPoints(means).days, today, hormuzYears(today), hormuzReach, hormuzMinPerYear)
 	for _, i := range season {
 		w.Baseline = append(w.Baseline, week(means[i])...)
@@ -227,7 +227,7 @@ func hormuzComponentCells(in series.Set) (out []Cell) {
 			out = append(out, cellAt(in, id, last.AddDate(0, 0, -back))...)
 		}
 	}
-	if tankers := slices.Collect(weekMeans(in[hormuzTankers])); len(tankers) > 0 {
+	if tankers := weekPoints(in[hormuzTankers]); len(tankers) > 0 {
 		last := tankers[len(tankers)-1].ObservedAt
 		week(hormuzTankers, last)
 		days := datedPoints(tankers).days
@@ -235,7 +235,7 @@ func hormuzComponentCells(in series.Set) (out []Cell) {
 			week(hormuzTankers, tankers[i].ObservedAt)
 		}
 	}
-	if ships := slices.Collect(weekMeans(in[hormuzShips])); len(ships) > 0 {
+	if ships := weekPoints(in[hormuzShips]); len(ships) > 0 {
 		last := ships[len(ships)-1].ObservedAt
 		week(hormuzShips, last)
 		week(hormuzShips, last.AddDate(0, 0, -hormuzYearAgo))
