@@ -28,9 +28,10 @@ class Plot {
     this.panels = [...figure.querySelectorAll(":scope > svg[data-from]")].map((svg, i) => this.panel(svg, columns[i]));
     if (!this.panels.length) return;
     const decimals = Number(d.decimals);
+    this.per = Number(d.per || 1); // how many of the source's units one of the plot's value is
     const format = new Intl.NumberFormat(document.documentElement.lang, { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
     this.shown = (cell) => {
-      const v = number(cell) / Number(d.per || 1);
+      const v = number(cell) / this.per;
       if (Number.isNaN(v)) return d.unknown ?? "unknown";
       const text = format.format(Math.abs(v));
       const sign = !/[1-9]/.test(text) ? "" : v < 0 ? "−" : d.signed ? "+" : "";
@@ -114,7 +115,7 @@ class Plot {
       const [svg, strip] = [this.panels[0].svg, mark.getBoundingClientRect()];
       const { from, to } = this.panels[0];
       const box = inside(svg);
-      this.place(from + ((strip.left + strip.width / 2 - box.left) / box.width) * (to - from), -strip.height);
+      this.place(from + ((strip.left + strip.width / 2 - box.left) / box.width) * (to - from), -strip.height, true);
     };
     for (const type of ["pointerenter", "focus", "click"]) mark.addEventListener(type, tell);
     for (const type of ["pointerleave", "blur"]) mark.addEventListener(type, (e) => { if (e.pointerType !== "touch") this.clear(); });
@@ -235,7 +236,7 @@ class Plot {
       const left = `${((x - p.from) / (p.to - p.from)) * 100}%`;
       for (const [name, value] of [["x1", left], ["x2", left], ["y1", p.top], ["y2", p.end]]) p.line.setAttribute(name, value);
       p.svg.append(p.line);
-      const y = number(row[p.column]);
+      const y = number(row[p.column]) / (p === this.panels[0] ? this.per : 1);
       if (Number.isNaN(y)) { p.dot.remove(); continue; }
       const at = p.end - ((y - p.lo) / (p.hi - p.lo)) * (p.end - p.top);
       high ??= p === this.panels[0] ? at : undefined;
@@ -268,15 +269,22 @@ class Plot {
     this.tip.replaceChildren(day, " ", strong, " ", more);
   }
 
-  // place puts the readout above the point, where a finger does not hide it, and within the figure's width.
-  place(x, high) {
+  // place puts the readout above the point, where a finger does not hide it, and within the figure. Where there is no room above the point,
+  // it stands beside it, or below. above keeps it above, also out of the figure.
+  place(x, high, above) {
     const { svg, from, to } = this.panels[0];
     this.tip.hidden = false;
-    const [box, whole] = [inside(svg), this.figure.getBoundingClientRect()];
-    const half = this.tip.offsetWidth / 2;
+    const [box, whole, apart] = [inside(svg), this.figure.getBoundingClientRect(), 14];
+    const [width, height] = [this.tip.offsetWidth, this.tip.offsetHeight];
     const at = box.left - whole.left + ((x - from) / (to - from)) * box.width;
-    this.tip.style.left = `${Math.max(half, Math.min(whole.width - half, at)) - half}px`;
-    this.tip.style.top = `${box.top - whole.top + high - this.tip.offsetHeight - 14}px`;
+    const point = box.top - whole.top + high;
+    let [left, top] = [Math.max(0, Math.min(whole.width - width, at - width / 2)), point - height - apart];
+    if (top < 0 && !above) {
+      const sides = [at - apart - width, at + apart].filter((side) => side >= 0 && side + width <= whole.width);
+      [left, top] = sides.length ? [sides[0], 0] : [left, point + apart];
+    }
+    this.tip.style.left = `${left}px`;
+    this.tip.style.top = `${top}px`;
   }
 
   unchoose() {

@@ -57,6 +57,45 @@ for (const id of signals) {
   });
 }
 
+// misplaced says what is wrong with the place of a readout: it belongs into the box of its figure, near its point, and not on it.
+function misplaced(tip, dot, box) {
+  const within = (a, b) => a.x >= b.x - 1 && a.y >= b.y - 1 && a.x + a.width <= b.x + b.width + 1 && a.y + a.height <= b.y + b.height + 1;
+  if (!within(tip, box)) return `the readout at ${JSON.stringify(tip)} is not within ${JSON.stringify(box)}`;
+  const [x, y] = [dot.x + dot.width / 2, dot.y + dot.height / 2];
+  const apart = Math.hypot(Math.max(tip.x - x, x - tip.x - tip.width, 0), Math.max(tip.y - y, y - tip.y - tip.height, 0));
+  return apart > 0 && apart < 60 ? "" : `the readout is ${apart} pixels from its point`;
+}
+
+for (const id of signals) {
+  test(`${id} has the readout and the dot of each point within its plot, in each language, on a telephone and on a desk`, async () => {
+    for (const lang of ["en", "es", "pt", "hi"]) {
+      for (const width of [390, 1280]) {
+        await visit(`/signals/${id}?range=5y&lang=${lang}`, { viewport: { width, height: 900 } }, async (page) => {
+          const plot = page.locator("#plot-value");
+          await plot.scrollIntoViewIfNeeded();
+          const at = `${id} in ${lang} at ${width} px`;
+          const shown = Number((await plot.locator("text.label:not(.second)").last().textContent()).replace(/[^\d.,]/g, "").replace(lang === "es" || lang === "pt" ? /[.]/g : /,/g, "").replace(",", "."));
+          await page.locator("#plot-history").focus();
+          await page.keyboard.press("End");
+          await page.locator(".tip b").waitFor();
+          const said = Number((await text(page, ".tip b")).match(/\d[\d.,]*/)[0].replace(lang === "es" || lang === "pt" ? /[.]/g : /,/g, "").replace(",", "."));
+          assert.equal(said, shown, `${at}: the newest value`);
+          const box = await plot.boundingBox();
+          for (const share of [0.2, 0.5, 0.97]) {
+            await page.mouse.move(box.x + box.width * share, box.y + 120);
+            await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+            if (!await plot.locator(".dot").count()) continue; // a point whose value is unknown
+            const [tip, dot, figure] = await Promise.all([".tip", "#plot-value .dot", "#plot-history"].map((part) => page.locator(part).boundingBox()));
+            assert.equal(misplaced(tip, dot, figure), "", at);
+            assert.ok(dot.y >= box.y && dot.y + dot.height <= box.y + box.height, `${at}: the dot at ${JSON.stringify(dot)} is not in the plot at ${JSON.stringify(box)}`);
+          }
+          assert.equal(await plot.locator(".dot").count(), 1, at);
+        });
+      }
+    }
+  });
+}
+
 test("a tap shows a value, and it stays", async () => {
   await visit(`/signals/${signals[0]}`, { hasTouch: true, viewport: { width: 390, height: 844 } }, async (page) => {
     await page.locator("#plot-value").scrollIntoViewIfNeeded();
@@ -65,7 +104,7 @@ test("a tap shows a value, and it stays", async () => {
     await page.locator(".tip b").waitFor();
     const tip = await page.locator(".tip").boundingBox();
     const dot = await page.locator("#plot-value .dot").boundingBox();
-    assert.ok(tip.y + tip.height <= dot.y && dot.y - tip.y - tip.height < 40, "the readout stands right above the point, where the finger does not hide it");
+    assert.equal(misplaced(tip, dot, await page.locator("#plot-history").boundingBox()), "");
     assert.ok(tip.x >= 0 && tip.x + tip.width <= 390, "the readout is on the screen");
     await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
     assert.notEqual(await text(page, ".tip"), "");
