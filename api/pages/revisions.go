@@ -24,7 +24,7 @@ type revisionsBody struct {
 	// Rows are the instants at which the history changed, newest first.
 	Rows  []view.Vintage
 	Older string
-	// Latest are the newest points that replaced an earlier value.
+	// Latest are the newest points that replaced a first print that was recorded as it came.
 	Latest []revisedPoint
 }
 
@@ -96,12 +96,12 @@ func (p *Pages) revisions(ctx context.Context, r request, s *view.Signal) (*view
 	return p.document("revisions", l, time.Time{}), nil
 }
 
-// revisedPoints returns the newest points that replaced an earlier value, newest first. If the database is unavailable, their first values
-// are unknown.
+// revisedPoints returns the newest points that replaced a first print that was recorded as it came, newest first. If the database is
+// unavailable, these are the newest points that replaced any value, and their first prints are unknown.
 func (p *Pages) revisedPoints(ctx context.Context, s *view.Signal) ([]revisedPoint, error) {
 	var list []revisedPoint
 	for _, q := range slices.Backward(s.History.Points(time.Time{})) {
-		if q.Vintage > 1 && len(list) < maxRevised {
+		if q.Vintage > 1 {
 			list = append(list, revisedPoint{q, math.NaN()})
 		}
 	}
@@ -109,13 +109,26 @@ func (p *Pages) revisedPoints(ctx context.Context, s *view.Signal) ([]revisedPoi
 		return nil, nil
 	}
 	firsts, err := p.o.View.FirstPrints(ctx, s, list[len(list)-1].ObservedAt, list[0].ObservedAt)
-	if err != nil && !view.Unavailable(err) {
+	switch {
+	case view.Unavailable(err):
+	case err != nil:
 		return nil, err
+	default:
+		list = withFirst(list, firsts)
 	}
-	for i := range list {
-		if n := slices.IndexFunc(firsts, func(q view.HistoryPoint) bool { return q.ObservedAt.Equal(list[i].ObservedAt) }); n >= 0 {
-			list[i].First = firsts[n].Value
+	return list[:min(len(list), maxRevised)], nil
+}
+
+// withFirst returns the points that have a first print, with it.
+func withFirst(list []revisedPoint, firsts []view.HistoryPoint) (out []revisedPoint) {
+	values := make(map[int64]float64, len(firsts))
+	for _, q := range firsts {
+		values[q.ObservedAt.UnixMicro()] = q.Value
+	}
+	for _, q := range list {
+		if first, recorded := values[q.ObservedAt.UnixMicro()]; recorded {
+			out = append(out, revisedPoint{q.HistoryPoint, first})
 		}
 	}
-	return list, nil
+	return out
 }

@@ -36,3 +36,15 @@ func TestTheRevisionsOfASignalAreAPage(t *testing.T) {
 		}
 	}
 }
+
+func TestOnlyAPointWithARecordedFirstPrintIsInTheListOfRevisions(t *testing.T) {
+	t.Parallel()
+	day := func(n int) time.Time { return time.Date(2026, 3, n, 0, 0, 0, 0, time.UTC) }
+	list := []revisedPoint{{view.HistoryPoint{ObservedAt: day(4), Value: 5, Vintage: 2}, math.NaN()}, {view.HistoryPoint{ObservedAt: day(3), Value: 6, Vintage: 2}, math.NaN()}}
+	if got := withFirst(list, []view.HistoryPoint{{ObservedAt: day(3), Value: 7, Vintage: 1}}); len(got) != 1 || got[0].Value != 6 || got[0].First != 7 {
+		t.Errorf("the list is %+v", got)
+	}
+	if got := withFirst(list, nil); got != nil {
+		t.Errorf("where nothing was recorded as it came, the list is %+v", got)
+	}
+}

@@ -3,6 +3,7 @@ package view
 import (
 	"context"
 	"errors"
+	"iter"
 	"time"
 
 	"tidemark/internal/postgres"
@@ -77,18 +78,30 @@ func (v *View) SnapshotAsOf(ctx context.Context, s *Signal, at time.Time) (*Sign
 	return out, err
 }
 
-// FirstPrints returns the points between two instants, both included, as each was first published. The error is postgres.ErrUnavailable if
-// the database is unavailable.
+// FirstPrints returns the points between two instants, both included, whose first value was recorded as it came, with that value. The first
+// value of a point that was there at the first load is not its first print: the publisher may have revised it before. The error is
+// postgres.ErrUnavailable if the database is unavailable.
 func (v *View) FirstPrints(ctx context.Context, s *Signal, from, to time.Time) ([]HistoryPoint, error) {
-	if s.Snapshot.AsOf == nil {
+	if s.Snapshot.AsOf == nil || s.Snapshot.firstIngested.IsZero() {
 		return nil, nil
 	}
+	versions := v.stored(ctx, postgres.HistoryQuery{Signal: s.Definition.ID, AsOf: *s.Snapshot.AsOf, From: from, To: to, Versions: true})
+	return firstPrints(versions, s.Snapshot)
+}
+
+// firstPrints selects the first prints from the versions of points.
+func firstPrints(versions iter.Seq2[postgres.Point, error], s SignalSnapshot) ([]HistoryPoint, error) {
 	var out []HistoryPoint
-	for p, err := range v.stored(ctx, postgres.HistoryQuery{Signal: s.Definition.ID, AsOf: *s.Snapshot.AsOf, From: from, To: to, Versions: true}) {
+	var seen time.Time // the point whose first version was read last
+	for p, err := range versions {
 		if err != nil {
 			return nil, err
 		}
-		if p.Vintage == 1 && (len(out) == 0 || !out[len(out)-1].ObservedAt.Equal(p.ObservedAt)) {
+		if p.Vintage != 1 || p.ObservedAt.Equal(seen) {
+			continue
+		}
+		seen = p.ObservedAt
+		if !s.Assumed(p.PublishedAt) {
 			out = append(out, historyPoint(p))
 		}
 	}
