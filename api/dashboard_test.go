@@ -166,7 +166,7 @@ func TestTheDashboardWithoutAScript(t *testing.T) {
 		t.Fatalf("sign in: %s %v", a.Status, a.Header)
 	}
 	o.open("/dashboard")
-	for _, want := range []string{`id="balance">0.20`, "&lt;b&gt;my&lt;/b&gt; agent", `id="plot-usage"`, `id="rotate-button"`, `id="revoke-button"`, `id="top-up-button"`} {
+	for _, want := range []string{`id="balance">0.20`, "&lt;b&gt;my&lt;/b&gt; agent", "Nothing yet.", `id="rotate-button"`, `id="revoke-button"`, `id="top-up-button"`} {
 		if !strings.Contains(o.page, want) {
 			t.Errorf("the page lacks %s", want)
 		}

@@ -1145,3 +1145,19 @@ test("every page is accessible in both colour schemes, fits a small telephone, a
   }
   assert.deepEqual(faults, []);
 });
+
+test("a browser that must wait for the stream of changes comes again by itself", async () => {
+  const streams = new AbortController();
+  try {
+    for (let n = 0; n < 32; n++) await fetch(`${base}/api/stream`, { signal: streams.signal }); // as many as an address can have
+    await visit("/", {}, async (page) => {
+      const state = await page.evaluate(() => new Promise((done) => {
+        const source = new EventSource("/api/stream");
+        source.onerror = () => { done(source.readyState); source.close(); };
+      }));
+      assert.equal(state, 0, "it connects again, and is not closed");
+    });
+  } finally {
+    streams.abort();
+  }
+});
