@@ -140,8 +140,8 @@ func (d *claimService) decide(ctx context.Context, key int64, tx string, signatu
 	}
 	changed, done := d.waiters.wait(id)
 	defer done()
-	patience := time.NewTimer(d.WaitTimeout)
-	defer patience.Stop()
+	timeout := time.NewTimer(d.WaitTimeout)
+	defer timeout.Stop()
 	// Poll the row, in case a notification is lost.
 	look := time.NewTicker(time.Second)
 	defer look.Stop()
@@ -153,7 +153,7 @@ func (d *claimService) decide(ctx context.Context, key int64, tx string, signatu
 		select {
 		case <-changed:
 		case <-look.C:
-		case <-patience.C:
+		case <-timeout.C:
 			over = true
 		case <-ctx.Done():
 			return c, nil, ctx.Err()

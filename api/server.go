@@ -1,5 +1,6 @@
 // Package api serves the finished answers of package view over HTTP. It contains the routes, status codes, header fields and content
-// negotiation. It reads and never writes. Handlers return errors, and one adapter turns them into problem documents. Start at New, then
+// negotiation. Of signals and of the record it only reads. What it writes belongs to its clients: keys, charges, claims, alerts and webhooks,
+// each through its store. Handlers return errors, and one adapter turns them into problem documents. Start at New, then
 // read signals.go and route.go.
 package api
 

@@ -130,7 +130,7 @@ func paymentHeader(r *http.Request) (version int, header string, err error) {
 }
 
 // x402Info describes what is sold by request and how to pay. It is built once, because it does not change while the program runs.
-func (s *Server) x402Info(wares []endpoint.Endpoint) (*view.Document, error) {
+func (s *Server) x402Info(endpoints []endpoint.Endpoint) (*view.Document, error) {
 	seller := s.o.Payments.o.Seller
 	info := view.X402Info{
 		Versions: []int{x402.V1, x402.V2}, Headers: []string{x402.HeaderPaymentV1, x402.HeaderPaymentV2},
@@ -141,7 +141,7 @@ func (s *Server) x402Info(wares []endpoint.Endpoint) (*view.Document, error) {
 	if seller.Network.Name == "" {
 		info.Versions, info.Headers, info.Network = []int{x402.V2}, []string{x402.HeaderPaymentV2}, info.CAIP2
 	}
-	for _, e := range wares {
+	for _, e := range endpoints {
 		info.Resources = append(info.Resources, view.X402Resource{
 			Method: http.MethodGet, Path: x402Path + e.Path, Price: e.Price.Shortest(), Description: e.Sold,
 			OutputSchemaRef: s.view.PublicURL() + "/openapi.json#/components/schemas/" + e.Body.Schema,
@@ -159,18 +159,18 @@ const x402Path = "/api/v1/x402"
 
 // x402 registers a twin, paid by request, of every endpoint whose price is fixed by the interface.
 func (s *Server) x402(mux *http.ServeMux) {
-	var wares []endpoint.Endpoint
+	var endpoints []endpoint.Endpoint
 	for _, e := range endpoint.All() {
 		if build := s.o.Data[e.Path]; build != nil && e.Sold != "" {
 			s.handleGet(mux, x402Path+e.Path, s.handlePaid(e, build))
-			wares = append(wares, e)
+			endpoints = append(endpoints, e)
 		}
 	}
 	s.handleGet(mux, x402Path+"/info", func(w http.ResponseWriter, r *http.Request) error {
 		if err := s.parameters(r).err(); err != nil {
 			return err
 		}
-		info, err := s.x402Info(wares)
+		info, err := s.x402Info(endpoints)
 		if err != nil {
 			return err
 		}

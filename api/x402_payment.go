@@ -199,10 +199,10 @@ func (s *x402Payment) settled(ctx context.Context, transaction string) (deliver 
 
 // await waits up to WaitTimeout for a worker to resolve an unknown settlement on the chain.
 func (s *x402Payment) await(ctx context.Context, changed <-chan struct{}) error {
-	patience := time.NewTimer(s.o.WaitTimeout)
-	defer patience.Stop()
+	timeout := time.NewTimer(s.o.WaitTimeout)
+	defer timeout.Stop()
 	if !s.watched() {
-		patience.Reset(0)
+		timeout.Reset(0)
 	}
 	// Poll the row, in case a notification is lost.
 	look := time.NewTicker(time.Second)
@@ -227,7 +227,7 @@ func (s *x402Payment) await(ctx context.Context, changed <-chan struct{}) error 
 		case <-changed:
 		case <-look.C:
 		case <-s.r.Context().Done():
-		case <-patience.C:
+		case <-timeout.C:
 			over = true
 		}
 	}

@@ -1,5 +1,5 @@
 // Package audit is the client behind `tidemark verify`. It downloads the public chain of a server, recomputes every link, and checks the
-// picks against the exchange's calendar. It also checks them against both witnesses: the git ledger and the attestations on the L2. It
+// picks against the exchange's calendar. It also checks them against both outside records: the git ledger and the attestations on the L2. It
 // shares only the rules of package chain with the writer, and does not trust the server: it compares the server's claims with its own
 // results. Start at Run.
 package audit

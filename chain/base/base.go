@@ -1,4 +1,4 @@
-// Package base is the witness on the L2, and the program's reader of it. It attests the head of the chain with EAS, follows each
+// Package base is the outside record on the L2, and the program's reader of it. It attests the head of the chain with EAS, follows each
 // attestation until it is final, lists attestations, and judges stablecoin transfers and the proofs of their senders. It knows the chain
 // and no database: its state goes through Store, which the program implements. Start at Attester for the writing side and at Client for
 // the reading side.

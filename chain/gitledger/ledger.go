@@ -1,5 +1,5 @@
-// Package gitledger is the witness in version control: a git repository in which every announced pick is one commit that adds one line. It
-// writes such a ledger, pushes it to a remote, and reads a ledger back for verification. Of the program, it depends only on the chain.
+// Package gitledger is the outside record in version control: a git repository in which every announced pick is one commit that adds one
+// line. It writes such a ledger, pushes it to a remote, and reads a ledger back for verification. Of the program, it depends only on the chain.
 // Start at Open and Append; Read is the other side.
 //
 // # The git binary, not go-git

@@ -1,5 +1,6 @@
 // Package timestamp has texts stamped by a time-stamp authority, and checks the answers (RFC 3161 and 5816, in the CMS of RFC 5652). A token
 // shows by the word of a third party that a text existed at a time. What the package reads was written by strangers: it takes DER only.
+// Start at Check.
 package timestamp
 
 import (

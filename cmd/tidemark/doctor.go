@@ -113,7 +113,7 @@ func (p *program) checkSettings(context.Context) []ops.Finding {
 		list = append(list, ops.Finding{Outcome: ops.Warning, Text: "there will be no picks: " + why})
 	}
 	if p.settings.World == "live" && p.settings.LedgerRemote == "" {
-		list = append(list, ops.Finding{Outcome: ops.Warning, Text: "LEDGER_REMOTE is not set: nobody else sees the ledger", Repair: "docs/witnesses.md"})
+		list = append(list, ops.Finding{Outcome: ops.Warning, Text: "LEDGER_REMOTE is not set: nobody else sees the ledger", Repair: "docs/outside-records.md"})
 	}
 	if p.settings.World == "live" && p.settings.AlertWebhookURL == "" && p.settings.AlertSMTPURL == "" {
 		list = append(list, ops.Finding{Outcome: ops.Warning, Text: "alerts are only logged", Repair: "set ALERT_WEBHOOK_URL or ALERT_SMTP_URL"})

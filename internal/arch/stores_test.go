@@ -24,22 +24,22 @@ var stores = []struct{ room, change, read string }{
 	{
 		"api/view",
 		"",
-		"EquityStore, FetchStore, ForecastStore, LogStore, ObservationStore, PublicationStore, RecordStore, SnapshotStore, WitnessStore",
+		"EquityStore, FetchStore, ForecastStore, LogStore, ObservationStore, OutsideRecordStore, PublicationStore, RecordStore, SnapshotStore",
 	},
 	{"backfill", "BackfillStore, ObservationStore", "FetchStore, SnapshotStore"},
 	{"ingest", "FetchStore", ""},
 	{"ingest/archive", "FetchStore, ObservationStore", ""},
 	{"ingest/prices", "FetchStore", ""},
-	{"internal/backup", "", "OperatorStore, WitnessStore, WorldStore"},
+	{"internal/backup", "", "OperatorStore, OutsideRecordStore, WorldStore"},
 	{
 		"internal/ops",
 		"OperatorStore, QuarantineStore, RunStore",
-		"BackfillStore, LogStore, PaymentStore, WitnessStore, WorldStore",
+		"BackfillStore, LogStore, OutsideRecordStore, PaymentStore, WorldStore",
 	},
 	{"scheduler", "RunStore", ""},
 	{
 		"workers",
-		"DatasetStore, EquityStore, ForecastStore, KeyStore, LogStore, ObservationStore, OperatorStore, PaymentStore, PublicationStore, PushStore, QuarantineStore, RecordStore, RunStore, SnapshotStore, WitnessStore",
+		"DatasetStore, EquityStore, ForecastStore, KeyStore, LogStore, ObservationStore, OperatorStore, OutsideRecordStore, PaymentStore, PublicationStore, PushStore, QuarantineStore, RecordStore, RunStore, SnapshotStore",
 		"WorldStore",
 	},
 }

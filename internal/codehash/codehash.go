@@ -1,4 +1,4 @@
-// Package codehash names versions of methods by the code that makes them.
+// Package codehash names versions of methods by the code that makes them, so a stored result says which code made it. Start at Of.
 package codehash
 
 import (

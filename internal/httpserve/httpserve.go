@@ -1,4 +1,4 @@
-// Package httpserve runs an HTTP server until a context ends.
+// Package httpserve runs an HTTP server until a context ends, and then lets open requests finish. Start at Until.
 package httpserve
 
 import (

@@ -104,11 +104,11 @@ func Conditions(s State, l Limits) (list []postgres.Alert) {
 	}
 	logConditions(s, add)
 	if g := s.Ledger; g != nil && g.Alarm() {
-		add(postgres.AlertError, "ledger", g.Status, "The git ledger is %s: %s. See `tidemark ledger verify` and docs/witnesses.md.", g.Status, g.Note)
+		add(postgres.AlertError, "ledger", g.Status, "The git ledger is %s: %s. See `tidemark ledger verify` and docs/outside-records.md.", g.Status, g.Note)
 	}
 	if a := s.Attester; a != nil {
 		if a.Alarm() {
-			add(postgres.AlertError, "attester", a.Status, "The attester's state is %s: %s. See `tidemark chain` and docs/witnesses.md.", a.Status, a.Note)
+			add(postgres.AlertError, "attester", a.Status, "The attester's state is %s: %s. See `tidemark chain` and docs/outside-records.md.", a.Status, a.Note)
 		}
 		if a.RunwayDays != nil && *a.RunwayDays < l.RunwayDays {
 			add(postgres.AlertWarning, "attester-gas", "", "The attester's balance of %s pays for %d more days of gas. Send it some ether: %s on eip155:%d.",

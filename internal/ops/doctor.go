@@ -141,7 +141,7 @@ func StateChecks(s State, l Limits, unasked []Unasked) []Check {
 		case a == nil:
 			return Result(Skipped, "", "its job has not run yet")
 		case a.Status == postgres.AttesterOff:
-			return Result(Warning, "docs/witnesses.md says how to set it up", "%s", a.Note)
+			return Result(Warning, "docs/outside-records.md says how to set it up", "%s", a.Note)
 		default:
 			days := ""
 			if a.RunwayDays != nil {

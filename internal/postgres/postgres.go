@@ -55,7 +55,7 @@ type DB struct {
 	BackfillStore
 	EquityStore
 	RecordStore
-	WitnessStore
+	OutsideRecordStore
 	LogStore
 	PublicationStore
 	DatasetStore
@@ -99,7 +99,7 @@ func newDB(c *connections) *DB {
 		BackfillStore{c},
 		EquityStore{c},
 		RecordStore{c},
-		WitnessStore{c},
+		OutsideRecordStore{c},
 		LogStore{c},
 		PublicationStore{c},
 		DatasetStore{c},

@@ -122,7 +122,7 @@ func attestations(rows pgx.Rows, err error) ([]Attestation, error) {
 }
 
 // Attestations returns the attestations on the currently configured chain, by length.
-func (db WitnessStore) Attestations(ctx context.Context) ([]Attestation, error) {
+func (db OutsideRecordStore) Attestations(ctx context.Context) ([]Attestation, error) {
 	list, err := attestations(db.reads.Query(ctx, `
 		select `+attestationColumns+` from attestations a
 		where kind = 'attest' and not void
@@ -142,7 +142,7 @@ func (a Attester) args() pgx.NamedArgs {
 }
 
 // OpenAttestations returns the rows of an attester that are neither final nor failed, oldest first.
-func (db WitnessStore) OpenAttestations(ctx context.Context, who Attester) ([]Attestation, error) {
+func (db OutsideRecordStore) OpenAttestations(ctx context.Context, who Attester) ([]Attestation, error) {
 	list, err := attestations(db.reads.Query(ctx, `
 		select `+attestationColumns+` from attestations where `+attesterFilter+` and state not in ('final', 'failed') order by id`, who.args()))
 	if err != nil {
@@ -152,7 +152,7 @@ func (db WitnessStore) OpenAttestations(ctx context.Context, who Attester) ([]At
 }
 
 // FailedAttestations returns the failed rows of an attester, oldest first.
-func (db WitnessStore) FailedAttestations(ctx context.Context, who Attester) ([]Attestation, error) {
+func (db OutsideRecordStore) FailedAttestations(ctx context.Context, who Attester) ([]Attestation, error) {
 	list, err := attestations(db.reads.Query(ctx, `
 		select `+attestationColumns+` from attestations where `+attesterFilter+` and state = 'failed' order by id`, who.args()))
 	if err != nil {
@@ -162,7 +162,7 @@ func (db WitnessStore) FailedAttestations(ctx context.Context, who Attester) ([]
 }
 
 // NewestAttested returns the attestation of the longest chain that is safe or final, or ErrNotFound.
-func (db WitnessStore) NewestAttested(ctx context.Context, who Attester) (Attestation, error) {
+func (db OutsideRecordStore) NewestAttested(ctx context.Context, who Attester) (Attestation, error) {
 	list, err := attestations(db.reads.Query(ctx, `
 		select `+attestationColumns+` from attestations
 		where `+attesterFilter+` and kind = 'attest' and state in ('safe', 'final') order by length desc limit 1`, who.args()))
@@ -177,7 +177,7 @@ func (db WitnessStore) NewestAttested(ctx context.Context, who Attester) (Attest
 
 // InsertAttestation stores a new row and returns it with its ID and Version. It returns ErrExists if the attester already has a row with
 // the same kind and subject.
-func (db WitnessStore) InsertAttestation(ctx context.Context, f task.Fence, a Attestation) (Attestation, error) {
+func (db OutsideRecordStore) InsertAttestation(ctx context.Context, f task.Fence, a Attestation) (Attestation, error) {
 	args, err := a.args()
 	if err != nil {
 		return a, fmt.Errorf("store an attestation: %w", err)
@@ -206,7 +206,7 @@ func (db WitnessStore) InsertAttestation(ctx context.Context, f task.Fence, a At
 
 // UpdateAttestation stores every field of a row and returns it with its new Version. If the stored Version differs, it changes nothing and
 // returns ErrStale.
-func (db WitnessStore) UpdateAttestation(ctx context.Context, f task.Fence, a Attestation) (Attestation, error) {
+func (db OutsideRecordStore) UpdateAttestation(ctx context.Context, f task.Fence, a Attestation) (Attestation, error) {
 	args, err := a.args()
 	if err != nil {
 		return a, fmt.Errorf("store attestation %d: %w", a.ID, err)
@@ -255,7 +255,7 @@ func (a Attestation) args() (pgx.NamedArgs, error) {
 }
 
 // SpentOnAttestations returns the sum of the actual or maximum costs of an attester's rows of a UTC day (YYYY-MM-DD), in wei.
-func (db WitnessStore) SpentOnAttestations(ctx context.Context, who Attester, day string) (wei int64, err error) {
+func (db OutsideRecordStore) SpentOnAttestations(ctx context.Context, who Attester, day string) (wei int64, err error) {
 	args := who.args()
 	args["day"] = day
 	err = db.reads.QueryRow(ctx, `select coalesce(sum(cost_wei), 0)::bigint from attestations where `+attesterFilter+` and spent_on = @day`,
@@ -268,7 +268,7 @@ func (db WitnessStore) SpentOnAttestations(ctx context.Context, who Attester, da
 
 // VoidAttestations voids all rows on a chain that no longer exists, for example a development chain whose folder was removed. Only a
 // sandbox allows it. It returns the number of rows.
-func (db WitnessStore) VoidAttestations(ctx context.Context, chainID uint64) (int64, error) {
+func (db OutsideRecordStore) VoidAttestations(ctx context.Context, chainID uint64) (int64, error) {
 	tag, err := db.pool.Exec(ctx, `update attestations set void = true, version = version + 1 where chain_id = @chain_id and not void`,
 		pgx.NamedArgs{"chain_id": int64(chainID)})
 	if err != nil {

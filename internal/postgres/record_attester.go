@@ -50,7 +50,7 @@ func (s AttesterState) Alarm() bool {
 }
 
 // SaveAttesterState records the state of the attester. An empty balance and a nil runway keep the stored values.
-func (db WitnessStore) SaveAttesterState(ctx context.Context, f task.Fence, s AttesterState) error {
+func (db OutsideRecordStore) SaveAttesterState(ctx context.Context, f task.Fence, s AttesterState) error {
 	args := s.args()
 	maps.Copy(args, map[string]any{
 		"start_block": int64(s.StartBlock), "explorer_url": s.ExplorerURL, "rpc_url": s.RPCURL, "status": s.Status, "note": s.Note,
@@ -79,7 +79,7 @@ func (db WitnessStore) SaveAttesterState(ctx context.Context, f task.Fence, s At
 }
 
 // AttesterState returns the state of the attester at the last run of its job. It returns ErrNotFound if the job never ran.
-func (db WitnessStore) AttesterState(ctx context.Context) (s AttesterState, err error) {
+func (db OutsideRecordStore) AttesterState(ctx context.Context) (s AttesterState, err error) {
 	err = db.reads.QueryRow(ctx, `
 		select chain_id, contract, schema_uid, attester, start_block, explorer_url, rpc_url, status, note, coalesce(balance_wei::text, ''),
 			runway_days, checked_at
@@ -95,7 +95,7 @@ func (db WitnessStore) AttesterState(ctx context.Context) (s AttesterState, err 
 }
 
 // AnnouncedHead returns the checkpoint of the announced chain, or the zero Checkpoint if no pick is announced.
-func (db WitnessStore) AnnouncedHead(ctx context.Context) (c chain.Checkpoint, err error) {
+func (db OutsideRecordStore) AnnouncedHead(ctx context.Context) (c chain.Checkpoint, err error) {
 	err = db.reads.QueryRow(ctx, `select seq, hash, date from announced_picks order by seq desc limit 1`).Scan(&c.Length, &c.Head, &c.Date)
 	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 		return c, fmt.Errorf("read the head of the chain: %w", asUnavailable(err))
@@ -108,7 +108,7 @@ const lockCallTimeout, releaseTimeout = 30 * time.Second, 5 * time.Second
 
 // TryLock takes a database-wide lock by name. ok is false if another session holds it. The lock ends with release, or when this process or
 // its connection ends.
-func (db WitnessStore) TryLock(ctx context.Context, name string) (release func(), ok bool, err error) {
+func (db OutsideRecordStore) TryLock(ctx context.Context, name string) (release func(), ok bool, err error) {
 	taking, stop := context.WithTimeout(ctx, lockCallTimeout)
 	defer stop()
 	pooled, err := db.pool.Acquire(taking)

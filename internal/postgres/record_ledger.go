@@ -12,11 +12,11 @@ import (
 	"tidemark/internal/task"
 )
 
-// WitnessStore keeps what the two outside records of the chain hold: entries of the git ledger, and attestations on the chain.
+// OutsideRecordStore keeps what the two outside records of the chain hold: entries of the git ledger, and attestations on the chain.
 //
 // It reads announced_picks, attestations, attester_state, corrections, gaps, ledger_entries, ledger_state, world. It writes attestations,
 // attester_state, ledger_entries, ledger_state.
-type WitnessStore struct{ *connections }
+type OutsideRecordStore struct{ *connections }
 
 // LedgerEntry is an entry that the git ledger records in one commit: exactly one of Pick, Gap and Correction is set.
 type LedgerEntry struct {
@@ -80,7 +80,7 @@ const (
 )
 
 // LedgerEntries returns all entries in the order of their commits. With open it returns only entries without a commit.
-func (db WitnessStore) LedgerEntries(ctx context.Context, open bool) ([]LedgerEntry, error) {
+func (db OutsideRecordStore) LedgerEntries(ctx context.Context, open bool) ([]LedgerEntry, error) {
 	sql := allEntriesSQL
 	if open {
 		sql = openEntriesSQL
@@ -115,7 +115,7 @@ func (db WitnessStore) LedgerEntries(ctx context.Context, open bool) ([]LedgerEn
 }
 
 // LedgerOpen returns the number of committed picks and the number of entries without a commit.
-func (db WitnessStore) LedgerOpen(ctx context.Context) (picks, open int64, err error) {
+func (db OutsideRecordStore) LedgerOpen(ctx context.Context) (picks, open int64, err error) {
 	err = db.reads.QueryRow(ctx, `
 		select (select coalesce(max(seq), 0) from ledger_entries where commit_id is not null),
 			(select count(*) from ledger_entries where commit_id is null)`).Scan(&picks, &open) // indexes of seq, ledger_entries_open
@@ -136,7 +136,7 @@ const lockLedgerSQL = `
 
 // SaveLedger records the commits of entries and the state of the ledger. Entries that already have a commit stay. With LedgerPushed, all
 // committed entries count as pushed. It returns ErrRefused if an entry already has a different commit: the ledger was written twice.
-func (db WitnessStore) SaveLedger(ctx context.Context, f task.Fence, entries []LedgerEntry, s LedgerState) error {
+func (db OutsideRecordStore) SaveLedger(ctx context.Context, f task.Fence, entries []LedgerEntry, s LedgerState) error {
 	ids, commits := make([]int64, len(entries)), make([]string, len(entries))
 	for i, e := range entries {
 		ids[i], commits[i] = e.ID, e.Commit
@@ -186,7 +186,7 @@ func (db WitnessStore) SaveLedger(ctx context.Context, f task.Fence, entries []L
 }
 
 // LedgerState returns the state of the ledger at the last run of its job. It returns ErrNotFound if the job never ran.
-func (db WitnessStore) LedgerState(ctx context.Context) (LedgerState, error) {
+func (db OutsideRecordStore) LedgerState(ctx context.Context) (LedgerState, error) {
 	rows, err := db.reads.Query(ctx, `select repository, branch, head, pushed, status, note, checked_at from ledger_state`)
 	if err != nil {
 		return LedgerState{}, fmt.Errorf("read how the ledger stands: %w", asUnavailable(err))

@@ -13,7 +13,7 @@ const chainSQL = `select seq, ticker, price, date, previous_hash, hash from anno
 
 // StreamChainAfter calls add for each announced link after a seq, in order. The byte slices point into the connection's buffer and are
 // valid only until add returns. If add fails, StreamChainAfter stops and returns the error.
-func (db WitnessStore) StreamChainAfter(ctx context.Context, after int64, add func(seq int64, ticker, price, date, previousHash, hash []byte) error) error {
+func (db OutsideRecordStore) StreamChainAfter(ctx context.Context, after int64, add func(seq int64, ticker, price, date, previousHash, hash []byte) error) error {
 	rows, err := db.reads.Query(ctx, chainSQL, after)
 	if err != nil {
 		return fmt.Errorf("read the chain: %w", asUnavailable(err))
@@ -32,7 +32,7 @@ func (db WitnessStore) StreamChainAfter(ctx context.Context, after int64, add fu
 }
 
 // StreamChain is StreamChainAfter for the whole chain.
-func (db WitnessStore) StreamChain(ctx context.Context, add func(seq int64, ticker, price, date, previousHash, hash []byte) error) error {
+func (db OutsideRecordStore) StreamChain(ctx context.Context, add func(seq int64, ticker, price, date, previousHash, hash []byte) error) error {
 	return db.StreamChainAfter(ctx, 0, add)
 }
 
@@ -50,7 +50,7 @@ type LedgerCommit struct {
 }
 
 // LedgerCommits returns the entries of the ledger after an id, in the order of their commits.
-func (db WitnessStore) LedgerCommits(ctx context.Context, after int64) ([]LedgerCommit, error) {
+func (db OutsideRecordStore) LedgerCommits(ctx context.Context, after int64) ([]LedgerCommit, error) {
 	rows, err := db.reads.Query(ctx, `
 		select id, seq, gap, correction, at, coalesce(commit_id, '') as commit from ledger_entries where id > @after order by id`,
 		pgx.NamedArgs{"after": after})

@@ -1,5 +1,5 @@
 // Package publicnet tells the public internet from everything else: the machine itself, private networks, and the addresses where clouds keep
-// credentials. A program that connects to an address which a stranger named uses Control for its dialer and CheckHost for the name.
+// credentials. A program that connects to an address which a stranger named uses Control for its dialer and CheckHost for the name. Start at IsPublic.
 package publicnet
 
 import (

@@ -1,5 +1,5 @@
 // Package pushes says what is pushed and how: a change as its receivers get it, the rules that select changes for a webhook, and the signed
-// request that carries one. It stores nothing.
+// request that carries one. It stores nothing. Start at Change.
 package pushes
 
 import (

@@ -1,5 +1,5 @@
 // Package task holds the definitions that the scheduler and the workers share: the names of the jobs, the payload of a task, the derivation
-// of its id, and the queues. It is a leaf package without queue library and database.
+// of its id, and the queues. It is a leaf package without queue library and database. Start at Task.
 package task
 
 import (
