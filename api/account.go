@@ -79,8 +79,7 @@ func (s *Server) register(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return s.rejectBody(r, err)
 	}
-	w.Header().Set("Cache-Control", view.CacheNever)
-	write(w, r, http.StatusCreated, view.TypeJSON, answer)
+	writeOnce(w, r, http.StatusCreated, answer)
 	return nil
 }
 
@@ -151,8 +150,7 @@ func (s *Server) rotate(w http.ResponseWriter, r *http.Request) error {
 		return s.rejectBody(r, err)
 	}
 	s.billing.keys.forget(key.ID)
-	w.Header().Set("Cache-Control", view.CacheNever)
-	write(w, r, http.StatusOK, view.TypeJSON, answer)
+	writeOnce(w, r, http.StatusOK, answer)
 	return nil
 }
 

@@ -189,6 +189,32 @@ func TestRotation(t *testing.T) {
 	s.problem(s.askWith(http.MethodPost, "/api/v1/keys/rotate", ""), http.StatusUnauthorized, "missing_api_key")
 }
 
+func TestAMistypedMemberOfABodyIsNamedAndChangesNothing(t *testing.T) {
+	t.Parallel()
+	s := newBillingFixture(t, api.Accounts{}, accounts.ModelBalance)
+	key := s.key()
+	for body, want := range map[string]string{
+		`{"grace_second":60}`:  "Did you mean grace_seconds?",
+		`{"Grace_Seconds":60}`: "Did you mean grace_seconds?",
+		`{"pause":60}`:         "There are grace_seconds.",
+	} {
+		p := s.problem(s.askWith(http.MethodPost, "/api/v1/keys/rotate", body, "Authorization", "Bearer "+key), http.StatusBadRequest, "invalid_parameter")
+		if detail, _ := p["detail"].(string); !strings.HasSuffix(detail, want) {
+			t.Errorf("%s: %q, want %q", body, detail, want)
+		}
+	}
+	if got := s.balance(key); got != "0.20" {
+		t.Errorf("the key that was not rotated has %q", got)
+	}
+	p := s.problem(s.askWith(http.MethodPost, "/api/v1/auth/register", `{"name":"a","plan":"pro"}`), http.StatusBadRequest, "invalid_parameter")
+	if errs, _ := p["errors"].([]any); len(errs) != 1 || errs[0].(map[string]any)["pointer"] != "/plan" {
+		t.Errorf("register: %v", p["errors"])
+	}
+	if got := s.query(`select count(*) from keys`)[0]; got != "1" {
+		t.Errorf("%s keys, want 1", got)
+	}
+}
+
 // The old text of a key got the new one with the Idempotency-Key "1".
 func TestAnOldTextGetsTheNewOneByNoGuess(t *testing.T) {
 	t.Parallel()

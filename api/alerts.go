@@ -71,9 +71,6 @@ func (s *Server) createAlert(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := unknownMember(body, asked); err != nil {
-		return err
-	}
 	once, err := onceFor(r, key.PublicID, body)
 	if err != nil {
 		return err
@@ -89,8 +86,7 @@ func (s *Server) createAlert(w http.ResponseWriter, r *http.Request) error {
 		return fmt.Errorf("read the answer with an alert: %w", err)
 	}
 	w.Header().Set("Location", s.view.PublicURL()+alertsPath+"/"+made.Data.ID)
-	w.Header().Set("Cache-Control", view.CacheNever)
-	write(w, r, http.StatusCreated, view.TypeJSON, answer)
+	writeOnce(w, r, http.StatusCreated, answer)
 	return nil
 }
 
@@ -142,15 +138,10 @@ func eventsSold(member string) *problemError {
 
 const secretWarning = "Store this secret now; it is not shown again."
 
-// sendOnce sends a body that no cache keeps.
-func (s *Server) sendOnce(w http.ResponseWriter, r *http.Request, status int, body any) error {
-	encoded, err := view.Encode(body)
-	if err != nil {
-		return err
-	}
+// writeOnce writes an answer that no cache keeps.
+func writeOnce(w http.ResponseWriter, r *http.Request, status int, answer []byte) {
 	w.Header().Set("Cache-Control", view.CacheNever)
-	write(w, r, status, view.TypeJSON, encoded)
-	return nil
+	write(w, r, status, view.TypeJSON, answer)
 }
 
 // randomID returns a random public id: a prefix and 130 bits.
@@ -259,7 +250,7 @@ func (s *Server) rejectAlert(r *http.Request, err error) error {
 	case errors.Is(err, postgres.ErrRuleDisabled):
 		return errAlertDisabled
 	}
-	return s.unavailable(r, err)
+	return s.rejectBody(r, err)
 }
 
 // deleteAlert deletes a rule of the key.
@@ -306,9 +297,12 @@ func (s *Server) sendTest(r *http.Request, key postgres.Key, id string) error {
 
 // sent says that messages are on their way.
 func (s *Server) sent(w http.ResponseWriter, r *http.Request, id string, messages int) error {
-	return s.sendOnce(w, r, http.StatusAccepted, view.AlertSent{
-		Data: view.AlertMessages{Messages: messages, URL: s.view.PublicURL() + alertsPath + "/" + id},
-	})
+	answer, err := view.Encode(view.AlertSent{Data: view.AlertMessages{Messages: messages, URL: s.view.PublicURL() + alertsPath + "/" + id}})
+	if err != nil {
+		return err
+	}
+	writeOnce(w, r, http.StatusAccepted, answer)
+	return nil
 }
 
 // rotateAlertSecret gives the webhook of a rule another secret.
@@ -317,35 +311,44 @@ func (s *Server) rotateAlertSecret(w http.ResponseWriter, r *http.Request) error
 	if err != nil {
 		return err
 	}
-	if _, err := readObject(w, r, &struct{}{}, true); err != nil {
-		return err
-	}
-	renewed, err := s.renewSecret(r, key, r.PathValue("id"))
+	body, err := readObject(w, r, &struct{}{}, true)
 	if err != nil {
 		return err
 	}
-	return s.sendOnce(w, r, http.StatusOK, view.AlertSecret{
-		Data: renewed, Meta: view.RegisteredMeta{RequestID: w.Header().Get("X-Request-Id"), Warning: secretWarning},
+	once, err := onceFor(r, key.PublicID, body)
+	if err != nil {
+		return err
+	}
+	answer, err := s.renewSecret(r, key, r.PathValue("id"), once, func(renewed view.NewAlertSecret) ([]byte, error) {
+		return view.Encode(view.AlertSecret{Data: renewed, Meta: view.RegisteredMeta{RequestID: w.Header().Get("X-Request-Id"), Warning: secretWarning}})
 	})
+	if err != nil {
+		return err
+	}
+	writeOnce(w, r, http.StatusOK, answer)
+	return nil
 }
 
-// renewSecret gives the webhook of a rule another secret.
-func (s *Server) renewSecret(r *http.Request, key postgres.Key, id string) (out view.NewAlertSecret, err error) {
-	if out.Secret, err = pushes.NewSecret(); err != nil {
-		return out, err
+// renewSecret gives the webhook of a rule another secret, and returns the answer that show builds in the same transaction. With once, a repeated
+// request makes no other secret and returns the first answer.
+func (s *Server) renewSecret(r *http.Request, key postgres.Key, id string, once *postgres.Once, show func(view.NewAlertSecret) ([]byte, error)) ([]byte, error) {
+	secret, err := pushes.NewSecret()
+	if err != nil {
+		return nil, err
 	}
-	until, err := s.billing.DB.RotatePushSecret(r.Context(), key.ID, id, out.Secret)
-	if errors.Is(err, postgres.ErrOldSecretSigns) {
-		return out, &problemError{
+	answer, until, err := s.billing.DB.RotatePushSecret(r.Context(), key.ID, id, secret, once, func(until time.Time) ([]byte, error) {
+		return show(view.NewAlertSecret{Secret: secret, OldExpiresAt: until.Truncate(time.Second)})
+	})
+	switch {
+	case errors.Is(err, postgres.ErrOldSecretSigns):
+		return nil, &problemError{
 			code:   view.CodeInvalidRequest,
 			detail: "The secret before the present one signs until " + until.Format(time.RFC3339) + ". Rotate again after that, or make another alert.",
 		}
+	case err != nil:
+		return nil, s.rejectAlert(r, err)
 	}
-	if err != nil {
-		return out, s.rejectAlert(r, err)
-	}
-	out.OldExpiresAt = until.Truncate(time.Second)
-	return out, nil
+	return answer, nil
 }
 
 // replayAlert sends what a rule selected after a cursor.

@@ -112,6 +112,31 @@ func TestAnAlertIsMadeListedAndDeletedByItsKey(t *testing.T) {
 	}
 }
 
+func TestASecretIsRotatedOnceForAnIdempotencyKey(t *testing.T) {
+	t.Parallel()
+	f := newAlertsFixture(t)
+	id, whole := f.made()
+	rotate := func(once, body string) answer {
+		return f.askWith(http.MethodPost, "/api/v1/alerts/"+id+"/secret", body, "Authorization", "Bearer "+f.owner, "Idempotency-Key", once)
+	}
+	first := rotate("once", "")
+	secret, _ := f.object(first)["data"].(map[string]any)["secret"].(string)
+	if first.StatusCode != http.StatusOK || !strings.HasPrefix(secret, "whsec_") || secret == whole["secret"] {
+		t.Fatalf("rotate: %s: %s", first.Status, first.body)
+	}
+	if again := rotate("once", ""); again.StatusCode != http.StatusOK || string(again.body) != string(first.body) {
+		t.Errorf("after a lost answer: %s: %s, want %s", again.Status, again.body, first.body)
+	}
+	if got := f.query(`select secret from push_rules`)[0]; got != secret {
+		t.Errorf("the rule has the secret %s, and the client %s", got, secret)
+	}
+	f.problem(rotate("once", "{}"), http.StatusUnprocessableEntity, "idempotency_key_reused")
+	f.problem(rotate("another", ""), http.StatusBadRequest, "invalid_request") // the old one still signs
+	for path, body := range map[string]string{"/secret": `{"keep":1}`, "/test": `{"to":"x"}`, "/replay": `{"after":"0","before":"9"}`} {
+		f.problem(f.by(f.owner, http.MethodPost, "/"+id+path, body), http.StatusBadRequest, "invalid_parameter") // the member means nothing
+	}
+}
+
 func TestAnAlertIsMadeOnceForAnIdempotencyKey(t *testing.T) {
 	t.Parallel()
 	f := newAlertsFixture(t)

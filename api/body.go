@@ -20,8 +20,8 @@ import (
 // maxBody is the maximum size of a request body, in bytes.
 const maxBody = 64 << 10
 
-// readObject decodes the request body, a JSON object, into a struct, and returns its bytes. It ignores unknown members. If optional is set,
-// a request without a body counts as an empty object.
+// readObject decodes the request body, a JSON object, into a struct, and returns its bytes. It refuses members that the struct does not name: a
+// mistyped one would otherwise make the request do something else. If optional is set, a request without a body counts as an empty object.
 func readObject(w http.ResponseWriter, r *http.Request, into any, optional bool) ([]byte, error) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
@@ -46,7 +46,7 @@ func readObject(w http.ResponseWriter, r *http.Request, into any, optional bool)
 	if err := parseObject(body, into); err != nil {
 		return nil, err
 	}
-	return body, nil
+	return body, unknownMember(body, into)
 }
 
 func parseObject(body []byte, into any) error {
@@ -90,8 +90,7 @@ func otherType(wrong *json.UnmarshalTypeError) string {
 	return "This is " + given + " where " + expected + " is expected."
 }
 
-// unknownMember returns the problem of a member that a body must not have: one that the structure into does not name. In most bodies such
-// members mean nothing, but a mistyped one of a rule would make it select something else.
+// unknownMember returns the problem of a member that a body must not have: one that the structure into does not name.
 func unknownMember(body []byte, into any) error {
 	pointer, names := strayMember(body, reflect.TypeOf(into), "")
 	if pointer == "" {
@@ -100,6 +99,9 @@ func unknownMember(body []byte, into any) error {
 	name := pointer[strings.LastIndex(pointer, "/")+1:]
 	if near := nearest.Of(name, names...); near != "" {
 		return invalidMember(pointer, "There is no such member. Did you mean "+near+"?")
+	}
+	if len(names) == 0 {
+		return invalidMember(pointer, "There is no such member. The body has none.")
 	}
 	return invalidMember(pointer, "There is no such member. There are "+strings.Join(names, ", ")+".")
 }

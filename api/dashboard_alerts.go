@@ -117,7 +117,11 @@ func (s *Server) rotateAlertSecretHere(w http.ResponseWriter, r *http.Request, x
 	if err := ownerOnly(x); err != nil {
 		return s.refusedHere(w, r, x, err)
 	}
-	renewed, err := s.renewSecret(r, x.key, r.PostForm.Get("id"))
+	var renewed view.NewAlertSecret
+	_, err := s.renewSecret(r, x.key, r.PostForm.Get("id"), nil, func(made view.NewAlertSecret) ([]byte, error) {
+		renewed = made
+		return nil, nil
+	})
 	if err != nil {
 		return s.refusedHere(w, r, x, err)
 	}

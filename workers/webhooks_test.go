@@ -392,10 +392,14 @@ func TestBothSecretsSignWhileOneReplacesTheOther(t *testing.T) {
 	h := newHooks(t)
 	id := h.rule(pushes.Rule{On: pushes.OnPick})
 	h.picks("A")
-	if _, err := h.api.RotatePushSecret(t.Context(), h.key, id, "whsec_bmV3"); err != nil {
+	rotate := func(secret string) error {
+		_, _, err := h.api.RotatePushSecret(t.Context(), h.key, id, secret, nil, func(time.Time) ([]byte, error) { return nil, nil })
+		return err
+	}
+	if err := rotate("whsec_bmV3"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := h.api.RotatePushSecret(t.Context(), h.key, id, "whsec_dGhpcmQ"); !errors.Is(err, postgres.ErrOldSecretSigns) {
+	if err := rotate("whsec_dGhpcmQ"); !errors.Is(err, postgres.ErrOldSecretSigns) {
 		t.Errorf("the old secret would not sign as long as was said: %v", err)
 	}
 	if err := h.send(id); err != nil {
@@ -409,7 +413,7 @@ func TestBothSecretsSignWhileOneReplacesTheOther(t *testing.T) {
 	if a, b := h.sent[0].Secrets, h.sent[1].Secrets; !slices.Equal(a, []string{"whsec_bmV3", "whsec_c2VjcmV0"}) || !slices.Equal(b, []string{"whsec_bmV3"}) {
 		t.Errorf("signed with %v, then %v", a, b)
 	}
-	if _, err := h.api.RotatePushSecret(t.Context(), h.key, id, "whsec_dGhpcmQ"); err != nil {
+	if err := rotate("whsec_dGhpcmQ"); err != nil {
 		t.Errorf("after a day: %v", err)
 	}
 }

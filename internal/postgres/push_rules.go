@@ -162,23 +162,31 @@ func (db PushStore) DeletePushRule(ctx context.Context, key int64, id string) er
 	return nil
 }
 
-// RotatePushSecret gives a rule another secret. It returns until when the old one signs, too. The error is ErrOldSecretSigns while the one before
-// still signs, and nothing is changed then.
-func (db PushStore) RotatePushSecret(ctx context.Context, key int64, id, secret string) (until time.Time, err error) {
-	var at *time.Time
-	var refused bool
-	err = db.pool.QueryRow(ctx, `select until, refused from rotate_push_secret(@key, @id, @secret, @keep)`,
-		pgx.NamedArgs{"key": key, "id": id, "secret": secret, "keep": SecretGracePeriod}).Scan(&at, &refused)
+// RotatePushSecret gives a rule another secret. until is when the old one stops to sign, too, and f builds the response from it. A repeated call
+// with the same Once changes nothing and returns the first response. The error is ErrOldSecretSigns while the secret before still signs, until that
+// time, and nothing is changed then.
+func (db PushStore) RotatePushSecret(ctx context.Context, key int64, id, secret string, o *Once, f func(until time.Time) ([]byte, error)) (answer []byte, until time.Time, err error) {
+	answer, err = db.once(ctx, o, func(tx pgx.Tx) ([]byte, error) {
+		var at *time.Time
+		var refused bool
+		err := tx.QueryRow(ctx, `select until, refused from rotate_push_secret(@key, @id, @secret, @keep)`,
+			pgx.NamedArgs{"key": key, "id": id, "secret": secret, "keep": SecretGracePeriod}).Scan(&at, &refused)
+		if err != nil {
+			return nil, err
+		}
+		if at == nil {
+			return nil, ErrNotFound
+		}
+		until = at.UTC()
+		if refused {
+			return nil, ErrOldSecretSigns
+		}
+		return f(until)
+	})
 	if err != nil {
-		return time.Time{}, fmt.Errorf("rotate the secret of a rule: %w", asUnavailable(err))
+		return nil, until, fmt.Errorf("rotate the secret of a rule: %w", err)
 	}
-	if at == nil {
-		return time.Time{}, ErrNotFound
-	}
-	if refused {
-		return at.UTC(), ErrOldSecretSigns
-	}
-	return at.UTC(), nil
+	return answer, until, nil
 }
 
 // TestPushRule sends a test message to the webhook of a rule.

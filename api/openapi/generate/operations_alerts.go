@@ -81,11 +81,12 @@ func alertEndpoints() []route {
 		},
 		{
 			id: "rotateAlertSecret", method: http.MethodPost, path: "/api/v1/alerts/{id}/secret", tag: "Alerts", access: keyed,
-			summary:     "Give an alert another secret",
-			description: "For a day messages carry two signatures, of the new secret and of the old one. So a receiver can change without a gap. While the old one signs, another rotation is refused.",
-			takes:       []string{"alert_id"},
-			answers:     []answer{ok("The new secret.", once, body[view.AlertSecret](""))},
-			codes:       changing(view.CodeNotFound),
+			summary: "Give an alert another secret",
+			description: "For a day messages carry two signatures, of the new secret and of the old one. So a receiver can change without a gap. While the old one signs, another rotation is refused. " +
+				"A repetition with the same Idempotency-Key has the first answer again for a day, with the secret.",
+			takes:   []string{"alert_id", "idempotency_key"},
+			answers: []answer{ok("The new secret.", once, body[view.AlertSecret](""))},
+			codes:   changing(view.CodeNotFound, view.CodeIdempotencyReused),
 		},
 		{
 			id: "replayAlert", method: http.MethodPost, path: "/api/v1/alerts/{id}/replay", tag: "Alerts", access: keyed,

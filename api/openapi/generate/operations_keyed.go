@@ -87,7 +87,7 @@ func accountEndpoints() []route {
 		{
 			id: "rotateKey", method: http.MethodPost, path: "/api/v1/keys/rotate", tag: "Account", access: keyed,
 			summary:     "Give the key another text",
-			description: "The key stays the same with its balance and history; its text is replaced and shown once. The old text ends at once, or after `grace_seconds`; until then it only reads. A lost answer can be fetched again with the same Idempotency-Key until the old text ends; it must be a random text of at least 22 characters.",
+			description: "The key stays the same with its balance and history; its text is replaced and shown once. The old text ends at once, or after `grace_seconds`; until then it only reads. A body with another member is refused, and nothing is changed. A lost answer can be fetched again with the same Idempotency-Key until the old text ends; it must be a random text of at least 22 characters.",
 			takes:       []string{"idempotency_key"},
 			request:     &content{body: body[RotationRequest](""), description: "How long the old text goes on. May be left out.", example: RotationRequest{GraceSeconds: 60}, optional: true},
 			answers:     []answer{ok("The new text.", []string{"Cache-Control", "X-Request-Id"}, body[view.Rotated](""))},
