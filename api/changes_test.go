@@ -32,7 +32,7 @@ func TestWhyASignalMovedAddsUp(t *testing.T) {
 			t.Errorf("the parts of the %s add up to %v of %v", name, sum, want)
 		}
 	}
-	if text := data["text"].(string); !strings.HasPrefix(text, "down 1.0: ") || !strings.Contains(text, "−1.0") {
+	if text := data["text"].(string); !strings.HasPrefix(text, "down 1.0 USD/bbl: ") || !strings.Contains(text, "−1.0") {
 		t.Errorf("in words: %q", text)
 	}
 }
@@ -40,7 +40,9 @@ func TestWhyASignalMovedAddsUp(t *testing.T) {
 func TestWhyASignalMovedIsSaidInFourLanguages(t *testing.T) {
 	t.Parallel()
 	s := told(t)
-	for lang, want := range map[string]string{"en": "down 1.0: ", "es": "baja 1,0: ", "pt": "cai 1,0: ", "hi": "1.0 नीचे: "} {
+	for lang, want := range map[string]string{
+		"en": "down 1.0 USD/bbl: ", "es": "baja 1,000 dólares por barril: ", "pt": "cai US$\u00a01,000 por barril: ", "hi": "1.000 डॉलर प्रति बैरल नीचे: ",
+	} {
 		a := s.ask(http.MethodGet, crack+"/changes?lang="+lang)
 		text := s.get(crack + "/changes?lang=" + lang)["data"].(map[string]any)["text"].(string)
 		if !strings.HasPrefix(text, want) || a.Header.Get("Content-Language") != lang {

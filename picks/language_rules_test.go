@@ -151,6 +151,9 @@ func TestFixedTextsHoldTheRulesOfLanguage(t *testing.T) {
 			}
 		}
 		for id, text := range l.Words {
+			if strings.HasPrefix(id, "evidence.unit.") {
+				continue // a source's own unit, which the trade calls by its English name
+			}
 			check("word "+id, strings.ReplaceAll(verb.ReplaceAllString(text, "7"), "%%", "%"))
 		}
 		for id, text := range l.Terms {

@@ -104,6 +104,16 @@ func (e evidenceBody) Formula(english string) string {
 	return e.Digits(english)
 }
 
+// Conversion says how the numbers of the formulas become those that the page shows. It is empty where they are the same.
+func (e evidenceBody) Conversion() string {
+	per := e.Def.Scale()
+	if per == 1 {
+		return ""
+	}
+	number := strings.TrimRight(e.Num(&per, 4), "0")
+	return e.Say("evidence.conversion", e.Worded("evidence.unit", e.Signal.Definition.Unit), strings.TrimRight(number, e.language().Decimal), e.FigureUnit(e.Def))
+}
+
 // filled writes what fills a place of a note: a number, or names of components.
 func (e evidenceBody) filled(english string) string {
 	names := strings.Split(english, ", ")

@@ -222,7 +222,7 @@ func changeReport(s *Signal, from, to postgres.Snapshot, e changes.Explanation, 
 			AsOf: s.At.UTC(), ObservedAt: utc(s.ObservedAt), Value: served(s.Value), Baseline: served(s.Baseline), Z: served(s.Z), CodeVersion: s.CodeVersion,
 		}
 	}
-	w := changeWriter{l: l, d: s.Definition}
+	w := newChangeWriter(l, s.Definition)
 	out := ChangeReport{From: end(from), To: end(to), Total: changeNumbers(e.Total), Parts: []ChangePart{}, Text: w.sentence(explainable(from).Numbers, explainable(to).Numbers, e)}
 	for _, p := range e.Parts {
 		part := ChangePart{

@@ -17,10 +17,27 @@ import (
 	"tidemark/signals/changes"
 )
 
-// changeWriter explains in one language why a signal moved.
+// changeWriter explains in one language why a signal moved. It writes differences in the unit of the language's headline.
 type changeWriter struct {
 	l *locale.Language
 	d signals.Definition
+	// figure is how the language writes a value, per how many of the signal's units one of its unit is, and places the value's decimals.
+	figure string
+	per    float64
+	places int
+}
+
+func newChangeWriter(l *locale.Language, d signals.Definition) changeWriter {
+	w := changeWriter{l, d, d.Phrasing.Figure, d.Scale(), d.Phrasing.Decimals}
+	t, ok := d.Texts[string(l.Code)]
+	if !ok {
+		t, ok = l.SignalTexts[d.ID]
+	}
+	if ok {
+		d.Phrasing.PerUnit = t.PerUnit
+		w.figure, w.per, w.places = t.Figure, d.Scale(), t.Decimals
+	}
+	return w
 }
 
 // maxNamed is the maximum number of parts in a sentence. If there are more, parts of the same kind are combined.
@@ -29,8 +46,10 @@ const maxNamed = 4
 // measure is one of the three numbers that the words describe.
 type measure struct {
 	// word is the part of the names of its phrases.
-	word     string
+	word string
+	// of returns the number in the unit in which the words state it. inUnit adds the unit to a number with its sign, which may be empty.
 	of       func(changes.Numbers) float64
+	inUnit   func(sign, number string) string
 	decimals int
 }
 
@@ -39,14 +58,29 @@ const zDecimals = 2
 
 // measures are the value, the baseline and the z-score.
 func (w changeWriter) measures() (value, baseline, z measure) {
-	n := w.decimals()
-	return measure{"change.", func(n changes.Numbers) float64 { return n.Value }, n},
-		measure{"change.baseline.", func(n changes.Numbers) float64 { return n.Baseline }, n},
-		measure{"change.z.", func(n changes.Numbers) float64 { return n.Z }, zDecimals}
+	n := w.places + 1
+	plain := func(sign, number string) string { return sign + number }
+	return measure{"change.", func(n changes.Numbers) float64 { return n.Value / w.per }, w.inUnit, n},
+		measure{"change.baseline.", func(n changes.Numbers) float64 { return n.Baseline / w.per }, w.inUnit, n},
+		measure{"change.z.", func(n changes.Numbers) float64 { return n.Z }, plain, zDecimals}
 }
 
-// sentence says how value, baseline and z-score moved, and which parts moved them. For example: "up 4.2: new data (November 20, 2026) +5.1, revision
-// (13 November 2026) −0.9; the z-score rose by 0.31: new data (20 November 2026) +0.31".
+// inUnit writes a difference with the unit of the headline: "−$0.74 a barrel", "0.21 toneladas por hectárea", "1.2 index points".
+func (w changeWriter) inUnit(sign, number string) string {
+	before, after, _ := strings.Cut(w.figure, "%s")
+	switch {
+	case w.figure == "":
+		return sign + number + " " + w.d.Unit
+	case before == "":
+		return sign + number + after
+	case strings.HasSuffix(before, " ") && after == "": // the figure is the reading of an index
+		return fmt.Sprintf(w.l.Words["change.index"], sign+number)
+	}
+	return sign + before + number + after
+}
+
+// sentence says how value, baseline and z-score moved, and which parts moved them. For example: "up 4.2 ships a day: new data (November 20, 2026)
+// +5.1, revision (November 13, 2026) −0.9; the z-score rose by 0.31: new data (November 20, 2026) +0.31".
 func (w changeWriter) sentence(from, to changes.Numbers, e changes.Explanation) string {
 	value, baseline, z := w.measures()
 	if math.IsNaN(e.Total.Value) {
@@ -83,7 +117,7 @@ func (w changeWriter) moved(m measure, total changes.Numbers) string {
 	if zero(v, m.decimals) {
 		return ""
 	}
-	return fmt.Sprintf(w.l.Words[m.word+word], w.number(v, m.decimals))
+	return fmt.Sprintf(w.l.Words[m.word+word], m.inUnit("", w.number(v, m.decimals)))
 }
 
 // movedAlone says what moved a z-score where the value did not: "baseline", "spread" or "both". It is empty if the value moved, too, or if the
@@ -192,12 +226,12 @@ func together(parts []changes.Part, belong func(a, b changes.Part) bool) (out []
 func (w changeWriter) part(p changes.Part) string {
 	value, baseline, z := w.measures()
 	said := []string{w.cause(p)}
-	if !zero(p.Value, value.decimals) {
-		said[0] += " " + w.signed(p.Value, value.decimals)
+	if v := value.of(p.Numbers); !zero(v, value.decimals) {
+		said[0] += " " + value.inUnit(sign(v), w.number(v, value.decimals))
 	}
 	for _, m := range []measure{baseline, z} {
 		if v := m.of(p.Numbers); !zero(v, m.decimals) {
-			said = append(said, fmt.Sprintf(w.l.Words[m.word+"part"], w.signed(v, m.decimals)))
+			said = append(said, fmt.Sprintf(w.l.Words[m.word+"part"], m.inUnit(sign(v), w.number(v, m.decimals))))
 		}
 	}
 	return strings.Join(said, ", ")
@@ -242,15 +276,6 @@ func (w changeWriter) count(n int) string {
 	return message.NewPrinter(w.l.Tag).Sprint(number.Decimal(n))
 }
 
-// decimals is one decimal more than the signal's figures show.
-func (w changeWriter) decimals() int {
-	n := w.d.Phrasing.Decimals + 1
-	if w.d.Phrasing.PerUnit > 1 {
-		n = max(w.d.Phrasing.Decimals-int(math.Round(math.Log10(w.d.Phrasing.PerUnit))), 0)
-	}
-	return n
-}
-
 // zero reports whether a number is unknown or rounds to zero.
 func zero(v float64, decimals int) bool {
 	return math.IsNaN(v) || math.Abs(v) < math.Pow10(-decimals)/2
@@ -260,9 +285,12 @@ func (w changeWriter) number(v float64, decimals int) string {
 	return message.NewPrinter(w.l.Tag).Sprint(number.Decimal(math.Abs(v), number.Scale(decimals)))
 }
 
-func (w changeWriter) signed(v float64, decimals int) string {
+func (w changeWriter) signed(v float64, decimals int) string { return sign(v) + w.number(v, decimals) }
+
+// sign is the sign of a difference.
+func sign(v float64) string {
 	if v < 0 {
-		return "−" + w.number(v, decimals)
+		return "−"
 	}
-	return "+" + w.number(v, decimals)
+	return "+"
 }

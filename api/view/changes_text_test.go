@@ -3,6 +3,7 @@ package view
 import (
 	"math"
 	"math/rand/v2"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -30,15 +31,15 @@ func TestTheWordsSayWhyTheZScoreMoved(t *testing.T) {
 		want     map[string]string
 	}{
 		{"value and z-score", changes.Numbers{Value: 22, Baseline: 20, Z: 1}, changes.Numbers{Value: 24, Baseline: 20.5, Z: 1.75}, []changes.Part{moved, fresh}, map[string]string{
-			"en": "up 2.000: new data (November 18, 2026) +2.000; the baseline rose by 0.500: compared with a different stretch of the past +0.500; " +
+			"en": "up $2.000 a barrel: new data (November 18, 2026) +2.000; the baseline rose by $0.500 a barrel: compared with a different stretch of the past +0.500; " +
 				"the z-score rose by 0.75: compared with a different stretch of the past −0.25, new data (November 18, 2026) +1.00",
-			"es": "sube 2,000: datos nuevos (18 de noviembre de 2026) +2,000; la referencia sube 0,500: comparación con otro tramo del pasado +0,500; " +
+			"es": "sube 2,000 dólares por barril: datos nuevos (18 de noviembre de 2026) +2,000; la referencia sube 0,500 dólares por barril: comparación con otro tramo del pasado +0,500; " +
 				"la puntuación z sube 0,75: comparación con otro tramo del pasado −0,25, datos nuevos (18 de noviembre de 2026) +1,00",
 		}},
 		{"the baseline alone", changes.Numbers{Value: 22, Baseline: 20, Z: 1}, changes.Numbers{Value: 22, Baseline: 20.5, Z: 0.75}, []changes.Part{moved}, map[string]string{
-			"en": "unchanged; the baseline rose by 0.500: compared with a different stretch of the past +0.500; " +
+			"en": "unchanged; the baseline rose by $0.500 a barrel: compared with a different stretch of the past +0.500; " +
 				"the z-score fell by 0.25, although the value is unchanged, because the baseline moved: compared with a different stretch of the past −0.25",
-			"pt": "sem mudança; a referência sobe 0,500: comparação com outro trecho do passado +0,500; " +
+			"pt": "sem mudança; a referência sobe US$\u00a00,500 por barril: comparação com outro trecho do passado +0,500; " +
 				"o escore z cai 0,25, embora o valor não tenha mudado, porque a referência mudou: comparação com outro trecho do passado −0,25",
 		}},
 		{"the spread alone", changes.Numbers{Value: 22, Baseline: 20, Z: 1}, changes.Numbers{Value: 22, Baseline: 20, Z: 1.5}, []changes.Part{window}, map[string]string{
@@ -46,7 +47,7 @@ func TestTheWordsSayWhyTheZScoreMoved(t *testing.T) {
 			"hi": "कोई बदलाव नहीं; मान और आधार वही हैं, फिर भी z-स्कोर 0.50 बढ़ा, क्योंकि सामान्य फैलाव बदल गया: अवधि आगे बढ़ी +0.50",
 		}},
 		{"baseline and spread", changes.Numbers{Value: 22, Baseline: 20, Z: 1}, changes.Numbers{Value: 22, Baseline: 20.5, Z: 1.25}, []changes.Part{moved, window}, map[string]string{
-			"en": "unchanged; the baseline rose by 0.500: compared with a different stretch of the past +0.500; the z-score rose by 0.25, although the value is unchanged, " +
+			"en": "unchanged; the baseline rose by $0.500 a barrel: compared with a different stretch of the past +0.500; the z-score rose by 0.25, although the value is unchanged, " +
 				"because the baseline and the usual spread moved: compared with a different stretch of the past −0.25, the window moved forward +0.50",
 		}},
 		{"a part too small to be named", changes.Numbers{Value: 22, Baseline: 20, Z: 1}, changes.Numbers{Value: 24.0004, Baseline: 20, Z: 1}, []changes.Part{
@@ -54,20 +55,20 @@ func TestTheWordsSayWhyTheZScoreMoved(t *testing.T) {
 			{Kind: changes.Window, Numbers: changes.Numbers{Value: 0.0006}},
 			{Kind: changes.Code, Numbers: changes.Numbers{Value: 0.0004}},
 		}, map[string]string{
-			"en": "up 2.000: new data (November 18, 2026) +1.999, the window moved forward +0.001",
+			"en": "up $2.000 a barrel: new data (November 18, 2026) +1.999, the window moved forward +0.001",
 		}},
 		{"parts too small to be named", changes.Numbers{Value: 22, Baseline: 20, Z: 1}, changes.Numbers{Value: 22.0008, Baseline: 20, Z: 1}, []changes.Part{
 			{Kind: changes.Window, Numbers: changes.Numbers{Value: 0.0004}},
 			{Kind: changes.Code, Numbers: changes.Numbers{Value: 0.0004}},
 		}, map[string]string{
-			"en": "up 0.001: smaller parts +0.001", "es": "sube 0,001: otros efectos menores +0,001", "pt": "sobe 0,001: outros efeitos menores +0,001", "hi": "0.001 ऊपर: दूसरे छोटे असर +0.001",
+			"en": "up $0.001 a barrel: smaller parts +0.001", "es": "sube 0,001 dólares por barril: otros efectos menores +0,001", "pt": "sobe US$\u00a00,001 por barril: outros efeitos menores +0,001", "hi": "0.001 डॉलर प्रति बैरल ऊपर: दूसरे छोटे असर +0.001",
 		}},
 		{"parts that do not add up as they are rounded", changes.Numbers{Value: 22, Baseline: 20, Z: 1}, changes.Numbers{Value: 24.0012, Baseline: 20, Z: 1}, []changes.Part{
 			{Kind: changes.NewObservation, Count: 1, Releases: 1, From: day, To: day, Release: day, Numbers: changes.Numbers{Value: 2.0006}},
 			{Kind: changes.Window, Numbers: changes.Numbers{Value: 0.0006}},
 		}, map[string]string{
-			"en": "up 2.001: new data (November 18, 2026) +2.001, the window moved forward +0.001, rounding −0.001",
-			"es": "sube 2,001: datos nuevos (18 de noviembre de 2026) +2,001, la ventana avanzó +0,001, redondeo −0,001",
+			"en": "up $2.001 a barrel: new data (November 18, 2026) +2.001, the window moved forward +0.001, rounding −0.001",
+			"es": "sube 2,001 dólares por barril: datos nuevos (18 de noviembre de 2026) +2,001, la ventana avanzó +0,001, redondeo −0,001",
 		}},
 		{"parts with the same words", changes.Numbers{Value: 22, Baseline: 20, Z: 1}, changes.Numbers{Value: 24, Baseline: 20.364, Z: 1}, []changes.Part{
 			{Kind: changes.BaselineWindow, Numbers: changes.Numbers{Baseline: 0.246}},
@@ -75,8 +76,8 @@ func TestTheWordsSayWhyTheZScoreMoved(t *testing.T) {
 			{Kind: changes.NewObservation, Source: "b", Count: 1, Releases: 1, From: day, To: day, Release: day, Numbers: changes.Numbers{Value: 0.5}},
 			{Kind: changes.BaselineWindow, Numbers: changes.Numbers{Baseline: 0.118}},
 		}, map[string]string{
-			"en": "up 2.000: new data (November 18, 2026) +2.000; the baseline rose by 0.364: compared with a different stretch of the past +0.364",
-			"es": "sube 2,000: datos nuevos (18 de noviembre de 2026) +2,000; la referencia sube 0,364: comparación con otro tramo del pasado +0,364",
+			"en": "up $2.000 a barrel: new data (November 18, 2026) +2.000; the baseline rose by $0.364 a barrel: compared with a different stretch of the past +0.364",
+			"es": "sube 2,000 dólares por barril: datos nuevos (18 de noviembre de 2026) +2,000; la referencia sube 0,364 dólares por barril: comparación con otro tramo del pasado +0,364",
 		}},
 		{"a first z-score", changes.Numbers{Value: 22, Baseline: 20, Z: unknown}, changes.Numbers{Value: 22, Baseline: 20, Z: 1}, nil, map[string]string{
 			"en": "unchanged; there was no z-score before",
@@ -88,14 +89,14 @@ func TestTheWordsSayWhyTheZScoreMoved(t *testing.T) {
 	} {
 		total := changes.Numbers{Value: c.to.Value - c.from.Value, Baseline: c.to.Baseline - c.from.Baseline, Z: c.to.Z - c.from.Z}
 		for lang, want := range c.want {
-			w := changeWriter{l: languages.Or(locale.Lang(lang)), d: d}
+			w := newChangeWriter(languages.Or(locale.Lang(lang)), d)
 			if got := w.sentence(c.from, c.to, changes.Explanation{Total: total, Parts: c.parts}); got != want {
 				t.Errorf("%s: %q, want %q", c.what, got, want)
 			}
 		}
 	}
-	w := changeWriter{l: languages.Or("en"), d: d}
-	if got, want := w.part(moved), "compared with a different stretch of the past, baseline +0.500, z-score −0.25"; got != want {
+	w := newChangeWriter(languages.Or("en"), d)
+	if got, want := w.part(moved), "compared with a different stretch of the past, baseline +$0.500 a barrel, z-score −0.25"; got != want {
 		t.Errorf("a part is %q, want %q", got, want)
 	}
 }
@@ -105,9 +106,9 @@ func TestTheNamedPartsAddUpToTheWholeAsItIsWritten(t *testing.T) {
 	t.Parallel()
 	kinds := []changes.Kind{changes.NewObservation, changes.Revision, changes.Window, changes.BaselineWindow, changes.Code}
 	for _, d := range signals.All() {
-		w := changeWriter{l: languages.Or("en"), d: d}
+		w := newChangeWriter(languages.Or("en"), d)
 		value, _, _ := w.measures()
-		unit := math.Pow10(-value.decimals)
+		unit := math.Pow10(-value.decimals) * w.per
 		rng := rand.New(rand.NewPCG(19, uint64(len(d.ID))))
 		for range 10_000 {
 			e := changes.Explanation{}
@@ -122,7 +123,7 @@ func TestTheNamedPartsAddUpToTheWholeAsItIsWritten(t *testing.T) {
 			text := w.sentence(changes.Numbers{Value: 100}, changes.Numbers{Value: 100 + e.Total.Value}, e)
 			said, causes, _ := strings.Cut(text, ": ")
 			var whole, sum float64
-			if _, figure, moved := strings.Cut(said, " "); moved {
+			if figure := firstNumber.FindString(said); figure != "" {
 				whole = figureOf(t, figure)
 			}
 			if strings.HasPrefix(said, "down") {
@@ -139,9 +140,43 @@ func TestTheNamedPartsAddUpToTheWholeAsItIsWritten(t *testing.T) {
 					}
 				}
 			}
-			if math.Abs(sum-whole) > unit/1000 {
+			if math.Abs(sum-whole) > unit/w.per/1000 {
 				t.Fatalf("%s: the parts of %q add up to %v, and the whole is %v", d.ID, text, sum, whole)
 			}
+		}
+	}
+}
+
+// firstNumber finds the number in "down $0.740 a barrel".
+var firstNumber = regexp.MustCompile(`[0-9][0-9.,]*`)
+
+// Each difference has the unit of the headline above it, and is converted as the value is: 3.33 bushels an acre are 0.209 tonnes a hectare.
+func TestADifferenceHasTheUnitOfTheHeadline(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		id, lang string
+		moved    changes.Numbers
+		want     string
+	}{
+		{"crack-spread-321", "en", changes.Numbers{Value: -0.74, Baseline: 0.5}, "down $0.740 a barrel; the baseline rose by $0.500 a barrel"},
+		{"iowa-corn-yield", "en", changes.Numbers{Value: 3.33}, "up 3.33 bushels an acre"},
+		{"iowa-corn-yield", "es", changes.Numbers{Value: 3.33, Baseline: -3.33}, "sube 0,209 toneladas por hectárea; la referencia baja 0,209 toneladas por hectárea"},
+		{"iowa-corn-yield", "hi", changes.Numbers{Value: 3.33}, "0.209 टन प्रति हेक्टेयर ऊपर"},
+		{"eia-weekly-petroleum", "en", changes.Numbers{Value: 1879, Baseline: -41}, "up 1.88 million barrels; the baseline fell by 0.04 million barrels"},
+		{"eia-weekly-petroleum", "pt", changes.Numbers{Value: 1879}, "sobe 1,88 milhões de barris"},
+		{"eia-weekly-petroleum", "hi", changes.Numbers{Value: 1879}, "0.188 करोड़ बैरल ऊपर"},
+		{"hormuz-transit", "en", changes.Numbers{Value: 4.2}, "up 4.2 ships a day"},
+		{"lng-arbitrage", "pt", changes.Numbers{Value: -0.5}, "cai US$\u00a00,500 por MMBtu"},
+		{"tropomi-no2-economic", "en", changes.Numbers{Value: -1.25, Baseline: 2}, "down 1.25 index points; the baseline rose by 2.00 index points"},
+		{"tropomi-no2-economic", "es", changes.Numbers{Value: -1.25}, "baja 1,25 puntos del índice"},
+		{"tropomi-no2-economic", "pt", changes.Numbers{Value: -1.25}, "cai 1,25 pontos do índice"},
+		{"tropomi-no2-economic", "hi", changes.Numbers{Value: -1.25}, "सूचकांक के 1.25 अंक नीचे"},
+	} {
+		d, _ := signals.ByID(c.id)
+		w := newChangeWriter(languages.Or(locale.Lang(c.lang)), d)
+		value, baseline, _ := w.measures()
+		if got := strings.TrimSuffix(w.moved(value, c.moved)+"; "+w.moved(baseline, c.moved), "; "); got != c.want {
+			t.Errorf("%s in %s: %q, want %q", c.id, c.lang, got, c.want)
 		}
 	}
 }

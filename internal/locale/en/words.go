@@ -181,6 +181,7 @@ var words = map[string]string{
 	"change.withdrawn":          "withdrawn value (%s)",
 	"change.window":             "the window moved forward",
 	"change.baseline_window":    "compared with a different stretch of the past",
+	"change.index":              "%s index points",
 	"change.small":              "smaller parts",
 	"change.rounding":           "rounding",
 	"change.code":               "a different version of the program, or data stored late",

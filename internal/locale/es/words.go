@@ -181,6 +181,7 @@ var words = map[string]string{
 	"change.withdrawn":          "valor retirado (%s)",
 	"change.window":             "la ventana avanzó",
 	"change.baseline_window":    "comparación con otro tramo del pasado",
+	"change.index":              "%s puntos del índice",
 	"change.small":              "otros efectos menores",
 	"change.rounding":           "redondeo",
 	"change.code":               "otra versión del programa o datos guardados tarde",

@@ -181,6 +181,7 @@ var words = map[string]string{
 	"change.withdrawn":          "वापस लिया गया मान (%s)",
 	"change.window":             "अवधि आगे बढ़ी",
 	"change.baseline_window":    "अतीत की किसी और अवधि से तुलना",
+	"change.index":              "सूचकांक के %s अंक",
 	"change.small":              "दूसरे छोटे असर",
 	"change.rounding":           "पूर्णांकन",
 	"change.code":               "प्रोग्राम का कोई और संस्करण, या देर से दर्ज आँकड़े",

@@ -181,6 +181,7 @@ var words = map[string]string{
 	"change.withdrawn":          "valor retirado (%s)",
 	"change.window":             "a janela avançou",
 	"change.baseline_window":    "comparação com outro trecho do passado",
+	"change.index":              "%s pontos do índice",
 	"change.small":              "outros efeitos menores",
 	"change.rounding":           "arredondamento",
 	"change.code":               "outra versão do programa ou dados gravados tarde",
