@@ -134,6 +134,48 @@ func TestSignalPageAsOf(t *testing.T) {
 	shows("?range=2w", "range can be 3m, 1y, 5y or all", 400)
 }
 
+// A link to an earlier day shows that day when it is shared, and does not call its value the newest.
+func TestThePictureOfAnEarlierDayIsOfThatDay(t *testing.T) {
+	t.Parallel()
+	earlier := full()
+	earlier.At, earlier.Value, earlier.Baseline = noon.AddDate(0, 0, -2), new(19.25), new(18.0)
+	s := start(t, setup{stored: []postgres.Snapshot{earlier, full()}})
+	then := noon.AddDate(0, 0, -2).Format("2006-01-02")
+	for _, c := range []struct{ query, picture, words, other string }{
+		{"", "/signals/crack-spread-321/card.png", "12% above", "7% above"},
+		{"?as_of=" + then, "/signals/crack-spread-321/card.png?as_of=" + then, "7% above", "12% above"},
+		{"?as_of=" + then + "&range=3m&lang=pt", "/signals/crack-spread-321/card.png?as_of=" + then + "&lang=pt", "19,25", "22,50"},
+	} {
+		page := s.ask(http.MethodGet, "/signals/crack-spread-321"+c.query, "Accept", browser)
+		found := pictured.FindStringSubmatch(string(page.body))
+		if found == nil {
+			t.Fatalf("%s: the page has no picture: %s", c.query, page.Status)
+		}
+		if alt := html.UnescapeString(found[2]); html.UnescapeString(found[1]) != c.picture || !strings.Contains(alt, c.words) || strings.Contains(alt, c.other) {
+			t.Errorf("%s: the picture is %s with %q, want %s with %s", c.query, found[1], alt, c.picture, c.words)
+		}
+		if a := s.ask(http.MethodGet, c.picture); a.StatusCode != http.StatusOK || !strings.HasPrefix(string(a.body), "\x89PNG") {
+			t.Errorf("%s: %s", c.picture, a.Status)
+		}
+		if newest := strings.Contains(string(page.body), `<span class="state fresh">`); newest != (c.query == "") {
+			t.Errorf("%s: the value is called the newest: %t", c.query, newest)
+		}
+	}
+	for path, to := range map[string]string{
+		"/signals/crack-spread-321/card.png?as_of=" + noon.Format("2006-01-02"): "/signals/crack-spread-321/card.png",
+		"/signals/crack-spread-321/card.png?lang=hi&as_of=" + then:              "/signals/crack-spread-321/card.png?as_of=" + then,
+	} {
+		if a := s.ask(http.MethodGet, path); a.StatusCode != http.StatusPermanentRedirect || a.Header.Get("Location") != to {
+			t.Errorf("%s: %s to %q, want %s", path, a.Status, a.Header.Get("Location"), to)
+		}
+	}
+	for path, status := range map[string]int{"?as_of=1999-01-01": http.StatusNotFound, "?as_of=2126-01-01": http.StatusBadRequest} {
+		if a := s.ask(http.MethodGet, "/signals/crack-spread-321/card.png"+path); a.StatusCode != status {
+			t.Errorf("%s: %s, want %d", path, a.Status, status)
+		}
+	}
+}
+
 func TestDatasetInThePageIsTheAPIs(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{stored: []postgres.Snapshot{full()}})

@@ -13,6 +13,7 @@ import (
 	"tidemark/api/view"
 	"tidemark/internal/locale/languages"
 	"tidemark/picks"
+	"tidemark/signals"
 )
 
 // The preview images of pages for social media: /card.png, and card.png below a signal or a company.
@@ -71,18 +72,27 @@ func (r request) picture() localizer {
 	return r.local(pictureLang(lang))
 }
 
-// onlyAt returns a *view.Moved error if a request for a picture has another address than the picture's own.
-func (r request) onlyAt(path string, lang picks.Lang) error {
-	own := inLanguage(lang)
+// onlyAt returns a *view.Moved error if a request for a picture has another address than the picture's own. asOf is the day of the picture, empty
+// for the current state.
+func (r request) onlyAt(path, asOf string, lang picks.Lang) error {
+	own := pictureQuery(asOf, lang)
 	if r.path == path && r.query.Encode() == strings.TrimPrefix(own, "?") {
 		return nil
 	}
 	return &view.Moved{To: path + own}
 }
 
-// picture names a page's picture, whose address without the language is given, and says what is in it.
-func (l *layout) picture(address string, c card.Card) {
-	l.Image, l.ImageAlt = address+inLanguage(pictureLang(l.Lang)), c.Text()
+// pictureQuery is the query of the picture of a day in a language.
+func pictureQuery(asOf string, lang picks.Lang) string {
+	if asOf == "" {
+		return inLanguage(lang)
+	}
+	return "?as_of=" + asOf + strings.Replace(inLanguage(lang), "?", "&", 1)
+}
+
+// picture names a page's picture, whose address without the query is given, and says what is in it.
+func (l *layout) picture(address, asOf string, c card.Card) {
+	l.Image, l.ImageAlt = address+pictureQuery(asOf, pictureLang(l.Lang)), c.Text()
 }
 
 // homeCard returns the image of the home page.
@@ -91,7 +101,7 @@ func (p *Pages) homeCard(_ context.Context, r request) (*view.Document, error) {
 		return nil, nil
 	}
 	l := r.picture()
-	if err := r.onlyAt(r.path, l.Lang); err != nil {
+	if err := r.onlyAt(r.path, "", l.Lang); err != nil {
 		return nil, err
 	}
 	return p.pictures.of(l.cardOfHome(r.site))
@@ -100,7 +110,7 @@ func (p *Pages) homeCard(_ context.Context, r request) (*view.Document, error) {
 // cardOfHome shows the most unusual signal, whose finding is the title of the page.
 func (l localizer) cardOfHome(s site) card.Card {
 	if furthest := furthestSignal(s.signals.Signals); furthest != nil {
-		return l.cardOfSignal(furthest)
+		return l.cardOfSignal(furthest.Definition, furthest.Snapshot, recent(furthest))
 	}
 	c := card.Card{Kicker: l.T("card.sources"), Title: l.T("home.lead"), Value: strconv.Itoa(len(s.signals.Signals)), Unit: l.T("card.signals")}
 	if s.record != nil && s.record.Length() > 0 {
@@ -109,23 +119,58 @@ func (l localizer) cardOfHome(s site) card.Card {
 	return c
 }
 
-// cardOfSignal shows the newest value of a signal, with its distance from the baseline if that is known.
-func (l localizer) cardOfSignal(s *view.Signal) card.Card {
-	d := l.Own(s.Definition)
-	c := card.Card{
-		Kicker: l.Worded("domain", s.Snapshot.Domain), Title: d.Name, Value: l.Figure(d, s.Snapshot.Value), Unit: l.FigureUnit(d), Course: priceSeries(s),
+// signalCard returns the image of a signal, as known now or at the end of a day.
+func (p *Pages) signalCard(ctx context.Context, r request, s *view.Signal) (*view.Document, error) {
+	l := r.picture()
+	asOf, err := r.day("as_of", p.o.View.Now())
+	if err != nil {
+		return nil, err
 	}
-	if f := l.finding(s.Definition, s.Snapshot); f.Distance != "" {
+	day := ""
+	if !asOf.IsZero() {
+		day = asOf.Format(time.DateOnly)
+	}
+	if err := r.onlyAt(r.path, day, l.Lang); err != nil {
+		return nil, err
+	}
+	if asOf.IsZero() {
+		return p.pictures.of(l.cardOfSignal(s.Definition, s.Snapshot, recent(s)))
+	}
+	past, err := p.o.View.SnapshotAsOf(ctx, s, endOf(asOf))
+	if err != nil {
+		return nil, err
+	}
+	if past == nil {
+		return nil, p.nothingKnown(ctx, s, asOf)
+	}
+	var from time.Time
+	if past.ObservedAt != nil {
+		from = beginning(defaultRange(s.Definition.Frequency), *past.ObservedAt)
+	}
+	points, err := p.o.View.PointsAsOf(ctx, s, endOf(asOf), from)
+	if err != nil {
+		return nil, err
+	}
+	return p.pictures.of(l.cardOfSignal(s.Definition, *past, points))
+}
+
+// cardOfSignal shows the value of a snapshot, with its distance from the baseline if that is known, and the course of points.
+func (l localizer) cardOfSignal(english signals.Definition, s view.SignalSnapshot, points []view.HistoryPoint) card.Card {
+	d := l.Own(english)
+	c := card.Card{
+		Kicker: l.Worded("domain", s.Domain), Title: d.Name, Value: l.Figure(d, s.Value), Unit: l.FigureUnit(d), Course: course(points),
+	}
+	if f := l.finding(english, s); f.Distance != "" {
 		c.Kicker, c.Title, c.Value, c.Unit = d.Name, f.Distance, f.Figure, ""
 	}
 	var foot []string
-	if s.Snapshot.ObservedAt != nil {
-		foot = append(foot, l.Say("card.observed", instant(*s.Snapshot.ObservedAt)))
+	if s.ObservedAt != nil {
+		foot = append(foot, l.Say("card.observed", instant(*s.ObservedAt)))
 	}
-	if s.Snapshot.ZScore != nil {
-		foot = append(foot, "z "+l.Z(s.Snapshot.ZScore))
+	if s.ZScore != nil {
+		foot = append(foot, "z "+l.Z(s.ZScore))
 	}
-	if s.Snapshot.Synthetic {
+	if s.Synthetic {
 		foot = append(foot, l.T("card.synthetic"))
 	}
 	c.Foot = strings.Join(foot, card.Apart)
@@ -163,9 +208,13 @@ func (p *Pages) marked(l localizer, c card.Card) card.Card {
 // courseStretches is how many time intervals a small line distinguishes.
 const courseStretches = 40
 
-// priceSeries returns the values of a signal over its default range, reduced to the points that a small line shows.
-func priceSeries(s *view.Signal) []float64 {
-	points := s.History.Points(beginning(defaultRange(s.Definition.Frequency), s.History.Last()))
+// recent returns the points of a signal over its default range.
+func recent(s *view.Signal) []view.HistoryPoint {
+	return s.History.Points(beginning(defaultRange(s.Definition.Frequency), s.History.Last()))
+}
+
+// course returns the values of points, reduced to those that a small line shows.
+func course(points []view.HistoryPoint) []float64 {
 	x, y := make([]float64, len(points)), make([]float64, len(points))
 	for i, q := range points {
 		x[i], y[i] = float64(q.ObservedAt.Unix()), q.Value

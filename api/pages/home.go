@@ -79,7 +79,7 @@ func (p *Pages) home(_ context.Context, r request) (*view.Document, error) {
 		}
 	}
 	for _, s := range r.signals.Signals {
-		body.Signals = append(body.Signals, signalCard{s, body.Own(s.Definition), body.finding(s.Definition, s.Snapshot).Distance, template.HTML(plot.Spark(priceSeries(s)))})
+		body.Signals = append(body.Signals, signalCard{s, body.Own(s.Definition), body.finding(s.Definition, s.Snapshot).Distance, template.HTML(plot.Spark(course(recent(s))))})
 		for _, q := range s.History.Points(time.Time{}) {
 			if body.Values++; q.Vintage > 1 {
 				body.Revised++
@@ -95,7 +95,7 @@ func (p *Pages) home(_ context.Context, r request) (*view.Document, error) {
 		l.Scripts = []string{p.staticAddress("plot.js")}
 	}
 	l.JSON = "/api/signals"
-	l.picture(p.o.PublicURL+cardName, r.local(pictureLang(lang)).cardOfHome(r.site))
+	l.picture(p.o.PublicURL+cardName, "", r.local(pictureLang(lang)).cardOfHome(r.site))
 	l.Body = body
 	p.inLanguages(&l, r)
 	return p.document("home", l, time.Time{}), nil

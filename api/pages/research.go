@@ -62,7 +62,7 @@ func (p *Pages) research(ctx context.Context, r request) (*view.Document, error)
 	if isCard {
 		// There is one image per company and language: redirect other tickers, letter cases and parameters to it.
 		l := r.picture()
-		if err := r.onlyAt("/research/"+research.Ticker+cardName, l.Lang); err != nil {
+		if err := r.onlyAt("/research/"+research.Ticker+cardName, "", l.Lang); err != nil {
 			return nil, err
 		}
 		return p.pictures.of(p.researchCard(r, l, *research))
@@ -93,7 +93,7 @@ func (p *Pages) research(ctx context.Context, r request) (*view.Document, error)
 	}
 	l.Title = research.Name + " (" + research.Ticker + ")" + suffix
 	l.Description = firstSentence(research.SummaryWhy)
-	l.picture(p.o.PublicURL+r.path+cardName, shared)
+	l.picture(p.o.PublicURL+r.path+cardName, "", shared)
 	l.Body = body
 	p.inLanguages(&l, r)
 	return p.document("research", l, research.ChangedAt()), nil
@@ -157,7 +157,7 @@ func (p *Pages) pickPage(ctx context.Context, r request) (*view.Document, error)
 	}
 	if isCard {
 		l := r.picture()
-		if err := r.onlyAt(r.path, l.Lang); err != nil {
+		if err := r.onlyAt(r.path, "", l.Lang); err != nil {
 			return nil, err
 		}
 		return p.pictures.of(p.pickCard(l, announced.Pick))
@@ -188,7 +188,7 @@ func (p *Pages) pickPage(ctx context.Context, r request) (*view.Document, error)
 	if announced.Research != nil {
 		l.Description = firstSentence(announced.Research.SummaryWhy)
 	}
-	l.picture(p.o.PublicURL+r.path+cardName, p.pickCard(r.local(pictureLang(lang)), announced.Pick))
+	l.picture(p.o.PublicURL+r.path+cardName, "", p.pickCard(r.local(pictureLang(lang)), announced.Pick))
 	l.Body = body
 	p.inLanguages(&l, r)
 	return p.document("research", l, modified), nil

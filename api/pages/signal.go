@@ -40,11 +40,7 @@ func (p *Pages) signalPage(ctx context.Context, r request) (*view.Document, erro
 	case plotName:
 		return p.plotImage(ctx, r, s)
 	case cardName:
-		l := r.picture()
-		if err := r.onlyAt(r.path, l.Lang); err != nil {
-			return nil, err
-		}
-		return p.pictures.of(l.cardOfSignal(s))
+		return p.signalCard(ctx, r, s)
 	}
 	return nil, nil
 }
@@ -211,7 +207,7 @@ func (p *Pages) signal(ctx context.Context, r request, s *view.Signal) (*view.Do
 	if body.Lang == picks.English {
 		l.Disclaimer = s.Snapshot.Disclaimer
 	}
-	l.picture(p.o.PublicURL+r.path+cardName, r.local(pictureLang(body.Lang)).cardOfSignal(s))
+	l.picture(p.o.PublicURL+r.path+cardName, body.AsOf, r.local(pictureLang(body.Lang)).cardOfSignal(s.Definition, body.Snapshot, nil))
 	l.Scripts = []string{p.staticAddress("plot.js")}
 	l.Body = body
 	p.inLanguages(&l, r)
