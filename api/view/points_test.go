@@ -19,12 +19,16 @@ func TestOnlyAValueThatWasRecordedAsItCameIsAFirstPrint(t *testing.T) {
 		want     []float64
 	}{
 		{"a young program", []postgres.Point{
-			{ObservedAt: day(1), PublishedAt: day(8), Value: 10, Vintage: 1}, {ObservedAt: day(1), PublishedAt: day(27), Value: 11, Vintage: 2},
-			{ObservedAt: day(2), PublishedAt: day(20), Value: 20, Vintage: 1}, {ObservedAt: day(2), PublishedAt: day(27), Value: 21, Vintage: 2},
+			{ObservedAt: day(1), PublishedAt: day(8), Value: 10, Vintage: 1},
+			{ObservedAt: day(1), PublishedAt: day(27), Value: 11, Vintage: 2},
+			{ObservedAt: day(2), PublishedAt: day(20), Value: 20, Vintage: 1},
+			{ObservedAt: day(2), PublishedAt: day(27), Value: 21, Vintage: 2},
 		}, nil},
 		{"points from before and after the first load", []postgres.Point{
-			{ObservedAt: day(1), PublishedAt: day(8), Value: 10, Vintage: 1}, {ObservedAt: day(1), PublishedAt: day(27), Value: 11, Vintage: 2},
-			{ObservedAt: day(21), PublishedAt: day(22), Value: 30, Vintage: 1}, {ObservedAt: day(21), PublishedAt: day(27), Value: 31, Vintage: 2},
+			{ObservedAt: day(1), PublishedAt: day(8), Value: 10, Vintage: 1},
+			{ObservedAt: day(1), PublishedAt: day(27), Value: 11, Vintage: 2},
+			{ObservedAt: day(21), PublishedAt: day(22), Value: 30, Vintage: 1},
+			{ObservedAt: day(21), PublishedAt: day(27), Value: 31, Vintage: 2},
 		}, []float64{30}},
 		{"an old day that was published late", []postgres.Point{{ObservedAt: day(1), PublishedAt: day(21), Value: 10, Vintage: 1}}, []float64{10}},
 		{"a first value that another version of the program computed again", []postgres.Point{
