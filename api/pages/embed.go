@@ -11,6 +11,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"tidemark/api/pages/plot"
 	"tidemark/api/view"
 )
 
@@ -76,7 +77,7 @@ func (p *Pages) plotImage(ctx context.Context, r request, s *view.Signal) (*view
 	}
 	figure := body.Plots.figure
 	figure.Title = cmp.Or(body.finding(s.Definition, body.Snapshot).String(), figure.Title)
-	picture := figure.Alone(pictureWidth, body.pictureText()...)
+	picture := figure.Alone(pictureWidth, body.keys(), body.pictureText()...)
 	if picture == "" {
 		return nil, refuse(view.CodeNotFound, "refuse.plot")
 	}
@@ -96,6 +97,28 @@ func (b signalBody) pictureText() []string {
 		shown += " " + b.T("embed.synthetic")
 	}
 	return append([]string{shown, b.Snapshot.PageURL}, wrapped(firstSentence(b.Snapshot.License), pictureLetters)...)
+}
+
+// keys is the legend of the plot, as the page has it.
+func (b signalBody) keys() []plot.Key {
+	keys := []plot.Key{{Text: b.Measure(b.Def)}}
+	for _, k := range []struct {
+		shown       bool
+		class, text string
+	}{
+		{b.Plots.Revised > 0, "ghost", b.T("signal.now")},
+		{b.Plots.Reprinted > 0, "ghost", b.T("signal.first print")},
+		{b.Plots.Baseline, "second", b.T("signal.baseline")},
+		{b.Plots.Interval, "band", b.IntervalName(b.Snapshot.Uncertainty)},
+		{!b.Plots.Forecasts.Next.IsZero(), "fan", b.T("signal.fan")},
+		{b.Plots.Forecasts.Held > 0, "held", b.T("signal.held")},
+		{b.Plots.Forecasts.Missed() > 0, "missed", b.T("signal.missed")},
+	} {
+		if k.shown {
+			keys = append(keys, plot.Key{Class: k.class, Text: k.text})
+		}
+	}
+	return keys
 }
 
 // wrapped breaks a text between words into lines of at most so many letters. A longer word is a line.

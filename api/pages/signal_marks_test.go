@@ -81,7 +81,7 @@ func TestTheImageOfAPlotHasNoNumbersWithoutTexts(t *testing.T) {
 	if !strings.Contains(string(plots.Value), `class="moment"`) || !strings.Contains(string(plots.Strip), "event-storm") {
 		t.Error("the page does not mark the event")
 	}
-	if strings.Contains(plots.figure.Alone(1000), `class="moment"`) {
+	if strings.Contains(plots.figure.Alone(1000, nil), `class="moment"`) {
 		t.Error("the image marks an event that it does not name")
 	}
 }

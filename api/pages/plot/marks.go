@@ -37,12 +37,12 @@ func (l Line) draw(b *strings.Builder, s scale) {
 // narrowFigure wide.
 const labelHeight, letterWidth, narrowFigure = 15, 7.5, 280
 
-// labelAt returns the baseline of the text of a line's label. It chooses the place with the fewest points of the lines and ranges behind it,
-// clear of the labels that are placed already. Of equal places it takes the nearest to the line's end.
+// labelAt returns the baseline of the text of a line's label. It stands right above or below the line's end, or one line of text further: a
+// label far from its point would state another value on the axis. Of these places it chooses the one with the fewest points of the lines and
+// ranges behind it, clear of the labels that are placed already, and of equal places the nearest.
 func labelAt(s scale, l Line, lines []Line, ranges []Ranges, placed []float64) float64 {
 	_, end, _ := l.end()
 	left := s.to - (s.to-s.from)*min(letterWidth*float64(len([]rune(l.Label)))/narrowFigure, .5)
-	own := l.heights(s, left)
 	var behind []float64
 	for _, other := range lines {
 		behind = append(behind, other.heights(s, left)...)
@@ -50,8 +50,8 @@ func labelAt(s scale, l Line, lines []Line, ranges []Ranges, placed []float64) f
 	for _, r := range ranges {
 		behind = append(behind, r.heights(s, left)...)
 	}
-	places := []float64{slices.Min(own) - 8, slices.Max(own) + 18}
-	for n := range 5 {
+	var places []float64
+	for n := range 2 {
 		further := float64(n * labelHeight)
 		places = append(places, s.y(end)-8-further, s.y(end)+18+further)
 	}
@@ -112,6 +112,10 @@ func labels(b *strings.Builder, s scale, marks []Mark) {
 			}
 		case Ranges:
 			ranges = append(ranges, m)
+		case Band:
+			if m.Class == "fan" {
+				ranges = append(ranges, Ranges{X: m.X, Lo: m.Lo, Hi: m.Hi})
+			}
 		}
 	}
 	slices.SortStableFunc(lines, func(a, b Line) int { return cmp.Compare(a.Class, b.Class) }) // the values choose first

@@ -94,23 +94,64 @@ type scale struct {
 func (s scale) x(v float64) float64 { return (v - s.from) / (s.to - s.from) * inner }
 func (s scale) y(v float64) float64 { return s.end - (v-s.lo)/(s.hi-s.lo)*(s.end-s.top) }
 
-// Alone draws the figure as a standalone image with a width in pixels and light colours. The title is above it, and lines about its source
-// are below. It is empty if the figure has no values.
-func (f Figure) Alone(width int, source ...string) string {
+// Key is an entry of a legend. Class is that of its mark: empty for a line, second, ghost, band, fan, held or missed.
+type Key struct{ Class, Text string }
+
+// sample draws the mark of a key left of a place.
+func (k Key) sample(x, y float64) string {
+	class, shape := "line", "h18"
+	switch k.Class {
+	case "band":
+		class, y, shape = "band", y-5, "h18v10h-18Z"
+	case "fan":
+		class, y, shape = "band fan", y-5, "h18v10h-18Z"
+	case "held", "missed":
+		class, x, y, shape = "range "+k.Class, x+9, y-6, "v12"
+	case "second", "ghost":
+		class = "line " + k.Class
+	}
+	return `<path class="` + class + `" d="M` + number(x) + " " + number(y) + shape + `"/>`
+}
+
+// legend draws keys in rows below a height, and returns the height of the rows.
+func legend(b *strings.Builder, keys []Key, width int, top float64) (height float64) {
+	const row, sample, gap = 20.0, 24.0, 22.0
+	x := 12.0
+	for i, k := range keys {
+		length := sample + letterWidth*float64(utf8.RuneCountInString(k.Text))
+		switch {
+		case i == 0:
+			height = row
+		case x+length > float64(width-12):
+			x, height = 12, height+row
+		}
+		y := top + height - row/2
+		b.WriteString(k.sample(x, y))
+		fmt.Fprintf(b, `<text x="%s" y="%s">%s</text>`, number(x+sample), number(y+4), html.EscapeString(k.Text))
+		x += length + gap
+	}
+	return height
+}
+
+// Alone draws the figure as a standalone image with a width in pixels and light colours. The title is above it, and the legend and lines about
+// its source are below. It is empty if the figure has no values.
+func (f Figure) Alone(width int, keys []Key, source ...string) string {
 	drawn := f.SVG()
 	_, inside, found := strings.Cut(drawn, ">")
 	if !found || !strings.HasPrefix(drawn, "<svg ") {
 		return ""
 	}
-	const head, line = 34, 17
-	foot := float64(5 + line*len(source))
-	var b strings.Builder
+	const head, line = 34.0, 17
+	var b, below strings.Builder
+	end := f.Height + head + legend(&below, keys, width, f.Height+head+4)
+	foot := end - f.Height - head + float64(5+line*len(source))
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" role="img" width="%d" height="%s" viewBox="0 0 %d %s" font-family="system-ui, sans-serif"><style>%s</style><rect class="paper" width="100%%" height="100%%"/>`,
 		width, number(f.Height+head+foot), width, number(f.Height+head+foot), aloneStyle)
 	left := 12 + int(math.Ceil(12*(.65*float64(min(max(f.letters(), minRoom), maxRoom))+.5))) // as the style sheet has it, with letters of 12 pixels
-	fmt.Fprintf(&b, `<text class="title" x="12" y="22">%s</text><svg x="%d" y="%d" width="%d" height="%s" overflow="visible">%s`, html.EscapeString(f.Title), left, head, width-12-left, number(f.Height), inside)
+	fmt.Fprintf(&b, `<text class="title" x="12" y="22">%s</text><svg x="%d" y="%s" width="%d" height="%s" overflow="visible">%s`, html.EscapeString(f.Title), left, number(head), width-12-left, number(f.Height), inside)
+	b.WriteString(below.String())
 	for i, text := range source {
-		fmt.Fprintf(&b, `<text x="12" y="%s">%s</text>`, number(f.Height+head+float64(line*(i+1))-2), html.EscapeString(text))
+		fmt.Fprintf(&b, `<text x="12" y="%s">%s</text>`, number(end+float64(line*(i+1))-2), html.EscapeString(text))
 	}
 	b.WriteString(`</svg>`)
 	return b.String()

@@ -206,8 +206,8 @@ func TestLabelsStandAtTheEndsOfTheirLinesAndApart(t *testing.T) {
 	}
 }
 
-// A label at the height of its last value would lie on the line itself where the line swings.
-func TestALabelHidesNoneOfItsLine(t *testing.T) {
+// The reader takes the height of a label for its value, also where the line swings.
+func TestALabelStandsAtTheHeightOfItsPoint(t *testing.T) {
 	t.Parallel()
 	from, to := day(2026, 1, 1), day(2026, 4, 11)
 	var l Line
@@ -231,10 +231,8 @@ func TestALabelHidesNoneOfItsLine(t *testing.T) {
 	}
 	s := scale{lo: 0, hi: 80, top: above, end: 300 - below}
 	s.lo, s.hi = room(s.lo, slices.Max(l.Y))
-	for i, y := range l.Y[len(l.Y)-10:] { // the label is much wider than ten of a hundred points
-		if p := s.y(y); p > at[0]-labelHeight && p < at[0]+4 {
-			t.Errorf("point %d at %v lies behind the label at %v", i, p, at[0])
-		}
+	if want := s.y(l.Y[len(l.Y)-1]); math.Abs(at[0]-5-want) > 30 {
+		t.Errorf("the label of the value stands at %v, far from the value at %v", at[0], want)
 	}
 	if want := s.y(0); math.Abs(at[1]-want) > 20 {
 		t.Errorf("the label of the flat line stands at %v, far from its line at %v", at[1], want)
@@ -327,14 +325,14 @@ func TestAFigureStandsAlone(t *testing.T) {
 	f := Figure{ID: "p", Title: "a < b", Height: 142, From: day(2026, 3, 1), To: day(2026, 3, 5), Marks: []Mark{
 		Line{X: []float64{float64(day(2026, 3, 1).Unix()), float64(day(2026, 3, 5).Unix())}, Y: []float64{0, 100}, Label: "100"},
 	}}
-	svg := f.Alone(1000, "c & d")
+	svg := f.Alone(1000, []Key{{"", "value"}, {"second", "e < f"}, {"fan", strings.Repeat("a long name ", 11)}, {"held", "held"}}, "c & d")
 	wellFormed(t, svg)
-	for _, want := range []string{`width="1000" height="198"`, "a &lt; b", "c &amp; d", `xmlns="http://www.w3.org/2000/svg"`} {
+	for _, want := range []string{`width="1000" height="258"`, `<path class="line second" d="M`, `<path class="band fan" d="M`, `<path class="range held" d="M`, "e &lt; f", "a &lt; b", "c &amp; d", `xmlns="http://www.w3.org/2000/svg"`} {
 		if !strings.Contains(svg, want) {
 			t.Errorf("the picture lacks %s: %s", want, svg)
 		}
 	}
-	if got := (Figure{}).Alone(1000, ""); got != "" {
+	if got := (Figure{}).Alone(1000, nil, ""); got != "" {
 		t.Errorf("a picture of nothing: %s", got)
 	}
 }
