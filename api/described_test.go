@@ -89,10 +89,7 @@ func (p *published) everything() api.Options {
 	if err != nil {
 		t.Fatal(err)
 	}
-	told, err := discovery.New(discovery.Options{PublicURL: p.url, Tariff: tariff, View: p.view, Sells: true, MCP: true, Now: time.Now})
-	if err != nil {
-		t.Fatal(err)
-	}
+	told := discovery.New(discovery.Options{PublicURL: p.url, Tariff: tariff, View: p.view, Sells: true, MCP: true, Now: time.Now})
 	door, err := mcp.New(mcp.Options{View: p.view, Record: record, Publications: p.publications, Definitions: definitions(), PublicURL: p.url, Log: quiet})
 	if err != nil {
 		t.Fatal(err)

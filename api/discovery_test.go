@@ -43,13 +43,10 @@ func discovered(t *testing.T) *published {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := discovery.New(discovery.Options{
+	d := discovery.New(discovery.Options{
 		PublicURL: p.url, Contact: "mailto:security@signals.test", Tariff: tariff, View: p.view, Publications: p.publications, Pages: site, Datasets: true,
 		Now: func() time.Time { return noon },
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	server := api.New(api.Options{
 		View: p.view, Record: record, Publications: p.publications, Data: api.Data(p.publications), Log: quiet, Discovery: d, Pages: site, Datasets: p.db,
 		Accounts: &api.Accounts{DB: p.db, Tariff: tariff, Now: time.Now},

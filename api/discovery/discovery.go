@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -46,23 +47,20 @@ type Options struct {
 // Discovery serves the documents. It is safe for concurrent use.
 type Discovery struct {
 	o      Options
-	fixed  map[string]*view.Document
+	fixed  map[string]func() *view.Document
 	made   map[string]func(site) *view.Document
 	latest atomic.Pointer[rendered]
 }
 
-// New builds the documents that do not change while the program runs.
-func New(o Options) (*Discovery, error) {
+// New returns the documents.
+func New(o Options) *Discovery {
 	o.PublicURL = strings.TrimRight(o.PublicURL, "/")
-	described, err := openapi.New(o.PublicURL, o.Tariff)
-	if err != nil {
-		return nil, err
-	}
-	d := &Discovery{o: o, fixed: map[string]*view.Document{
+	described := openapi.New(o.PublicURL, o.Tariff)
+	d := &Discovery{o: o, fixed: map[string]func() *view.Document{
 		"/openapi.json":             described.Service,
 		"/openapi.yaml":             described.ServiceYAML,
 		"/api/signals/openapi.json": described.Signals,
-		"/robots.txt":               text(robots(o.PublicURL)),
+		"/robots.txt":               sync.OnceValue(func() *view.Document { return text(robots(o.PublicURL)) }),
 	}}
 	d.made = map[string]func(site) *view.Document{
 		"/llms.txt":                 d.llms,
@@ -74,7 +72,7 @@ func New(o Options) (*Discovery, error) {
 	if o.Sells {
 		d.made["/.well-known/x402"] = d.x402
 	}
-	return d, nil
+	return d
 }
 
 // Paths returns the paths of all documents.
@@ -105,8 +103,8 @@ type rendered struct {
 
 // Document returns the document at a path, or nil while its data are not loaded.
 func (d *Discovery) Document(path string) *view.Document {
-	if doc := d.fixed[path]; doc != nil {
-		return doc
+	if fixed := d.fixed[path]; fixed != nil {
+		return fixed()
 	}
 	write := d.made[path]
 	if write == nil {

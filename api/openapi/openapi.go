@@ -1,5 +1,5 @@
 // Package openapi contains the machine-readable descriptions of the service (OpenAPI 3.1): the two JSON files in this folder, built by its
-// package generate and then reviewed. When the program starts, New inserts what differs between installations: the address and the prices
+// package generate and then reviewed. New inserts what differs between installations: the address and the prices
 // that an operator sets. Start at New.
 package openapi
 
@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"go.yaml.in/yaml/v3"
@@ -29,31 +30,35 @@ var service []byte
 //go:embed signals.json
 var signals []byte
 
-// Documents are the finished descriptions of an installation.
+// Documents are the finished descriptions of an installation. Each is built when it is first asked for, because a program that starts
+// has no time for it.
 type Documents struct {
 	// Service describes everything, in JSON, and ServiceYAML the same in YAML. Signals describes the Signals API.
-	Service, ServiceYAML, Signals *view.Document
+	Service, ServiceYAML, Signals func() *view.Document
 }
 
-// New builds the descriptions. publicURL is the address of the installation, tariff contains its prices.
-func New(publicURL string, tariff accounts.Tariff) (Documents, error) {
+// New returns the descriptions. publicURL is the address of the installation, tariff contains its prices.
+func New(publicURL string, tariff accounts.Tariff) Documents {
 	publicURL = strings.TrimRight(publicURL, "/")
-	whole := at(service, publicURL)
-	for _, e := range tariff.Endpoints() {
-		if !e.Fixed {
-			whole = priced(whole, e)
+	whole := sync.OnceValue(func() []byte {
+		doc := at(service, publicURL)
+		for _, e := range tariff.Endpoints() {
+			if !e.Fixed {
+				doc = priced(doc, e)
+			}
 		}
-	}
-	text, err := inYAML(whole)
-	if err != nil {
-		return Documents{}, err
-	}
-	document := func(mediaType string, body []byte) *view.Document {
-		return view.NewDocument(mediaType, view.CachePublic, body, time.Time{})
+		return doc
+	})
+	document := func(mediaType string, body func() []byte) func() *view.Document {
+		return sync.OnceValue(func() *view.Document {
+			return view.NewDocument(mediaType, view.CachePublic, body(), time.Time{})
+		})
 	}
 	return Documents{
-		Service: document(view.TypeJSON, compact(whole)), ServiceYAML: document(TypeYAML, text), Signals: document(view.TypeJSON, compact(at(signals, publicURL))),
-	}, nil
+		Service:     document(view.TypeJSON, func() []byte { return compact(whole()) }),
+		ServiceYAML: document(TypeYAML, func() []byte { return inYAML(whole()) }),
+		Signals:     document(view.TypeJSON, func() []byte { return compact(at(signals, publicURL)) }),
+	}
 }
 
 // compact removes the whitespace that makes the files readable.
@@ -89,19 +94,15 @@ func priced(doc []byte, e accounts.Endpoint) []byte {
 }
 
 // inYAML returns JSON as YAML, with the members in the same order.
-func inYAML(doc []byte) ([]byte, error) {
+func inYAML(doc []byte) []byte {
 	var node yaml.Node
-	if err := yaml.Unmarshal(doc, &node); err != nil {
-		return nil, fmt.Errorf("read the description: %w", err)
-	}
+	must(yaml.Unmarshal(doc, &node))
 	unfold(&node)
 	var out bytes.Buffer
 	e := yaml.NewEncoder(&out)
 	e.SetIndent(2)
-	if err := e.Encode(&node); err != nil {
-		return nil, fmt.Errorf("write the description as YAML: %w", err)
-	}
-	return out.Bytes(), nil
+	must(e.Encode(&node))
+	return out.Bytes()
 }
 
 // unfold removes JSON syntax: braces, and quotes around texts that every YAML parser reads as texts. It keeps the quotes of a contract's

@@ -21,12 +21,9 @@ func TestTheDescriptionIsOfThisInstallation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	docs, err := openapi.New("https://signals.test:8443/", tariff)
-	if err != nil {
-		t.Fatal(err)
-	}
+	docs := openapi.New("https://signals.test:8443/", tariff)
 	for name, body := range map[string][]byte{
-		"service": docs.Service.Identity.Body, "YAML": docs.ServiceYAML.Identity.Body, "signals": docs.Signals.Identity.Body,
+		"service": docs.Service().Identity.Body, "YAML": docs.ServiceYAML().Identity.Body, "signals": docs.Signals().Identity.Body,
 	} {
 		if bytes.Contains(body, []byte("tidemark.example")) {
 			t.Errorf("%s: another host is named", name)
@@ -41,7 +38,7 @@ func TestTheDescriptionIsOfThisInstallation(t *testing.T) {
 			}
 		}
 	}
-	if err := json.Unmarshal(docs.Service.Identity.Body, &doc); err != nil {
+	if err := json.Unmarshal(docs.Service().Identity.Body, &doc); err != nil {
 		t.Fatal(err)
 	}
 	if doc.OpenAPI != "3.1.0" || len(doc.Servers) != 1 || doc.Servers[0].URL != "https://signals.test:8443" {
@@ -71,15 +68,12 @@ func TestYAMLAndJSONSayTheSame(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	docs, err := openapi.New("https://signals.test", tariff)
-	if err != nil {
-		t.Fatal(err)
-	}
+	docs := openapi.New("https://signals.test", tariff)
 	var fromJSON, fromYAML any
-	if err := json.Unmarshal(docs.Service.Identity.Body, &fromJSON); err != nil {
+	if err := json.Unmarshal(docs.Service().Identity.Body, &fromJSON); err != nil {
 		t.Fatal(err)
 	}
-	if err := yaml.Unmarshal(docs.ServiceYAML.Identity.Body, &fromYAML); err != nil {
+	if err := yaml.Unmarshal(docs.ServiceYAML().Identity.Body, &fromYAML); err != nil {
 		t.Fatal(err)
 	}
 	again, err := json.Marshal(fromYAML) // convert numbers to one type
@@ -93,11 +87,11 @@ func TestYAMLAndJSONSayTheSame(t *testing.T) {
 	if diff := cmp.Diff(fromJSON, fromYAML); diff != "" {
 		t.Errorf("-JSON +YAML:\n%s", diff)
 	}
-	if !bytes.HasPrefix(docs.ServiceYAML.Identity.Body, []byte("openapi: \"3.1.0\"\n")) {
-		t.Errorf("the YAML begins with %.40q", docs.ServiceYAML.Identity.Body)
+	if !bytes.HasPrefix(docs.ServiceYAML().Identity.Body, []byte("openapi: \"3.1.0\"\n")) {
+		t.Errorf("the YAML begins with %.40q", docs.ServiceYAML().Identity.Body)
 	}
 	// YAML 1.2 parsers read 0x and digits as a number of any length.
-	if bare := regexp.MustCompile(`(?m)^.*: 0x[0-9a-fA-F]+$`).Find(docs.ServiceYAML.Identity.Body); bare != nil {
+	if bare := regexp.MustCompile(`(?m)^.*: 0x[0-9a-fA-F]+$`).Find(docs.ServiceYAML().Identity.Body); bare != nil {
 		t.Errorf("an address stands without quotes: %s", bare)
 	}
 }
@@ -109,10 +103,7 @@ func TestTheSignalsAPIIsDescribedAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	docs, err := openapi.New("https://signals.test", tariff)
-	if err != nil {
-		t.Fatal(err)
-	}
+	docs := openapi.New("https://signals.test", tariff)
 	var doc struct {
 		OpenAPI string
 		Info    struct{ Version string }
@@ -122,7 +113,7 @@ func TestTheSignalsAPIIsDescribedAlone(t *testing.T) {
 			Security    []any
 		}
 	}
-	if err := json.Unmarshal(docs.Signals.Identity.Body, &doc); err != nil {
+	if err := json.Unmarshal(docs.Signals().Identity.Body, &doc); err != nil {
 		t.Fatal(err)
 	}
 	if doc.OpenAPI != "3.1.0" || doc.Info.Version != "1.0.0" || doc.Servers[0].URL != "https://signals.test/api/signals" {

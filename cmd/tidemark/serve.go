@@ -118,13 +118,10 @@ func (p *program) serveAPI(ctx context.Context, db *postgres.DB, on listeners, w
 	if err != nil {
 		return err
 	}
-	told, err := discovery.New(discovery.Options{
+	told := discovery.New(discovery.Options{
 		PublicURL: p.settings.BaseURL(), Contact: p.settings.SecurityContact(), Tariff: keys.Tariff, View: v, Publications: published,
 		Pages: site, Sells: payments != nil, MCP: true, Datasets: true, Now: p.now,
 	})
-	if err != nil {
-		return err
-	}
 	agents, err := mcp.New(mcp.Options{
 		View: v, Record: record, Publications: published, Definitions: p.definitions(), PublicURL: p.settings.BaseURL(), Version: version,
 		Verdict: pages.VerdictScript(), Metrics: p.metrics, Log: log,
