@@ -64,6 +64,9 @@ func Mistyped(environ, file []string) (faults []string) {
 				break
 			}
 
+			if len(name)-len(setting) > 2 || len(setting)-len(name) > 2 { // more than a slip
+				continue
+			}
 			d := nearest.Distance(name, setting)
 			slip := d == 1 && len(setting) >= shortTypo || d == 2 && len(setting) >= longTypo
 			if slip && d < least && (!hasWord || strings.HasPrefix(setting, word+"_")) {
@@ -93,7 +96,10 @@ func ofFamily(name string, known []string) string {
 		}
 		near, least := "", 1<<30
 		for _, setting := range known {
-			if d := nearest.Distance(name, setting); strings.HasPrefix(setting, f) && d < least {
+			if !strings.HasPrefix(setting, f) {
+				continue
+			}
+			if d := nearest.Distance(name, setting); d < least {
 				near, least = setting, d
 			}
 		}
