@@ -435,7 +435,7 @@ func TestAnInstallationOfTheFirstReleaseIsMadeAgainFromItsArchive(t *testing.T) 
 		},
 		"three months of the sandbox with an outage": func(t *testing.T) (installation, []ingest.Source) {
 			i := newInstallation(t)
-			x := exchangeOn(t, i.db, i.store, "top 6", "2025-01-08 20:00")
+			x := exchangeOn(t, i.db, i.store, "top 6", "2019-01-08 20:00") // each month of TEMIS before would be a text of 16.8 MB
 			list := sources.All(config.Upstreams{})
 			job := workers.Ingest{DB: i.db, Engine: x.job.Engine, Sources: map[string]ingest.Source{}, Dependents: map[string][]string{}}
 			for _, s := range list {

@@ -1,6 +1,7 @@
 package workers_test
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -23,17 +24,21 @@ import (
 // final from 15 March.
 var settles = map[string]int64{"nass-iowa-corn": 1}
 
+// early is the year of the trouble where the years before it would be read for long: each month of TEMIS is a text of 16.8 MB.
+var early = map[string]int{"temis-no2": 2019}
+
 // revised are the observations that were known and became others in the month of the trouble.
-const revised = `select series, observed_at from observations group by 1, 2 having count(*) > 1 and max(vintage_at) > '2025-04-01'`
+const revised = `select series, observed_at from observations group by 1, 2 having count(*) > 1 and max(vintage_at) > '%d-04-01'`
 
 func TestAnUpstreamOfASandboxBehavesAsItWasTold(t *testing.T) {
 	t.Parallel()
 	for _, src := range sources.All(config.Upstreams{}) {
 		t.Run(src.ID, func(t *testing.T) {
 			t.Parallel()
+			year := cmp.Or(early[src.ID], 2025)
 			for _, kind := range sources.FaultsOf(src.ID) {
 				i := newInstallation(t)
-				clock := world.NewStepped(newYork(t, "2025-03-04 20:00"))
+				clock := world.NewStepped(newYork(t, fmt.Sprintf("%d-03-04 20:00", year)))
 				path := filepath.Join(t.TempDir(), "troubles.json")
 				engine := &ingest.Engine{
 					Transport: world.Troubled(world.TroubledOptions{
@@ -72,7 +77,7 @@ func TestAnUpstreamOfASandboxBehavesAsItWasTold(t *testing.T) {
 				if herr != nil {
 					t.Fatal(herr)
 				}
-				changed, none := i.sum(revised), "0 "
+				changed, none := i.sum(fmt.Sprintf(revised, year)), "0 "
 				said := fmt.Sprintf("%s: %d rows, %d held, changed %s: %v", kind, n, len(held), changed, err)
 				switch kind {
 				case world.Late:
