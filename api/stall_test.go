@@ -76,11 +76,16 @@ func (s *x402Fixture) facilitate(verify, settle http.HandlerFunc) {
 	s.settle.Store(&settle)
 }
 
-// pricesByRequest has the endpoints that are paid by request, with their prices in dollars, as the interface lists them.
-var pricesByRequest = map[string]string{
-	"/picks": "0.005", "/picks/latest": "0.001", "/research/NVDA": "0.01", "/portfolio": "0.002", "/portfolio/positions": "0.003",
-	"/portfolio/history": "0.005", "/sectors": "0.001", "/regions": "0.001", "/stocks": "0.005",
-}
+// pricesByRequest has the addresses that are paid by request, with their prices, where nothing is shown early.
+var pricesByRequest = func() map[string]accounts.Micros {
+	prices := map[string]accounts.Micros{}
+	for _, e := range endpoint.All() {
+		if e.Sold != "" && !e.Early {
+			prices[strings.ReplaceAll(e.Path, "{ticker}", "NVDA")] = e.Price
+		}
+	}
+	return prices
+}()
 
 // wares returns build functions that respond with their own path and know one ticker.
 func (s *x402Fixture) wares() map[string]api.Build {

@@ -14,7 +14,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tidemark/accounts"
 	"tidemark/accounts/x402"
 	"tidemark/api"
 	"tidemark/internal/postgres"
@@ -24,11 +23,7 @@ func TestPaymentIsAskedForAtTheListedPrice(t *testing.T) {
 	t.Parallel()
 	s := openFixture(t)
 	s.eventually("the facilitator to say what it settles", func() bool { return s.payments.Health().Facilitator.LastAnswer != time.Time{} })
-	for path, price := range pricesByRequest {
-		micro, err := accounts.ParseMicros(price)
-		if err != nil {
-			t.Fatal(err)
-		}
+	for path, micro := range pricesByRequest {
 		a := s.buy(path, nil)
 		s.want(path, a, http.StatusPaymentRequired)
 		var body struct {
@@ -65,8 +60,8 @@ func TestPaymentIsAskedForAtTheListedPrice(t *testing.T) {
 	}
 
 	info := s.get(sold + "/info")["data"].(map[string]any)
-	if n := len(info["resources"].([]any)); n != 9 {
-		t.Errorf("%d resources in /info, want 9", n)
+	if n := len(info["resources"].([]any)); n != len(pricesByRequest) {
+		t.Errorf("%d resources in /info, want %d", n, len(pricesByRequest))
 	}
 	for name, want := range map[string]any{"network": "base", "caip2": "eip155:8453", "pay_to": payTo} {
 		if info[name] != want {

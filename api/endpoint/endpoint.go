@@ -118,25 +118,47 @@ type Endpoint struct {
 	Sold string
 }
 
-// fault returns what is missing in the declaration of an endpoint, or an empty string.
+// fault names what a declaration lacks or has too much, and is empty for a good one.
 func (e Endpoint) fault() string {
 	isList := e.List != nil
-	paged := e.Params&(Paged|Whole) != 0
-	switch {
-	case e.Path == "" || e.ID == "" || e.Summary == "" || e.Description == "" || e.Result == "":
-		return "needs a path, an ID, a summary, a description and a result"
-	case e.Body.Type == nil || e.Body.Schema == "":
-		return "needs a body with the name of a schema"
-	case count(isList, e.One != nil, e.Live != nil) != 1:
-		return "needs one of List, One and Live"
-	case e.Early && (e.Live == nil || e.OnFreePlan || e.Price <= accounts.Trial):
+	for _, text := range []struct {
+		name string
+		is   bool
+	}{
+		{"Path", e.Path != ""},
+		{"ID", e.ID != ""},
+		{"Summary", e.Summary != ""},
+		{"Description", e.Description != ""},
+		{"Result", e.Result != ""},
+		{"Body", e.Body.Type != nil && e.Body.Schema != ""},
+	} {
+		if !text.is {
+			return "lacks " + text.name
+		}
+	}
+	if n := count(isList, e.One != nil, e.Live != nil); n != 1 {
+		return fmt.Sprintf("has %d of List, One and Live, and needs one", n)
+	}
+	if e.Early && (e.Live == nil || e.OnFreePlan || e.Price <= accounts.Trial) {
 		return "shows what is not announced: it must be Live, not on the Free plan, and cost more than the trial balance"
-	case isList != paged || isList != (e.File != ""):
-		return "is a list exactly where it has pages and a file's name"
-	case isList == (e.Absent != "") || isList == (e.AbsentCode != ""):
-		return "needs a text and a code for what is absent exactly where it is no list"
-	case e.Fixed != (e.Sold != ""):
-		return "is sold by request exactly where the interface fixes its price"
+	}
+	for _, part := range []struct {
+		name       string
+		is, needed bool
+		why        string
+	}{
+		{"Paged or Whole in Params", e.Params&(Paged|Whole) != 0, isList, "a list has"},
+		{"File", e.File != "", isList, "a list has"},
+		{"Absent", e.Absent != "", !isList, "a single object has"},
+		{"AbsentCode", e.AbsentCode != "", !isList, "a single object has"},
+		{"Sold", e.Sold != "", e.Fixed, "an endpoint with a price of the interface has"},
+	} {
+		switch {
+		case part.needed && !part.is:
+			return fmt.Sprintf("lacks %s, which %s", part.name, part.why)
+		case part.is && !part.needed:
+			return fmt.Sprintf("has %s, which only %s", part.name, part.why)
+		}
 	}
 	return ""
 }

@@ -254,6 +254,55 @@ func TestEveryDecoderOfStrangersTextsHasAFuzzTarget(t *testing.T) {
 	}
 }
 
+// publisherFaults says what a publisher's folder lacks. said is its line in census, and text its tests.
+func publisherFaults(dir, said, text string) (faults []string) {
+	if !slices.ContainsFunc(strings.Fields(said), func(target string) bool { return strings.HasPrefix(target, dir+".Fuzz") }) {
+		faults = append(faults, dir+" has no fuzz target in its line of census")
+	}
+	if !strings.Contains(text, "ingesttest.Check(") {
+		faults = append(faults, dir+" has no test that runs the cases in its testdata (ingesttest.Check)")
+	}
+	return faults
+}
+
+// Each publisher has its own line in census, because the line of ingest/ would hide a parser without a target.
+func TestEachPublisherHasAFuzzTargetAndRunsItsCases(t *testing.T) {
+	t.Parallel()
+	list, err := parser.ParseFile(token.NewFileSet(), "../../ingest/sources/sources.go", nil, parser.ImportsOnly)
+	if err != nil {
+		t.Fatal(err)
+	}
+	publishers := 0
+	for _, i := range list.Imports {
+		dir, ok := strings.CutPrefix(strings.Trim(i.Path.Value, `"`), "tidemark/")
+		if !ok || !strings.HasPrefix(dir, "ingest/") || strings.HasPrefix(dir, "ingest/world/") || dir == "ingest/world" {
+			continue
+		}
+		publishers++
+		files, err := filepath.Glob(filepath.Join("../..", dir, "*_test.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var text strings.Builder
+		for _, file := range files {
+			b, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text.Write(b)
+		}
+		for _, fault := range publisherFaults(dir, census[dir+"/"], text.String()) {
+			t.Error(fault)
+		}
+	}
+	if publishers < 11 {
+		t.Errorf("%d publishers were found: the test looks at the wrong imports", publishers)
+	}
+	if faults := publisherFaults("ingest/new", "ingest/ecb.FuzzParse", "package new"); len(faults) != 2 {
+		t.Errorf("a publisher without a target and a test has the faults %q", faults)
+	}
+}
+
 // A folder of commands has both: files that read the operator's settings, and files that read what a stranger's server answers. A line for
 // the whole folder hid the latter.
 func TestTheCommandsHaveALineForEachFileThatDecodes(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"tidemark/internal/calendar"
+	"tidemark/signals"
 	"tidemark/test/program"
 )
 
@@ -99,7 +100,7 @@ func start(t *testing.T, dir string) string {
 		"--world=sandbox", "--sandbox-days="+days)
 	newest := lastAnnounced(t, time.Now()).Format(time.DateOnly)
 	program.Until(t, 8*time.Minute, "there are signals, and the pick of "+newest+" is announced and attested", func() (bool, string) {
-		var signals struct{ Count int }
+		var served struct{ Count int }
 		var record struct {
 			Length      int    `json:"chain_length"`
 			HeadDate    string `json:"head_date"`
@@ -107,10 +108,10 @@ func start(t *testing.T, dir string) string {
 				Latest *struct{ Seq int }
 			}
 		}
-		err := errors.Join(program.Get(t.Context(), address+"/readyz", nil), program.Get(t.Context(), address+"/api/signals", &signals),
+		err := errors.Join(program.Get(t.Context(), address+"/readyz", nil), program.Get(t.Context(), address+"/api/signals", &served),
 			program.Get(t.Context(), address+"/api/v1/verify/picks", &record))
 		attested := record.Attestation.Latest != nil && record.Attestation.Latest.Seq == record.Length
-		return err == nil && signals.Count == 6 && record.HeadDate == newest && attested, fmt.Sprint(err, signals, record)
+		return err == nil && served.Count == len(signals.All()) && record.HeadDate == newest && attested, fmt.Sprint(err, served, record)
 	})
 	return address
 }

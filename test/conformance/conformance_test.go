@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"tidemark/signals"
 	"tidemark/test/program"
 )
 
@@ -100,14 +101,14 @@ func start(t *testing.T) *server {
 	}}, "--world=sandbox", "--sandbox-days="+days)
 	s := &server{url: url}
 	program.Until(t, program.Timeout, "there are signals, picks, and all that is written around them", func() (bool, string) {
-		var signals struct{ Count int }
+		var served struct{ Count int }
 		var record struct {
 			Length int `json:"chain_length"`
 		}
-		err := errors.Join(s.get(t.Context(), "/readyz", nil), s.get(t.Context(), "/api/signals", &signals),
+		err := errors.Join(s.get(t.Context(), "/readyz", nil), s.get(t.Context(), "/api/signals", &served),
 			s.get(t.Context(), "/api/v1/verify/picks?limit=1", &record))
-		return err == nil && signals.Count == 6 && record.Length >= 6,
-			fmt.Sprint(err, signals.Count, record)
+		return err == nil && served.Count == len(signals.All()) && record.Length >= 6,
+			fmt.Sprint(err, served.Count, record)
 	})
 	t.Logf("the sandbox at %s is filled after %s", s.url, time.Since(began).Round(time.Second))
 	return s

@@ -71,10 +71,12 @@ func newPublisher(t *testing.T) addition {
 		"func Source() ingest.Source {", "func Source(string) ingest.Source {",
 	}
 	added := folder(t, "ingest/portwatch", "ingest/newcomer", words...)
-	for _, name := range []string{"body.json", "expected.csv", "meta.json"} {
+	for _, name := range []string{"body.json", "meta.json"} {
 		file := "testdata/one-page/" + name
 		added["ingest/newcomer/"+file] = strings.NewReplacer(words...).Replace(text(t, filepath.Join(root, "ingest/portwatch", file)))
 	}
+	added["ingest/newcomer/testdata/one-page/expected.csv"] = text(t, "testdata/newcomer_expected.csv")
+	added["ingest/newcomer/newcomer_test.go"] = text(t, "testdata/newcomer_test.go.txt")
 	return addition{
 		task: "From a new publisher", added: added,
 		edits: []edit{
@@ -84,6 +86,7 @@ func newPublisher(t *testing.T) addition {
 			before("internal/config/settings.go", "\tUserAgent  string `env:\"USER_AGENT\"",
 				"\tNewcomerKey string `env:\""+setting+"\" secret:\"true\" help:\"Key of the Newcomers' Bureau.\"`\n"),
 			before("docker-compose.yml", "EIA_API_KEY, ", setting+", "),
+			before("internal/arch/fuzz_test.go", "\t\"ingest/portwatch/\":", "\t\"ingest/newcomer/\": \"ingest/newcomer.FuzzParse\",\n"),
 		},
 	}
 }
@@ -103,6 +106,9 @@ func newColumn(t *testing.T) addition {
 			before("api/view/picks.go", "\t// Origin is \"method\" if the method chose the pick", "\t// Rank is the pick's place among the companies scored that day.\n\tRank *int `json:\"rank\"`\n"),
 			before("api/view/picks.go", "Origin: p.Origin,\n", "Rank: p.Rank, "),
 			before("workers/pick.go", "\tif ranking.Chosen {\n", "\tif s.Rank > 0 {\n\t\tnext.Rank = &s.Rank\n\t}\n"),
+			// The pick of that test has no rank.
+			{file: "api/data_test.go", old: `"excess_return_from_entry_pct": nil, "origin":`, new: `"excess_return_from_entry_pct": nil, "rank": nil, "origin":`},
+			{file: "api/data_test.go", old: ",SPY,0,0,method,", new: ",SPY,0,0,,method,"},
 		},
 	}
 	// What a sandbox answers.
@@ -146,7 +152,10 @@ func newEndpoint(t *testing.T) addition {
 	a := addition{
 		task:  "A paid endpoint",
 		added: map[string]string{"api/view/watchlist.go": text(t, "testdata/watchlist.go.txt")},
-		edits: []edit{before("api/endpoint/list.go", "\t\t{\n\t\t\tEndpoint: open(\"/events\")", text(t, "testdata/endpoint.txt"))},
+		edits: []edit{
+			before("api/endpoint/list.go", "\t\t{\n\t\t\tEndpoint: open(\"/events\")", text(t, "testdata/endpoint.txt")),
+			before("api/endpoint/endpoint_test.go", "\t\t{\"/events\", ", "\t\t{\""+sold+"\", \"0.004\", false},\n"),
+		},
 	}
 	// Its recorded answers, which a newcomer takes from a sandbox.
 	for _, kind := range []string{".json", ".csv", ".ndjson", "-402.json"} {

@@ -2,6 +2,7 @@ package extend
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -15,9 +16,20 @@ type surface struct {
 	path, body string
 	ops        bool
 	args       []string
-	// status is the status of the response or the exit status of the command. The text must contain want.
+	// status is the status of the response or the exit status of the command. The text must contain want, with a positive number behind it if
+	// number is set.
 	status int
 	want   string
+	number bool
+}
+
+// in reports whether a text has what the surface wants, with or without a space behind the name of a member.
+func (s surface) in(text string) bool {
+	pattern := regexp.QuoteMeta(s.want)
+	if s.number {
+		pattern += "[1-9]"
+	}
+	return regexp.MustCompile(pattern).MatchString(strings.ReplaceAll(text, `": `, `":`))
 }
 
 // answer is the response of an address, or the output of a command.
@@ -31,7 +43,7 @@ type answer struct {
 func census(list []surface, ask func(surface) answer) (faults []string) {
 	for _, s := range list {
 		a := ask(s)
-		if a.err == nil && a.status == s.status && strings.Contains(strings.ReplaceAll(a.text, `": "`, `":"`), s.want) {
+		if a.err == nil && a.status == s.status && s.in(a.text) {
 			continue
 		}
 		faults = append(faults, fmt.Sprintf("%s does not know %s: %s%s ends with %d %v, without %q:\n%.500s",
@@ -98,9 +110,10 @@ func surfaces() []surface {
 		{thing: lang, name: "error of a language", path: "/api/v1/digest/latest?lang=xx", status: 400, want: "hi, " + lang},
 		{thing: lang, name: "events", path: "/api/v1/economic-events?limit=1&lang=" + lang, status: 200, want: `"lang":"` + lang + `"`},
 
-		{thing: column, name: "picks", path: "/api/v1/picks?limit=1", status: 200, want: `"rank":`},
+		{thing: column, name: "picks", path: "/api/v1/picks?limit=1", status: 200, want: `"rank":`, number: true},
+		{thing: column, name: "picks as lines", path: "/api/v1/picks?format=ndjson&limit=1", status: 200, want: `"rank":`, number: true},
 		{thing: column, name: "picks as a file", path: "/api/v1/picks?format=csv&limit=1", status: 200, want: ",rank,"},
-		{thing: column, name: "newest pick", path: "/api/v1/picks/latest", status: 200, want: `"rank":`},
+		{thing: column, name: "newest pick", path: "/api/v1/picks/latest", status: 200, want: `"rank":`, number: true},
 		{thing: column, name: "description of the column", path: "/openapi.json", status: 200, want: "`rank` is the pick's place"},
 
 		{thing: score, name: "method of the signal", path: "/api/signals/crack-spread-321/brief", status: 200, want: "within 10 calendar days"},
@@ -130,7 +143,11 @@ func complete(list []surface, without *surface) func(surface) answer {
 		for i := range list {
 			s := &list[i]
 			if s != without && s.path == asked.path && s.body == asked.body && slices.Equal(s.args, asked.args) {
-				text = append(text, s.want)
+				value := s.want
+				if s.number {
+					value += "1"
+				}
+				text = append(text, value)
 			}
 		}
 		return answer{status: asked.status, text: strings.Join(text, "\n")}
@@ -149,6 +166,11 @@ func TestEachOmissionIsNamed(t *testing.T) {
 		faults := census(list, complete(list, s))
 		if len(faults) != 1 || !strings.HasPrefix(faults[0], s.name+" does not know "+s.thing+": "+s.path+strings.Join(s.args, " ")) {
 			t.Errorf("%s leaves out %s, and the census says %q", s.name, s.thing, faults)
+		}
+		// A member without its number is an omission, too: a file that the task touches was forgotten.
+		null := func(asked surface) answer { return answer{status: asked.status, text: asked.want + " null"} }
+		if faults := census([]surface{*s}, null); s.number != (len(faults) == 1) {
+			t.Errorf("%s has no number, and the census says %q", s.name, faults)
 		}
 		// A wrong status is an omission, too, even if the text is complete.
 		status := func(asked surface) answer {

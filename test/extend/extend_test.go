@@ -51,13 +51,14 @@ func module(t *testing.T) string {
 	}
 	run(t, dir, "go", "vet", "./signals", "./ingest/...", "./picks", "./api/...", "./workers", "./internal/postgres", "./internal/config", "./cmd/tidemark")
 	run(t, dir, "go", "test", "./picks", "./api/pages", "./internal/locale/...", "-run", "Language|Word|Phrase|Exposures|EventTexts|DigestOfAWeek")
-	run(t, dir, "go", "test", "./api/endpoint")
-	run(t, dir, "go", "test", "./signals", "-run", "Catalog|Sample|Crack|Formulas|Brief|States")
+	run(t, dir, "go", "test", "./api/endpoint", "./ingest/newcomer", "-run", ".")
+	run(t, dir, "go", "test", "./api", "./api/openapi", "-run", "InfoSays|PaymentIsAskedFor|TestPublished|DescriptionIsOf")
+	run(t, dir, "go", "test", "./signals", "-run", "Catalog|Sample|Crack|Formulas|Brief|States|Cells")
 	run(t, dir, "go", "test", "./test/stats", "-run", "TheTableOfIntervals|EveryFigure|CrackSpreadAgrees|IntervalsHave")
 	run(t, dir, "go", "test", "./workers", "-run", "AllowsForTheVersions")
-	run(t, dir, "go", "test", "./internal/postgres", "-run", "Migration")
+	run(t, dir, "go", "test", "./internal/postgres", "-run", "Migration|RecordMakes|CardIsPublic|FoundLate")
 	run(t, dir, "go", "test", "./ingest/sources", "./test/compose", "-run", "Whole|Place|OperatorsFile")
-	run(t, dir, "go", "test", "./api/openapi/generate", "./internal/arch", "-run", "Valid|Table|Node|Folders")
+	run(t, dir, "go", "test", "./api/openapi/generate", "./internal/arch", "-run", "Valid|Table|Node|Folders|Decoder|Publisher")
 	return dir
 }
 

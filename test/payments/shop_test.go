@@ -30,11 +30,16 @@ import (
 	"tidemark/internal/postgres"
 )
 
-// prices are the prices of the published interface, in micro-dollars, by path.
-var prices = map[string]int64{
-	"/picks": 5000, "/picks/latest": 1000, "/research/NVDA": 10000, "/portfolio": 2000, "/portfolio/positions": 3000,
-	"/portfolio/history": 5000, "/sectors": 1000, "/regions": 1000, "/stocks": 5000,
-}
+// prices are the prices of all that is sold by request where nothing is shown early, in micro-dollars, by address.
+var prices = func() map[string]int64 {
+	list := map[string]int64{}
+	for _, e := range endpoint.All() {
+		if e.Sold != "" && !e.Early {
+			list[strings.ReplaceAll(e.Path, "{ticker}", "NVDA")] = int64(e.Price)
+		}
+	}
+	return list
+}()
 
 const sold = "/api/v1/x402"
 
