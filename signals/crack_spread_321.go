@@ -316,8 +316,8 @@ The z-score, with its sign reversed, is tested against the change of the spread 
 should narrow. Values count from the Wednesday on which they were published, and the change begins after it. Up to December 2025 the rank
 correlation was 0.108. The opposite of the spread's own last change over 20 days had 0.189: that simple rule wins.
 
-EIA has published rows of holidays and withdrawn them. Cases with values that were there before the first request may therefore know too
-much: look_ahead_safe is false, look_ahead_text says why, and assumed_vintages gives the two parts.
+EIA has published rows of holidays and withdrawn them. Cases with values that were there before the first
+request may therefore know too much. The backtest then says so, says why, and counts these cases apart.
 
 ## What it cannot tell
 

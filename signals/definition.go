@@ -14,6 +14,9 @@ import (
 // Level is the share of cases that an interval is built to hold. Whether it does, its record says; see Interval.
 const Level = 0.90
 
+// BriefsMeasured is the month up to which the measurements were made whose results the briefs state.
+const BriefsMeasured = "2026-07"
+
 // Definition declares everything about one signal. Schedule, catalog entry, pages, API enumeration and metrics follow from it.
 type Definition struct {
 	ID     string

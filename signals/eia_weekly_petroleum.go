@@ -213,8 +213,8 @@ It is not the sampling error of the survey, which EIA does not publish with the 
 The z-score of the stocks, with its sign reversed, is tested against the change of the WTI spot price over the 20 trading days after the report: full tanks
 should make oil cheaper. That is what is tested; the seasonal surprise is not.
 
-EIA has published rows of holidays for the price of oil, and withdrawn them. Cases with values that were there before the first request may
-therefore know too much: look_ahead_safe is false, look_ahead_text says why, and assumed_vintages gives the two parts.
+EIA has published rows of holidays for the price of oil, and withdrawn them. Cases with values that were there before the first
+request may therefore know too much. The backtest then says so, says why, and counts these cases apart.
 
 ## What it cannot tell
 

@@ -297,8 +297,8 @@ would make it.
 The z-score, with its sign reversed, is tested against the change of the WTI spot price over the 20 trading days after it became known: fewer ships should
 make oil more expensive. The years since 2022 include one closure, and a market that knows of it within minutes.
 
-PortWatch estimates most days again. Cases with values that were there before the first request may therefore know too much:
-look_ahead_safe is false, look_ahead_text says why, and assumed_vintages gives the two parts.
+PortWatch estimates most days again. Cases with values that were there before the first
+request may therefore know too much. The backtest then says so, says why, and counts these cases apart.
 
 ## What it cannot tell
 

@@ -464,8 +464,8 @@ bushels in August, 9.4 in September, 6.2 in October and 4.7 in November, where t
 to the final in each of the four months: 10.7, 8.1, 4.9 and 2.8. Whatever edge the blend has is that of its source. From 1986 on, when the weights
 rest on five years or more, the blend had 11.3, 9.0, 5.0 and 2.7, NASS alone 10.4, 8.6, 5.2 and 2.8.
 
-NASS revises finals. Cases with values that were there before the first request may therefore know too much: look_ahead_safe is false,
-look_ahead_text says why, and assumed_vintages gives the two parts.
+NASS revises finals. Cases with values that were there before the first
+request may therefore know too much. The backtest then says so, says why, and counts these cases apart.
 
 ## What it cannot tell
 

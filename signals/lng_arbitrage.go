@@ -97,14 +97,14 @@ func lngArbitrage() Definition {
 		Interval:        Interval{Bounds: BoundsTrue, Truth: "the margin at the true costs of fee, freight and terminal, which have no free source"},
 		Phrasing:        Phrasing{Short: "US LNG to Europe", Figure: "$%s per MMBtu", Decimals: 2, Normal: "its median of five years"},
 		Phrase: map[string]string{
-			"en": "the gap between European and American gas prices",
-			"es": "la diferencia entre el precio del gas en Europa y en Estados Unidos",
-			"pt": "a diferença entre os preços do gás na Europa e nos Estados Unidos",
-			"hi": "यूरोप और अमेरिका में गैस के दाम का अंतर",
+			"en": "the margin of US LNG in Europe",
+			"es": "el margen del GNL de Estados Unidos en Europa",
+			"pt": "a margem do GNL dos Estados Unidos na Europa",
+			"hi": "यूरोप में अमेरिकी एलएनजी का मार्जिन",
 		},
 		Exposures: []Exposure{
-			{Sign: 1, First: 4922, Last: 4924, Reason: "A wide gap between European and American gas prices pays those who liquefy and ship gas."},
-			{Sign: 1, First: 2870, Last: 2879, Reason: "A wide gap leaves American makers of nitrogen fertilizer with the cheaper gas."},
+			{Sign: 1, First: 4922, Last: 4924, Reason: "A wide margin of US LNG in Europe pays those who liquefy and ship gas."},
+			{Sign: 1, First: 2870, Last: 2879, Reason: "A wide margin leaves American makers of nitrogen fertilizer with the cheaper gas."},
 		},
 		Margin: true,
 		Technique: "TTF - (1.15 * Henry Hub + 3.00) - 0.90 shipping - 0.40 regasification, monthly means in USD/MMBtu; baseline: median of " +
@@ -299,8 +299,8 @@ still: the newest month of Japan's import price is an estimate that was later ch
 The z-score, with its sign reversed, is tested against the change of the European price over the three months after it became known: wide margins
 should draw cargoes and lower the price. By 2026 there were 90 cases, one crisis among them: too few to prove much either way.
 
-The World Bank changes the newest months of Japan's price. Cases with values that were there before the first request may therefore know too
-much: look_ahead_safe is false, look_ahead_text says why, and assumed_vintages gives the two parts.
+The World Bank changes the newest months of Japan's price. Cases with values that were there before the first
+request may therefore know too much. The backtest then says so, says why, and counts these cases apart.
 
 ## What it cannot tell
 

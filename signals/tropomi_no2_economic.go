@@ -364,8 +364,8 @@ No free monthly series of industrial production is among the sources, so the ind
 above its season is followed by others like it. That shows persistence and nothing else. The known event is the spring of 2020: over Beijing
 the column from February to May was 30 % below the year before, over London 34 %, over New Delhi 38 %.
 
-TEMIS reprocesses old months. Cases with values that were there before the first request may therefore know too much: look_ahead_safe
-is false, look_ahead_text says why, and assumed_vintages gives the two parts.
+TEMIS reprocesses old months. Cases with values that were there before the first
+request may therefore know too much. The backtest then says so, says why, and counts these cases apart.
 
 ## What it cannot tell
 

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -290,6 +291,9 @@ func TestTheCalendarNamesNoReleaseThatWasPublished(t *testing.T) {
 		list, err := v.Calendar(t.Context(), &view.State{Signals: []*view.Signal{{Definition: def, History: &view.History{}}}})
 		if err != nil {
 			t.Fatal(err)
+		}
+		if next, err := v.NextReleases(t.Context(), &view.Signal{Definition: def, History: &view.History{}}); err != nil || !reflect.DeepEqual(next, append([]view.Release(nil), list.Data...)) {
+			t.Errorf("%s: the signal's own page has %v, %v, and the calendar %v", clock, next, err, list.Data)
 		}
 		got := []string{}
 		for _, r := range list.Data {

@@ -111,10 +111,16 @@ func (p *Pages) calendarFile(ctx context.Context, r request) (*view.Document, er
 // icsInstant and icsDay are the values of the types DATE-TIME and DATE.
 const icsInstant, icsDay = "20060102T150405Z", "20060102"
 
-// start returns the property with the expected time: a day if the time of day is unknown. As on the page, midnight is the day alone.
+// timed reports whether the time of day is known. As on the page, midnight is the day alone.
+func (r release) timed() bool {
+	at := r.At.UTC()
+	return r.Exact && !at.Equal(at.Truncate(24*time.Hour))
+}
+
+// start returns the property with the expected time: a day if the time of day is unknown.
 func (r release) start() (name, value string) {
-	if at := r.At.UTC(); r.Exact && !at.Equal(at.Truncate(24*time.Hour)) {
-		return "DTSTART", at.Format(icsInstant)
+	if r.timed() {
+		return "DTSTART", r.At.UTC().Format(icsInstant)
 	}
 	return "DTSTART;VALUE=DATE", r.At.UTC().Format(icsDay)
 }
@@ -138,7 +144,11 @@ func iCalendar(l localizer, list []release, home string) []byte {
 			line("DTSTAMP", r.stamp.UTC().Format(icsInstant))
 			line(r.start())
 			line("SUMMARY", escaped(r.Name+" ("+l.Period(r.Period)+")"))
-			line("DESCRIPTION", escaped(l.T("calendar.entry")+"\n"+l.Say("calendar.entry forecast", r.Interval, l.Level(80))))
+			earliest := "calendar.entry"
+			if !r.timed() {
+				earliest = "calendar.entry day"
+			}
+			line("DESCRIPTION", escaped(l.T(earliest)+"\n"+l.Say("calendar.entry forecast", r.Interval, l.Level(80))))
 			line("URL", home+"/signals/"+id+"/forecasts"+inLanguage(l.Lang))
 		} else {
 			line("UID", id+".next@tidemark")

@@ -77,8 +77,8 @@ type signalBody struct {
 	Difference string
 	// Then are the numbers of the snapshot that have changed since. It is empty on a page with the current state.
 	Then []difference
-	// Next is the approximate time of the next value, zero if it cannot be estimated.
-	Next time.Time
+	// Next is the release that is expected next, as the calendar has it. It is nil if it is unknown or late.
+	Next *view.Release
 }
 
 // KnownMethod reports whether the backtest was made by the method that the page's words describe. An older program may have had another one.
@@ -169,9 +169,6 @@ func (p *Pages) signalView(ctx context.Context, r request, s *view.Signal) (body
 	if v, b := body.Snapshot.Value, body.Snapshot.BaselineValue; v != nil && b != nil {
 		body.Difference = body.localizer.Difference(body.Def, *v-*b)
 	}
-	if next := s.NextValue(); asOf.IsZero() && next.After(p.o.View.Now()) {
-		body.Next = next
-	}
 	path := "/signals/" + s.Definition.ID
 	for _, name := range rangesOf(s.Definition.Frequency) {
 		if from := beginning(name, s.History.Last()); !from.IsZero() && from.Before(s.History.First()) && name != body.Span.Name {
@@ -194,6 +191,15 @@ func (p *Pages) signal(ctx context.Context, r request, s *view.Signal) (*view.Do
 		return nil, err
 	}
 	body.Forecast = len(forecast.Of(s.Definition.ID)) > 0
+	if asOf.IsZero() {
+		next, err := p.o.View.NextReleases(ctx, s)
+		if err != nil && !view.Unavailable(err) { // a page must not depend on it
+			return nil, err
+		}
+		if len(next) > 0 && next[0].ExpectedAt.After(p.o.View.Now()) {
+			body.Next = &next[0]
+		}
+	}
 	body.Embed = p.embedLine(body)
 	body.Backtest = body.newBacktestBody(body.Snapshot)
 	body.Citation = citation(body.Snapshot)
@@ -276,6 +282,8 @@ type briefBody struct {
 	HTML   template.HTML
 	// English reports that HTML is in English, and the page is not.
 	English bool
+	// Measured is the month up to which the text's measurements were made.
+	Measured string
 }
 
 // brief is the page with the method of a signal and its newest value.
@@ -287,7 +295,7 @@ func (p *Pages) brief(r request, s *view.Signal) (*view.Document, error) {
 	body := briefBody{localizer: r.local(lang), Signal: s}
 	body.Def = body.Own(s.Definition)
 	text, translated := body.Brief(s.Definition)
-	body.HTML, body.English = markdown(text), !translated
+	body.HTML, body.English, body.Measured = markdown(text), !translated, signals.BriefsMeasured
 	points := s.History.Points(beginning("5y", s.History.Last()))
 	body.Plots = body.plotHistory(body.Def, s.Snapshot, points, nil, overlay{}, body.T("range.5y"))
 	l := p.layoutIn(body.localizer, r.site, r.path)

@@ -33,6 +33,8 @@ type eventMark struct {
 // fan is a forecast of the signal's own value, in the unit of the plot.
 type fan struct {
 	At time.Time
+	// Period is the period of the figure.
+	Period string
 	// Median and the bounds of the central 50 % and 80 %.
 	Median, Low50, High50, Low80, High80 float64
 	// Graded reports whether the outcome is known, Held whether the central 80 % contained it.
@@ -111,7 +113,7 @@ func (p *Pages) fansOf(ctx context.Context, s *view.Signal, points []view.Histor
 			base = points[i].Value
 		}
 		q := func(level float64) float64 { return (base + quantileAt(f, level)) / scale }
-		one := fan{At: at, Median: q(.5), Low50: q(.25), High50: q(.75), Low80: q(.1), High80: q(.9), Graded: graded}
+		one := fan{At: at, Period: f.Target.Period, Median: q(.5), Low50: q(.25), High50: q(.75), Low80: q(.1), High80: q(.9), Graded: graded}
 		if graded {
 			one.Held, one.Outcome = f.Grade.Hits.P80, (base+*f.Grade.Outcome)/scale
 		}
@@ -186,11 +188,12 @@ func (o overlay) strip(l localizer, from, to time.Time, letters int) plot.Strip 
 	return out
 }
 
-// forecastsInView describes the forecasts of a plot in words. Next is the forecast that is not published yet, zero if none exists, and Interval
-// its central 80 % with the unit.
+// forecastsInView describes the forecasts of a plot in words. Next is the day of the forecast that is not published yet, zero if none exists,
+// Period its period, and Interval its central 80 % with the unit.
 type forecastsInView struct {
-	Next         time.Time
-	Interval     string
+	Next             time.Time
+	Period, Interval string
+
 	Graded, Held int
 }
 
@@ -201,7 +204,7 @@ func (o overlay) described(l localizer, d signals.Definition) (out forecastsInVi
 	for _, f := range o.fans {
 		switch {
 		case !f.Graded:
-			out.Next, out.Interval = f.At, forecastUnit{l, d}.between(f.Low80*d.Scale(), f.High80*d.Scale())
+			out.Next, out.Period, out.Interval = f.At, f.Period, forecastUnit{l, d}.between(f.Low80*d.Scale(), f.High80*d.Scale())
 		case f.Held:
 			out.Held++
 			out.Graded++

@@ -47,8 +47,8 @@ type Release struct {
 // maxOpenForecasts is how many of a signal's newest forecasts are searched for forecasts without a print.
 const maxOpenForecasts = 50
 
-// NextValue estimates when the next value of the signal becomes known. It returns zero if that cannot be estimated.
-func (s *Signal) NextValue() time.Time {
+// nextValue estimates when the next value of the signal becomes known. It returns zero if that cannot be estimated.
+func (s *Signal) nextValue() time.Time {
 	last := s.History.Last()
 	if last.IsZero() {
 		return last
@@ -61,20 +61,36 @@ func (s *Signal) NextValue() time.Time {
 func (v *View) Calendar(ctx context.Context, st *State) (*Calendar, error) {
 	out := &Calendar{Data: []Release{}, ICSURL: v.o.PublicURL + "/calendar.ics", Environment: v.o.environment(), Disclaimer: st.Disclaimer}
 	for _, s := range st.Signals {
-		own, err := v.openForecasts(ctx, s)
+		own, err := v.NextReleases(ctx, s)
 		if err != nil {
 			return nil, err
 		}
 		out.Data = append(out.Data, own...)
-		if next := s.NextValue(); len(own) == 0 && next.After(v.o.Now()) && s.Snapshot.AsOf != nil {
-			out.Data = append(out.Data, Release{
-				Signal: s.Definition.ID, Source: s.Definition.SourceURL, Name: s.Snapshot.Name, Unit: s.Snapshot.Unit, ExpectedAt: next.UTC().Truncate(24 * time.Hour),
-				KnownAt: *s.Snapshot.AsOf, MachineURL: v.o.machineURL(s.Definition.ID),
-			})
-		}
 	}
-	slices.SortStableFunc(out.Data, func(a, b Release) int { return a.ExpectedAt.Compare(b.ExpectedAt) })
+	sortReleases(out.Data)
 	return out, nil
+}
+
+func sortReleases(list []Release) {
+	slices.SortStableFunc(list, func(a, b Release) int { return a.ExpectedAt.Compare(b.ExpectedAt) })
+}
+
+// NextReleases returns the publications of a signal that are expected next, the earliest first: the figures with a forecast that have no print
+// yet, or else the estimated day of the next value. The signal's page, the calendar and its file take the day from here. The error is
+// postgres.ErrUnavailable if the database is unavailable.
+func (v *View) NextReleases(ctx context.Context, s *Signal) ([]Release, error) {
+	own, err := v.openForecasts(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	if next := s.nextValue(); len(own) == 0 && next.After(v.o.Now()) && s.Snapshot.AsOf != nil {
+		own = append(own, Release{
+			Signal: s.Definition.ID, Source: s.Definition.SourceURL, Name: s.Snapshot.Name, Unit: s.Snapshot.Unit, ExpectedAt: next.UTC().Truncate(24 * time.Hour),
+			KnownAt: *s.Snapshot.AsOf, MachineURL: v.o.machineURL(s.Definition.ID),
+		})
+	}
+	sortReleases(own)
+	return own, nil
 }
 
 // openForecasts returns the figures of a signal that have a forecast and were not published yet. What is known is not to come, also before it is

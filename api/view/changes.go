@@ -27,7 +27,7 @@ type Changes struct {
 	Disclaimer  string       `json:"disclaimer"`
 }
 
-// ChangeReport divides the difference of two snapshots into parts, which add up to it. The numbers are not rounded as others are.
+// ChangeReport divides the difference of two snapshots into parts, which add up to it. The numbers have the decimals of the numbers that changed.
 type ChangeReport struct {
 	From  ChangeEnd     `json:"from"`
 	To    ChangeEnd     `json:"to"`
@@ -223,10 +223,10 @@ func changeReport(s *Signal, from, to postgres.Snapshot, e changes.Explanation, 
 		}
 	}
 	w := newChangeWriter(l, s.Definition)
-	out := ChangeReport{From: end(from), To: end(to), Total: changeNumbers(e.Total), Parts: []ChangePart{}, Text: w.sentence(explainable(from).Numbers, explainable(to).Numbers, e)}
+	out := ChangeReport{From: end(from), To: end(to), Total: changeNumbers(e.Total, from, to), Parts: []ChangePart{}, Text: w.sentence(explainable(from).Numbers, explainable(to).Numbers, e)}
 	for _, p := range e.Parts {
 		part := ChangePart{
-			Kind: string(p.Kind), Observations: p.Count, Before: finite(&p.Before), After: finite(&p.After), ChangeNumbers: changeNumbers(p.Numbers), Text: w.part(p),
+			Kind: string(p.Kind), Observations: p.Count, Before: finite(&p.Before), After: finite(&p.After), ChangeNumbers: changeNumbers(p.Numbers, from, to), Text: w.part(p),
 		}
 		if part.nothing() {
 			continue // a rounding residue of one step
@@ -251,12 +251,25 @@ func (n ChangeNumbers) nothing() bool {
 	return nothing(n.Value) && nothing(n.Baseline) && nothing(n.Z)
 }
 
-// changeDecimals is the number of decimals. Finer digits are arithmetic noise, and hundreds of parts still add up within 1e-9.
-const changeDecimals = 12
+// changeDecimals is the maximum number of decimals, and changeDigits how many digits of the numbers that changed count. Finer digits are
+// arithmetic noise: 402668.4 less 402709.2 is -40.8 and not -40.799999999988. A sum of hundreds of parts misses the whole by a few units of
+// the last digit at most.
+const changeDecimals, changeDigits = 12, 15
 
-func changeNumbers(n changes.Numbers) ChangeNumbers {
-	plain := func(x float64) *float64 {
-		v, err := strconv.ParseFloat(strconv.FormatFloat(x, 'f', changeDecimals, 64), 64)
+// decimalsOf is the number of decimals that a difference of two numbers is known to.
+func decimalsOf(a, b *float64) int {
+	largest := 1.0
+	for _, x := range []*float64{a, b} {
+		if x = finite(x); x != nil {
+			largest = max(largest, math.Abs(*x))
+		}
+	}
+	return min(changeDecimals, max(changeDigits-1-int(math.Floor(math.Log10(largest))), 0))
+}
+
+func changeNumbers(n changes.Numbers, from, to postgres.Snapshot) ChangeNumbers {
+	plain := func(x float64, decimals int) *float64 {
+		v, err := strconv.ParseFloat(strconv.FormatFloat(x, 'f', decimals, 64), 64)
 		if err != nil {
 			return finite(&x)
 		}
@@ -265,5 +278,7 @@ func changeNumbers(n changes.Numbers) ChangeNumbers {
 		}
 		return finite(&v)
 	}
-	return ChangeNumbers{plain(n.Value), plain(n.Baseline), plain(n.Z)}
+	return ChangeNumbers{
+		plain(n.Value, decimalsOf(from.Value, to.Value)), plain(n.Baseline, decimalsOf(from.Baseline, to.Baseline)), plain(n.Z, decimalsOf(from.Z, to.Z)),
+	}
 }

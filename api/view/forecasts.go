@@ -59,7 +59,8 @@ type Quantile struct {
 	Value float64 `json:"value"`
 }
 
-// ForecastGrade is the result of a forecast. Outcome, CRPS and PIT are null if no print came in time.
+// ForecastGrade is the result of a forecast. Outcome, CRPS and PIT are null if no print came in time. CRPS and PIT have six significant digits;
+// the line has all of them.
 type ForecastGrade struct {
 	Outcome     *float64  `json:"outcome"`
 	PublishedAt time.Time `json:"published_at"`
@@ -189,8 +190,8 @@ func newForecast(f postgres.Forecast) Forecast {
 	}
 	if graded, ok := f.Graded(); ok {
 		q, y := graded.Quantiles, graded.Outcome
-		out.Grade.Outcome, out.Grade.CRPS, out.Grade.PIT = &y, &graded.Score, new(q.PIT(y))
-		out.Grade.CRPSNaive = []float64{graded.Score1, graded.Score2}
+		out.Grade.Outcome, out.Grade.CRPS, out.Grade.PIT = &y, postgres.Statistic(graded.Score), postgres.Statistic(q.PIT(y))
+		out.Grade.CRPSNaive = []float64{*postgres.Statistic(graded.Score1), *postgres.Statistic(graded.Score2)}
 		out.Grade.Hits = &ForecastHits{P50: q.Holds(50, y), P80: q.Holds(80, y), P90: q.Holds(90, y)}
 	}
 	return out

@@ -1,10 +1,13 @@
 package view
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"time"
 
+	"tidemark/internal/locale"
+	"tidemark/internal/locale/languages"
 	"tidemark/internal/postgres"
 	"tidemark/signals"
 )
@@ -262,10 +265,17 @@ func (o Options) catalogEntry(s SignalSnapshot) SignalCatalogEntry {
 	}
 }
 
-// brief returns the method of a signal as one Markdown document: its name, the definition's text, the licence and the disclaimer.
+// brief returns the method of a signal as one Markdown document: its name, what its measurements are of, the definition's text, the licence and the disclaimer.
 func brief(d signals.Definition, s SignalSnapshot) string {
 	var b strings.Builder
 	b.WriteString("# " + d.Name + "\n\n")
+	english := languages.Or(locale.English).Words
+	month, _ := time.Parse("2006-01", signals.BriefsMeasured)
+	fmt.Fprintf(&b, "*"+english["brief.measured"], month.Format("January 2006"))
+	if s.Synthetic {
+		b.WriteString(" " + english["brief.synthetic"])
+	}
+	b.WriteString("*\n\n")
 	b.WriteString(strings.ReplaceAll(strings.TrimSpace(d.Brief), " %", "%") + "\n\n")
 	b.WriteString("---\n\n")
 	b.WriteString("Licence: " + d.License + "\n\n")

@@ -289,9 +289,9 @@ def grade(parsed, heads):
             differ(where, "its figure was published before the forecast was issued")
         names, said_scores = ("crps", "crps of naive 1", "crps of naive 2"), (g["crps"], *(g["crps_naive"] or [None, None]))
         for name, said, line, score in zip(names, said_scores, fields[3:6], p["scores"]):
-            same(where, name, said, score)
+            same(where, name, said, score, score * NEAR)
             same(where, name + " in the line", number(line, where), score)
-        same(where, "pit", g["pit"], p["pit"], 1e-12)
+        same(where, "pit", g["pit"], p["pit"], 1e-12 + Fraction(p["pit"]) * NEAR)
         for percent, hit in p["hits"].items():
             same(where, f"the hit of {percent} %", (g["hits"] or {}).get(str(percent)), hit)
     if followed != count:

@@ -3,6 +3,7 @@ package ops_test
 import (
 	"encoding/json"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -65,6 +66,9 @@ func TestPagesShowWhatIsAndChangeNothing(t *testing.T) {
 				t.Errorf("%s lacks %s:\n%s", path, w, body)
 			}
 		}
+	}
+	if _, page := get(t, url+"/queue/"); regexp.MustCompile(`(?:src|href)="(?:https?:)?//`).MatchString(page) || !strings.Contains(page, "/queue/static/js/main") {
+		t.Errorf("the monitor refers to another host, or lacks its scripts:\n%s", page)
 	}
 	for path, want := range map[string]string{
 		"/runs?status=faild":         "The status &#34;faild&#34; is not known; did you mean failed?",

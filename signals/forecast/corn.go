@@ -22,7 +22,7 @@ const (
 // January.
 func cornYield() Target {
 	return Target{
-		Signal: "iowa-corn-yield", Figure: "next_print", Name: "USDA's next figure of the corn yield in Iowa", Unit: "bu/acre", Decimals: 1,
+		Signal: "iowa-corn-yield", Figure: "next_print", Name: "USDA's next figure for the corn yield in Iowa", Unit: "bu/acre", Decimals: 1,
 		Version: "next_print-1", Monthly: true, GradesNeeded: monthlyGrades, GivenUpAfter: days(10), Inputs: []series.ID{finals, forecasts},
 		schedules: []schedule{cornMonthly(), cornFinal()},
 		next:      nextCorn,

@@ -20,7 +20,7 @@ func no2Index() Target {
 	// TEMIS prints some weeks after the month. A grid has all regions; a cloudy month may lack one.
 	middle := schedule{form: formMonth, series: def.Inputs[0], due: func(month time.Time) time.Time { return month.AddDate(0, 1, 14) }}
 	return Target{
-		Signal: def.ID, Figure: "index", Name: "Index of nitrogen dioxide over industrial regions, next month", Unit: def.Unit,
+		Signal: def.ID, Figure: "index", Name: "Monthly index of nitrogen dioxide over industrial regions", Unit: def.Unit,
 		Decimals: 2, Version: "index-2", Monthly: true, AllVintages: true, GradesNeeded: monthlyGrades, GivenUpAfter: days(60), Inputs: def.Inputs,
 		schedules: []schedule{middle}, printed: def.Inputs,
 		next: func(in series.Set, _ time.Time) (Release, bool) {

@@ -174,7 +174,7 @@ func signalEndpoints() []route {
 		{
 			id: "getSignalChanges", method: http.MethodGet, path: "/api/signals/{id}/changes", alone: "/{id}/changes", tag: "Signals",
 			summary:     "Explain why a signal moved",
-			description: "The difference of two snapshots in value, baseline and z-score, divided into parts that add up to it within 1e-9: what releases added, which old observations were revised, the windows that rolled on, and the code. The signal's own computation is run over inputs that grow from the first snapshot's to the second's, in the order in which they became known.",
+			description: "The difference of two snapshots in value, baseline and z-score, divided into parts that add up to it, but for the rounding of their last digits: what releases added, which old observations were revised, the windows that rolled on, and the code. The signal's own computation is run over inputs that grow from the first snapshot's to the second's, in the order in which they became known.",
 			takes:       []string{"id", "from_snapshot", "to_snapshot", "lang"},
 			answers:     []answer{ok("The parts.", cached, body[view.Changes]("")), unchanged},
 			codes:       append([]string{view.CodeInvalidParameter, view.CodeInvalidLang, view.CodeUnknownSignal, view.CodeNotFound, view.CodeRateLimited}, reads...),

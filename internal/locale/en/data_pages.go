@@ -2,6 +2,7 @@ package en
 
 // dataPages are the texts of the pages behind a signal: the calendar, its forecasts, its revisions and its evidence.
 var dataPages = map[string]string{
+	"digest.at close":                     "at the close of %s",
 	"calendar.title":                      "Calendar of releases",
 	"calendar.about":                      "When the next public figures behind the signals are expected, with the forecast of each.",
 	"calendar.lead":                       "When the next public figures behind the signals are expected. Times are the earliest on each schedule, in UTC.",
@@ -14,6 +15,7 @@ var dataPages = map[string]string{
 	"calendar.subscribe":                  "Subscribe to this address. Entries move when a release moves.",
 	"calendar.file":                       "Download the file",
 	"calendar.entry":                      "At this time at the earliest.",
+	"calendar.entry day":                  "On this day at the earliest.",
 	"calendar.entry forecast":             "Forecast: %[1]s, with %[2]s probability.",
 	"calendar.named":                      "Tidemark: releases",
 	"forecasts":                           "Forecasts",

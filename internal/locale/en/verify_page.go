@@ -164,7 +164,7 @@ var verifyPage = map[string]string{
 	"verify.js.log has more":         "the log has %[1]s picks, and the server shows %[2]s",
 	"verify.js.log differs":          "pick %s of the log has another hash",
 	"verify.js.log forked":           "It signed two checkpoints that are not of one history: of %[1]s leaves with the root %[2]s, and of %[3]s leaves with the root %[4]s.",
-	"verify.js.alone named":          "Nobody whom you name was asked. Those whom the server names hold the same and do not count: a server can run its own witnesses.",
+	"verify.js.alone named":          "No witness of your choice was asked. The server's own list of witnesses holds the same and does not count: a server can run its own witnesses.",
 	"verify.js.node server":          "The server names this node. It is asked, and it does not count. Name one that you trust.",
 	"verify.js.node yours":           "You named this node: its attestations count.",
 	"verify.js.copy":                 "This is the head that is shown now, perhaps a copy of it, so it does not count. Compare it again when the chain has grown.",

@@ -44,7 +44,7 @@ Los saltos son más amplios de lo que admite un paseo aleatorio: en una semana c
 
 La puntuación z, con el signo cambiado, se contrasta con la variación del propio margen en las 20 sesiones posteriores a que se conociera el valor: un margen amplio debería estrecharse. Los valores cuentan desde el miércoles en que se publicaron, y la variación empieza después. Hasta diciembre de 2025 la correlación de rangos fue de 0,108. Lo contrario de la última variación del margen en 20 sesiones alcanzó 0,189: gana esa regla sencilla.
 
-La EIA ha publicado y retirado filas de días festivos. Por eso los casos con valores anteriores a la primera consulta pueden contener información que entonces no se conocía: look_ahead_safe es false, look_ahead_text dice por qué y assumed_vintages da las dos partes.
+La EIA ha publicado y retirado filas de días festivos. Por eso los casos con valores anteriores a la primera consulta pueden contener información que entonces no se conocía. La prueba lo advierte, dice por qué y cuenta esos casos por separado.
 
 ## Qué no puede decir
 
@@ -97,7 +97,7 @@ No es el error de muestreo de la encuesta, que la EIA no publica con la serie.
 
 La puntuación z de las existencias, con el signo cambiado, se contrasta con la variación del precio al contado del WTI en las 20 sesiones posteriores al informe: unos tanques llenos deberían abaratar el crudo. Eso es lo que se prueba, no la sorpresa estacional.
 
-La EIA ha publicado y retirado filas de días festivos del precio del crudo. Por eso los casos con valores anteriores a la primera consulta pueden contener información que entonces no se conocía: look_ahead_safe es false, look_ahead_text dice por qué y assumed_vintages da las dos partes.
+La EIA ha publicado y retirado filas de días festivos del precio del crudo. Por eso los casos con valores anteriores a la primera consulta pueden contener información que entonces no se conocía. La prueba lo advierte, dice por qué y cuenta esos casos por separado.
 
 ## Qué no puede decir
 
@@ -153,7 +153,7 @@ El historial cuenta solo intervalos aprendidos, cada uno contrastado con una ree
 
 La puntuación z, con el signo cambiado, se contrasta con la variación del precio al contado del WTI en las 20 sesiones posteriores a que se conociera: menos buques deberían encarecer el crudo. Los años desde 2022 contienen un solo cierre, y un mercado que se entera de él en minutos.
 
-PortWatch vuelve a estimar casi todos los días. Por eso los casos con valores anteriores a la primera consulta pueden contener información que entonces no se conocía: look_ahead_safe es false, look_ahead_text dice por qué y assumed_vintages da las dos partes.
+PortWatch vuelve a estimar casi todos los días. Por eso los casos con valores anteriores a la primera consulta pueden contener información que entonces no se conocía. La prueba lo advierte, dice por qué y cuenta esos casos por separado.
 
 ## Qué no puede decir
 
@@ -208,7 +208,7 @@ El intervalo de la tendencia contuvo 107 de los 121 finales de Iowa de 1891 a 20
 
 La combinación de la primera previsión de cada campaña se contrasta con el final, ambos como distancias de la tendencia. La prueba retrospectiva da además, para cada etapa, el error, el sesgo, la cobertura del intervalo y la mejora sobre la tendencia. En Illinois, de 1980 a 2024, el error de la combinación fue de 12,3 bushels en agosto, 9,4 en septiembre, 6,2 en octubre y 4,7 en noviembre, donde la tendencia sola tuvo 20,8. El NASS por sí solo estuvo más cerca del final en los cuatro meses: 10,7, 8,1, 4,9 y 2,8. La ventaja que tiene la combinación es la de su fuente. Desde 1986, cuando los pesos se apoyan en cinco años o más, la combinación tuvo 11,3, 9,0, 5,0 y 2,7, y el NASS por sí solo 10,4, 8,6, 5,2 y 2,8.
 
-El NASS revisa los datos finales. Por eso los casos con valores anteriores a la primera consulta pueden contener información que entonces no se conocía: look_ahead_safe es false, look_ahead_text dice por qué y assumed_vintages da las dos partes.
+El NASS revisa los datos finales. Por eso los casos con valores anteriores a la primera consulta pueden contener información que entonces no se conocía. La prueba lo advierte, dice por qué y cuenta esos casos por separado.
 
 ## Qué no puede decir
 
@@ -267,7 +267,7 @@ Los precios son medias publicadas y cambian rara vez; lo incierto son los costes
 
 La puntuación z, con el signo cambiado, se contrasta con la variación del precio europeo en los tres meses posteriores a que se conociera: los márgenes amplios deberían atraer cargamentos y bajar el precio. Hasta 2026 hubo 90 casos, con una crisis entre ellos: demasiado pocos para demostrar gran cosa en un sentido o en otro.
 
-El Banco Mundial cambia los meses más recientes del precio de Japón. Por eso los casos con valores anteriores a la primera consulta pueden contener información que entonces no se conocía: look_ahead_safe es false, look_ahead_text dice por qué y assumed_vintages da las dos partes.
+El Banco Mundial cambia los meses más recientes del precio de Japón. Por eso los casos con valores anteriores a la primera consulta pueden contener información que entonces no se conocía. La prueba lo advierte, dice por qué y cuenta esos casos por separado.
 
 ## Qué no puede decir
 
@@ -318,7 +318,7 @@ Pretende acotar la parte del índice que no se debe ni al tiempo ni a la elecci�
 
 Entre las fuentes no hay ninguna serie mensual gratuita de producción industrial, así que el índice no se contrasta con ninguna. Se contrasta consigo mismo: si a un mes por encima de su época le siguen otros iguales. Eso muestra persistencia y nada más. El suceso conocido es la primavera de 2020: sobre Pekín la columna de febrero a mayo estuvo un 30 % por debajo del año anterior; sobre Londres, un 34 %; sobre Nueva Delhi, un 38 %.
 
-TEMIS vuelve a procesar meses antiguos. Por eso los casos con valores anteriores a la primera consulta pueden contener información que entonces no se conocía: look_ahead_safe es false, look_ahead_text dice por qué y assumed_vintages da las dos partes.
+TEMIS vuelve a procesar meses antiguos. Por eso los casos con valores anteriores a la primera consulta pueden contener información que entonces no se conocía. La prueba lo advierte, dice por qué y cuenta esos casos por separado.
 
 ## Qué no puede decir
 

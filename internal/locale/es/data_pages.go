@@ -2,6 +2,7 @@ package es
 
 // dataPages are the texts of the pages behind a signal: the calendar, its forecasts, its revisions and its evidence.
 var dataPages = map[string]string{
+	"digest.at close":                     "al cierre del %s",
 	"calendar.title":                      "Calendario de publicaciones",
 	"calendar.about":                      "Cuándo se esperan las próximas cifras públicas de las señales, con la previsión de cada una.",
 	"calendar.lead":                       "Cuándo se esperan las próximas cifras públicas en que se apoyan las señales. Cada hora es la más temprana posible, en UTC.",
@@ -14,6 +15,7 @@ var dataPages = map[string]string{
 	"calendar.subscribe":                  "Suscríbase a esta dirección. Las entradas se actualizan cuando una publicación cambia de día.",
 	"calendar.file":                       "Descargar el archivo",
 	"calendar.entry":                      "A esta hora, como muy pronto.",
+	"calendar.entry day":                  "Este día, como muy pronto.",
 	"calendar.entry forecast":             "Previsión: %[1]s, con una probabilidad del %[2]s.",
 	"calendar.named":                      "Tidemark: publicaciones",
 	"forecasts":                           "Previsiones",

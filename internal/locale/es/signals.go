@@ -94,7 +94,7 @@ var signalTexts = map[string]locale.SignalTexts{
 			"newest_final":   "Último rendimiento final",
 		},
 		Figures: map[string]string{
-			"next_print": "Próxima cifra del USDA del rendimiento del maíz en Iowa",
+			"next_print": "Próxima cifra del USDA sobre el rendimiento del maíz en Iowa",
 		},
 	},
 	"lng-arbitrage": {
@@ -145,7 +145,7 @@ var signalTexts = map[string]locale.SignalTexts{
 			"tokyo": "Bahía de Tokio, 35-36,2 N 139-140,5 E", "houston": "Houston, 29-30,5 N 96-94,5 O", "new_york": "Nueva York, 40-41,5 N 75-73 O",
 		},
 		Figures: map[string]string{
-			"index": "Índice del dióxido de nitrógeno sobre regiones industriales, mes siguiente",
+			"index": "Índice mensual del dióxido de nitrógeno sobre regiones industriales",
 		},
 	},
 }

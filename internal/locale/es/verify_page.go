@@ -124,7 +124,7 @@ var verifyPage = map[string]string{
 	"verify.js.has":                  "El contrato tiene %[1]s atestaciones, del %[2]s al %[3]s.",
 	"verify.js.by one":               "Todas son de %s, la cuenta que nombra el servidor.",
 	"verify.js.by others":            "Son de %[1]s, y el servidor nombra %[2]s.",
-	"verify.js.schema":               "Todas siguen el esquema publicado. Ninguna se puede revocar, se revocó ni caduca.",
+	"verify.js.schema":               "Todas siguen el esquema publicado. Ninguna se puede revocar, ninguna está revocada y ninguna caduca.",
 	"verify.js.no schema":            "Algunas siguen otro esquema, se pueden revocar o caducan.",
 	"verify.js.ascending":            "Cada una nombra otra anterior, más corta y más antigua.",
 	"verify.js.not ascending":        "No se suceden unas a otras.",

@@ -2,6 +2,7 @@ package hi
 
 // dataPages are the texts of the pages behind a signal: the calendar, its forecasts, its revisions and its evidence.
 var dataPages = map[string]string{
+	"digest.at close":                     "%s के बंद भाव पर",
 	"calendar.title":                      "प्रकाशनों का कैलेंडर",
 	"calendar.about":                      "संकेतों के पीछे के अगले सार्वजनिक आँकड़े कब आने वाले हैं, और हर एक का पूर्वानुमान।",
 	"calendar.lead":                       "संकेतों के पीछे के अगले सार्वजनिक आँकड़े कब आने वाले हैं। हर समय उसकी तय समय-सारणी का सबसे जल्दी वाला समय है, UTC में।",
@@ -14,6 +15,7 @@ var dataPages = map[string]string{
 	"calendar.subscribe":                  "इस पते की सदस्यता लें। प्रकाशन का समय बदलने पर प्रविष्टि भी बदल जाती है।",
 	"calendar.file":                       "फ़ाइल डाउनलोड करें",
 	"calendar.entry":                      "इस समय से पहले नहीं।",
+	"calendar.entry day":                  "इस दिन से पहले नहीं।",
 	"calendar.entry forecast":             "पूर्वानुमान: %[1]s, संभावना %[2]s।",
 	"calendar.named":                      "Tidemark: प्रकाशन",
 	"forecasts":                           "पूर्वानुमान",

@@ -44,7 +44,7 @@ Os saltos são maiores do que um passeio aleatório permite: em uma semana como 
 
 O escore z, com o sinal trocado, é comparado com a variação da própria margem nos 20 pregões depois que o valor ficou conhecido: uma margem larga deveria se estreitar. Os valores contam a partir da quarta-feira em que foram publicados, e a variação começa depois dela. Até dezembro de 2025 a correlação de postos foi de 0,108. O oposto da última variação da margem em 20 pregões teve 0,189: essa regra simples vence.
 
-A EIA já publicou e retirou linhas de feriados. Por isso os casos com valores anteriores à primeira consulta podem conter informação que ainda não era conhecida: look_ahead_safe é false, look_ahead_text diz por quê e assumed_vintages traz as duas partes.
+A EIA já publicou e retirou linhas de feriados. Por isso os casos com valores anteriores à primeira consulta podem conter informação que ainda não era conhecida. O backtest avisa isso, diz por quê e conta esses casos à parte.
 
 ## O que não pode dizer
 
@@ -97,7 +97,7 @@ Não é o erro amostral da pesquisa, que a EIA não publica com a série.
 
 O escore z dos estoques, com o sinal trocado, é comparado com a variação do preço à vista do WTI nos 20 pregões depois do relatório: tanques cheios deveriam baratear o petróleo. É isso que se testa, não a surpresa sazonal.
 
-A EIA já publicou e retirou linhas de feriados do preço do petróleo. Por isso os casos com valores anteriores à primeira consulta podem conter informação que ainda não era conhecida: look_ahead_safe é false, look_ahead_text diz por quê e assumed_vintages traz as duas partes.
+A EIA já publicou e retirou linhas de feriados do preço do petróleo. Por isso os casos com valores anteriores à primeira consulta podem conter informação que ainda não era conhecida. O backtest avisa isso, diz por quê e conta esses casos à parte.
 
 ## O que não pode dizer
 
@@ -153,7 +153,7 @@ O histórico conta só intervalos aprendidos, cada um comparado com uma reestima
 
 O escore z, com o sinal trocado, é comparado com a variação do preço à vista do WTI nos 20 pregões depois que ficou conhecido: menos navios deveriam encarecer o petróleo. Os anos desde 2022 contêm um só fechamento, e um mercado que fica sabendo dele em minutos.
 
-O PortWatch reestima quase todos os dias. Por isso os casos com valores anteriores à primeira consulta podem conter informação que ainda não era conhecida: look_ahead_safe é false, look_ahead_text diz por quê e assumed_vintages traz as duas partes.
+O PortWatch reestima quase todos os dias. Por isso os casos com valores anteriores à primeira consulta podem conter informação que ainda não era conhecida. O backtest avisa isso, diz por quê e conta esses casos à parte.
 
 ## O que não pode dizer
 
@@ -208,7 +208,7 @@ O intervalo da tendência conteve 107 dos 121 finais de Iowa de 1891 a 2011 (88%
 
 A combinação da primeira previsão de cada safra é comparada com o final, ambos como distâncias da tendência. O backtest traz também, para cada etapa, o erro, o viés, a cobertura do intervalo e o ganho sobre a tendência. Em Illinois, de 1980 a 2024, o erro da combinação foi de 12,3 bushels em agosto, 9,4 em setembro, 6,2 em outubro e 4,7 em novembro, onde a tendência sozinha teve 20,8. O NASS sozinho ficou mais perto do final nos quatro meses: 10,7, 8,1, 4,9 e 2,8. A vantagem que a combinação tem é a da sua fonte. Desde 1986, quando os pesos se apoiam em cinco anos ou mais, a combinação teve 11,3, 9,0, 5,0 e 2,7, e o NASS sozinho, 10,4, 8,6, 5,2 e 2,8.
 
-O NASS revisa os dados finais. Por isso os casos com valores anteriores à primeira consulta podem conter informação que ainda não era conhecida: look_ahead_safe é false, look_ahead_text diz por quê e assumed_vintages traz as duas partes.
+O NASS revisa os dados finais. Por isso os casos com valores anteriores à primeira consulta podem conter informação que ainda não era conhecida. O backtest avisa isso, diz por quê e conta esses casos à parte.
 
 ## O que não pode dizer
 
@@ -267,7 +267,7 @@ Os preços são médias publicadas e raramente mudam; incertos são os custos. A
 
 O escore z, com o sinal trocado, é comparado com a variação do preço europeu nos três meses depois que ficou conhecido: margens largas deveriam atrair cargas e baixar o preço. Até 2026 houve 90 casos, com uma crise entre eles: poucos demais para provar muita coisa em um sentido ou no outro.
 
-O Banco Mundial altera os meses mais recentes do preço do Japão. Por isso os casos com valores anteriores à primeira consulta podem conter informação que ainda não era conhecida: look_ahead_safe é false, look_ahead_text diz por quê e assumed_vintages traz as duas partes.
+O Banco Mundial altera os meses mais recentes do preço do Japão. Por isso os casos com valores anteriores à primeira consulta podem conter informação que ainda não era conhecida. O backtest avisa isso, diz por quê e conta esses casos à parte.
 
 ## O que não pode dizer
 
@@ -318,7 +318,7 @@ Ele pretende delimitar a parte do índice que não é tempo nem escolha das regi
 
 Entre as fontes não há série mensal gratuita de produção industrial, por isso o índice não é comparado com nenhuma. Ele é comparado consigo mesmo: se a um mês acima da sua época seguem outros iguais. Isso mostra persistência e nada mais. O evento conhecido é a primavera do hemisfério norte de 2020: sobre Pequim a coluna de fevereiro a maio ficou 30% abaixo do ano anterior; sobre Londres, 34%; sobre Nova Délhi, 38%.
 
-O TEMIS reprocessa meses antigos. Por isso os casos com valores anteriores à primeira consulta podem conter informação que ainda não era conhecida: look_ahead_safe é false, look_ahead_text diz por quê e assumed_vintages traz as duas partes.
+O TEMIS reprocessa meses antigos. Por isso os casos com valores anteriores à primeira consulta podem conter informação que ainda não era conhecida. O backtest avisa isso, diz por quê e conta esses casos à parte.
 
 ## O que não pode dizer
 

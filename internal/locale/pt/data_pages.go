@@ -2,6 +2,7 @@ package pt
 
 // dataPages are the texts of the pages behind a signal: the calendar, its forecasts, its revisions and its evidence.
 var dataPages = map[string]string{
+	"digest.at close":                     "no fechamento de %s",
 	"calendar.title":                      "Calendário de divulgações",
 	"calendar.about":                      "Quando são esperados os próximos números públicos por trás dos sinais, com a previsão de cada um.",
 	"calendar.lead":                       "Quando são esperados os próximos números públicos em que os sinais se apoiam. Cada horário é o mais cedo possível, em UTC.",
@@ -14,6 +15,7 @@ var dataPages = map[string]string{
 	"calendar.subscribe":                  "Assine este endereço. As entradas mudam quando uma divulgação muda de data.",
 	"calendar.file":                       "Baixar o arquivo",
 	"calendar.entry":                      "Não antes deste horário.",
+	"calendar.entry day":                  "Não antes deste dia.",
 	"calendar.entry forecast":             "Previsão: %[1]s, com probabilidade de %[2]s.",
 	"calendar.named":                      "Tidemark: divulgações",
 	"forecasts":                           "Previsões",

@@ -145,7 +145,7 @@ var signalTexts = map[string]locale.SignalTexts{
 			"tokyo": "Baía de Tóquio, 35-36,2 N 139-140,5 L", "houston": "Houston, 29-30,5 N 96-94,5 O", "new_york": "Nova York, 40-41,5 N 75-73 O",
 		},
 		Figures: map[string]string{
-			"index": "Índice do dióxido de nitrogênio sobre regiões industriais, mês seguinte",
+			"index": "Índice mensal do dióxido de nitrogênio sobre regiões industriais",
 		},
 	},
 }

@@ -124,7 +124,7 @@ var verifyPage = map[string]string{
 	"verify.js.has":                  "O contrato tem %[1]s atestações, de %[2]s a %[3]s.",
 	"verify.js.by one":               "Todas são de %s, a conta que o servidor indica.",
 	"verify.js.by others":            "São de %[1]s, e o servidor indica %[2]s.",
-	"verify.js.schema":               "Todas seguem o esquema publicado. Nenhuma pode ser revogada, foi revogada nem expira.",
+	"verify.js.schema":               "Todas seguem o esquema publicado. Nenhuma pode ser revogada, nenhuma foi revogada e nenhuma expira.",
 	"verify.js.no schema":            "Algumas seguem outro esquema, podem ser revogadas ou expiram.",
 	"verify.js.ascending":            "Cada uma indica uma anterior, mais curta e mais antiga.",
 	"verify.js.not ascending":        "Elas não se sucedem.",
