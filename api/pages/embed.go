@@ -49,6 +49,7 @@ func (p *Pages) embed(ctx context.Context, r request) (*view.Document, error) {
 	l := p.layoutIn(body.localizer, r.site, "/signals/"+s.Definition.ID)
 	l.Title = cmp.Or(body.Finding.String(), body.Def.Name)
 	l.Hidden, l.Body = true, body
+	l.Scripts = []string{p.staticAddress("plot.js")}
 	var out bytes.Buffer
 	if err := p.templates["embed"].ExecuteTemplate(&out, "embed", l); err != nil {
 		panic(fmt.Errorf("render the embedded plot: %w", err)) // a template that does not match its data is a bug
@@ -56,11 +57,14 @@ func (p *Pages) embed(ctx context.Context, r request) (*view.Document, error) {
 	return secured(view.NewDocument(view.TypeHTML, view.CachePublic, out.Bytes(), time.Time{}), embedPolicy), nil
 }
 
+// embedHeight is what a frame 320 pixels wide needs to show everything, in pixels.
+const embedHeight = 700
+
 // embedLine returns the line of HTML that shows a view of a signal on another site. It always names the language, so that visitors there see
 // the language of the page from which the line comes.
 func (p *Pages) embedLine(b signalBody) string {
 	address := p.o.PublicURL + "/embed/" + b.Def.ID + "?" + viewOf(b.Span, b.AsOf) + "&lang=" + string(b.Lang)
-	return fmt.Sprintf(`<iframe src="%s" title="%s" width="100%%" height="460" loading="lazy"></iframe>`, html.EscapeString(address), html.EscapeString(b.Def.Name))
+	return fmt.Sprintf(`<iframe src="%s" title="%s" width="100%%" height="%d" loading="lazy"></iframe>`, html.EscapeString(address), html.EscapeString(b.Def.Name), embedHeight)
 }
 
 // typeSVG is the media type of a standalone SVG image.

@@ -96,6 +96,24 @@ for (const id of signals) {
   });
 }
 
+test("the line that embeds a plot shows all of it, and a tap there shows a value", async () => {
+  for (const lang of ["en", "es", "pt", "hi"]) {
+    let embed;
+    await visit(`/signals/eia-weekly-petroleum?range=5y&lang=${lang}`, {}, async (page) => { embed = await page.locator("pre code", { hasText: "<iframe" }).textContent(); });
+    const [height, address] = [Number(embed.match(/ height="(\d+)"/)[1]), new URL(embed.match(/src="([^"]*)"/)[1].replaceAll("&amp;", "&"))];
+    await visit(address.pathname + address.search, { viewport: { width: 320, height } }, async (page) => {
+      for (const width of [320, 390, 600, 800]) {
+        await page.setViewportSize({ width, height });
+        assert.ok(await page.evaluate(() => document.documentElement.scrollHeight <= innerHeight), `${lang} at ${width} px needs more than ${height} px`);
+      }
+      const box = await page.locator("#plot-value").boundingBox();
+      await page.mouse.click(box.x + box.width / 2, box.y + 100);
+      await page.locator(".tip b").waitFor();
+      assert.equal(misplaced(await page.locator(".tip").boundingBox(), await page.locator("#plot-value .dot").boundingBox(), await page.locator(".plot").boundingBox()), "");
+    });
+  }
+});
+
 test("a tap shows a value, and it stays", async () => {
   await visit(`/signals/${signals[0]}`, { hasTouch: true, viewport: { width: 390, height: 844 } }, async (page) => {
     await page.locator("#plot-value").scrollIntoViewIfNeeded();
