@@ -372,6 +372,24 @@ func (l localizer) Change(value, baseline, pct *float64) string {
 	return text
 }
 
+// PartChange writes the difference of a component from its baseline. It is in percent, but where readers get none: a component in the unit of
+// a margin has its difference, and one in percent has percentage points.
+func (l localizer) PartChange(d signals.Definition, c view.Component) string {
+	switch {
+	case c.Value == nil || c.BaselineValue == nil:
+	case d.Margin && c.Unit == d.Unit:
+		return l.Difference(d, *c.Value-*c.BaselineValue)
+	case c.Unit == "percent":
+		difference := *c.Value - *c.BaselineValue
+		text := l.Num(&difference, 1)
+		if difference > 0 && strings.Trim(text, "0.,") != "" {
+			text = "+" + text
+		}
+		return text + " " + l.T("signal.percentage points")
+	}
+	return l.Change(c.Value, c.BaselineValue, c.DeltaVsBaselinePct)
+}
+
 // Z writes a z-score, a number or a pointer to one.
 func (l localizer) Z(v any) string { return l.Signed(finite(valueOf(v))) }
 
