@@ -190,7 +190,7 @@ var transactionsPerSecond = regexp.MustCompile(`tps = ([0-9.]+)`)
 
 // reference returns pgbench's rate for its own simple update, in transactions a second.
 func (b *chargeBench) reference(ctx context.Context) (float64, error) {
-	out, err := b.command(ctx, "-N", "-n", "-c", strconv.Itoa(chargeClients), "-j", "2", "-T", strconv.Itoa(int(chargeTime.Seconds())))
+	out, err := b.command(ctx, "-N", "-n", "-M", "prepared", "-c", strconv.Itoa(chargeClients), "-j", "2", "-T", strconv.Itoa(int(chargeTime.Seconds())))
 	if err != nil {
 		return 0, err
 	}

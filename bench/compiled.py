@@ -78,9 +78,22 @@ def positions(days):
 
 
 @compiled
-def seasons(days, values, first_year, last_year, reach, least):
+def told(known, tested):
+    """Which estimates a backtest reads: the newest of those that became known at once. Without a backtest, all are read."""
+    n = len(known)
+    read = np.ones(n, dtype=np.bool_)
+    if tested:
+        newest = np.int64(0)
+        for i in range(n - 1):
+            newest = max(newest, known[i])
+            read[i] = known[i + 1] > newest
+    return read
+
+
+@compiled
+def seasons(days, values, first_year, last_year, reach, least, read):
     """Mean and standard deviation of the values within reach days of the same month and day in the years from first_year to last_year
-    that lie before, or in the five years before where first_year is 0."""
+    that lie before, or in the five years before where first_year is 0, for the days that are read."""
     n = len(days)
     baseline, scale = np.full(n, np.nan), np.full(n, np.nan)
     if n == 0:
@@ -88,6 +101,8 @@ def seasons(days, values, first_year, last_year, reach, least):
     middle, sums, squares = sums_of(values)
     first, before = positions(days)
     for i in range(n):
+        if not read[i]:
+            continue
         year, month, day = civil(days[i])
         begin, end = (first_year, min(last_year, year - 1)) if first_year else (year - 5, year - 1)
         matched, count, total, square = 0, 0, 0.0, 0.0
@@ -109,7 +124,7 @@ def seasons(days, values, first_year, last_year, reach, least):
 
 
 @compiled
-def crack(c_days, c, c_known, g_days, g, g_known, d_days, d, d_known, at):
+def crack(c_days, c, c_known, g_days, g, g_known, d_days, d, d_known, at, tested):
     most = min(len(c), len(g), len(d))
     days, known, value = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64), np.empty(most)
     n = a = b = 0
@@ -126,6 +141,9 @@ def crack(c_days, c, c_known, g_days, g, g_known, d_days, d, d_known, at):
             n += 1
     days, known, value = days[:n], known[:n], value[:n]
     lo, hi = np.full(n, np.nan), np.full(n, np.nan)
+    if tested:  # no interval is read
+        baseline, scale = seasons(days, value, 0, 0, 15, 10, told(known, tested))
+        return days, known, value, lo, hi, baseline, scale
     step = np.empty(max(0, n - 1))
     for i in range(n - 1):
         step[i] = value[i + 1] - value[i]
@@ -136,12 +154,12 @@ def crack(c_days, c, c_known, g_days, g, g_known, d_days, d, d_known, at):
         read = at if i == n - 1 else min(known[i], (days[i] + 14) * DAY)
         half = 1.645 * sd * np.sqrt(max(weekdays(read // DAY) - weekdays(days[i]), 0))
         lo[i], hi[i] = value[i] - half, value[i] + half
-    baseline, scale = seasons(days, value, 0, 0, 15, 10)
+    baseline, scale = seasons(days, value, 0, 0, 15, 10, told(known, tested))
     return days, known, value, lo, hi, baseline, scale
 
 
 @compiled
-def hormuz(s_days, ships, s_known, at):
+def hormuz(s_days, ships, s_known, at, tested):
     most = len(ships)
     days, known, value = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64), np.empty(most)
     lo, hi = np.empty(most), np.empty(most)
@@ -154,11 +172,12 @@ def hormuz(s_days, ships, s_known, at):
             total += ships[j]
             newest = max(newest, s_known[j])
         days[n], known[n], value[n] = s_days[i], newest, total / 7
-        root = 2 * np.sqrt(7 * value[n] + 0.375)
-        low, high = max(0.0, (root - 6.9) / 2), max(0.0, (root + 3.4) / 2)
-        lo[n], hi[n] = max(0.0, (low * low - 0.375) / 7), max(0.0, (high * high - 0.375) / 7)
+        if not tested:  # a backtest reads no interval
+            root = 2 * np.sqrt(7 * value[n] + 0.375)
+            low, high = max(0.0, (root - 6.9) / 2), max(0.0, (root + 3.4) / 2)
+            lo[n], hi[n] = max(0.0, (low * low - 0.375) / 7), max(0.0, (high * high - 0.375) / 7)
         n += 1
-    baseline, scale = seasons(days[:n], value[:n], 2019, 2024, 15, 16)
+    baseline, scale = seasons(days[:n], value[:n], 2019, 2024, 15, 16, told(known[:n], tested))
     return days[:n], known[:n], value[:n], lo[:n], hi[:n], baseline, scale
 
 
@@ -176,7 +195,7 @@ def place(window, n, x):
 
 
 @compiled
-def petroleum(days, v, known, at):
+def petroleum(days, v, known, at, tested):
     n = len(v)
     lo, hi = np.full(n, np.nan), np.full(n, np.nan)
     baseline, scale = np.full(n, np.nan), np.full(n, np.nan)
@@ -334,8 +353,8 @@ def answer(name, tested):
     signal = {"crack-spread-321": crack, "hormuz-transit": hormuz, "eia-weekly-petroleum": petroleum}[name]
     _, own, target = reference.SIGNALS[name]
     if not tested:
-        return signal(*(column for one in own for column in INPUTS[one]), AT)[2:]
-    days, known, value, _, _, baseline, scale = signal(*(column for one in own for column in arrived(*INPUTS[one])), AT)
+        return signal(*(column for one in own for column in INPUTS[one]), AT, False)[2:]
+    days, known, value, _, _, baseline, scale = signal(*(column for one in own for column in arrived(*INPUTS[one])), AT, True)
     if target is None:
         when, told, price = days * DAY, known.copy(), value
     else:

@@ -6,7 +6,6 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -108,7 +107,7 @@ func (s *fixture) againstDuckDB(ctx context.Context, m *meter, then time.Time, f
 	}
 	var ours []time.Duration
 	for i := range m.rounds + 1 {
-		took, err := m.once(func() error { return encode(rows) })
+		took, err := m.once(func() error { return encode(rows, filepath.Join(s.dir, "ours.parquet")) })
 		if err != nil {
 			return err
 		}
@@ -133,9 +132,14 @@ func (s *fixture) againstDuckDB(ctx context.Context, m *meter, then time.Time, f
 	return nil
 }
 
-// encode writes points as the API does.
-func encode(rows []postgres.Point) error {
-	w := columns.New(columns.Parquet, io.Discard, postgres.PointColumns(false))
+// encode writes points to a file as the API does to its clients.
+func encode(rows []postgres.Point, file string) (err error) {
+	out, err := os.Create(file) //nolint:gosec // in our own folder
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, out.Close()) }()
+	w := columns.New(columns.Parquet, out, postgres.PointColumns(false))
 	for _, p := range rows {
 		postgres.PutPoint(w, p, postgres.HistoryQuery{})
 	}

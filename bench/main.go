@@ -70,9 +70,8 @@ func run(ctx context.Context, only []string, out io.Writer) error {
 		if err := t.run(ctx, m); err != nil {
 			return fmt.Errorf("%s: %w", t.id, err)
 		}
-		if share := readCPUTimes().stolenSince(before); share >= noticeable {
-			m.say("  the host gave %.0f%% of this machine's time to others meanwhile: times are longer by that, the longest most of all", 100*share)
-		}
+		m.say("  the host gave %.1f%% of this machine's time to others meanwhile: times are longer by that, the longest most of all",
+			100*readCPUTimes().stolenSince(before))
 	}
 	return nil
 }
@@ -97,6 +96,20 @@ func (m *meter) once(f func() error) (time.Duration, error) {
 // little to it.
 func (m *meter) processor(f func() error) (time.Duration, error) {
 	return processorOf(syscall.RUSAGE_SELF, f)
+}
+
+// repeats is how often average calls f.
+const repeats = 10
+
+// average is the processor time of one of several calls of f, so that each bears its share of the garbage collections.
+func (m *meter) average(f func()) (time.Duration, error) {
+	took, err := m.processor(func() error {
+		for range repeats {
+			f()
+		}
+		return nil
+	})
+	return took / repeats, err
 }
 
 // processorOf is how much processor time f takes of this process or of its ended children.
@@ -146,7 +159,10 @@ func (m *meter) onCores(what string, f func(goroutines int) error) error {
 		take func(func() error) (time.Duration, error)
 	}{{"elapsed", m.once}, {"processor time", m.processor}} {
 		one, all, err := m.turns(
-			func() (time.Duration, error) { return clock.take(func() error { return f(1) }) },
+			func() (time.Duration, error) {
+				defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // the garbage collector keeps to the one core, too
+				return clock.take(func() error { return f(1) })
+			},
 			func() (time.Duration, error) { return clock.take(func() error { return f(cores) }) },
 		)
 		if err != nil {
@@ -183,9 +199,6 @@ func perSecond(n int, d time.Duration) string {
 	}
 	return strings.TrimSpace(s)
 }
-
-// noticeable is the share of stolen time that is reported.
-const noticeable = 0.01
 
 // cpuTimes are sums over all cores since the machine began, in any unit: all time, and what a host gave to others while this machine
 // had work.

@@ -33,6 +33,8 @@ http {
 	sendfile on;
 	tcp_nopush on;
 	keepalive_requests 1000000000;
+	open_file_cache max=100;
+	open_file_cache_valid 1h;
 	default_type application/json;
 	client_body_temp_path DIR/nginx-body;
 	proxy_temp_path DIR/nginx-proxy;

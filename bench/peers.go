@@ -47,9 +47,10 @@ type peer struct {
 
 var peers = []peer{
 	{library: "pandas", script: "reference.py", target: 7, how: "columns in memory beforehand, dates taken apart once, means and spreads as " +
-		"differences of running sums found by binary search, rolling quantiles and ranks of its own, no loop over rows"},
+		"differences of running sums found by binary search, rolling quantiles and ranks of its own, no loop over rows; a backtest makes the baselines that it reads, and no interval"},
 	{library: "numba", script: "compiled.py", target: 1, threaded: true, how: "the same columns by loops that are compiled for this machine before " +
-		"the clock starts: one pass for joins and windows, running sums, sorted windows, dates by arithmetic; on all cores, the six beside each other"},
+		"the clock starts: one pass for joins and windows, running sums, sorted windows, dates by arithmetic; a backtest " +
+		"makes the baselines that it reads, and no interval; on all cores, the six beside each other"},
 	{library: "DuckDB", script: "duckdb.mjs", npm: "@duckdb/node-api", folder: ".cache/conformance/columns", target: 1, threaded: true, how: "tables in " +
 		"memory, joins, window functions on a calendar of all days; without t and p-values"},
 	{library: "polars", script: "polars.mjs", npm: "nodejs-polars", folder: ".cache/conformance/polars", target: 1, threaded: true, how: "columns in " +
@@ -184,7 +185,7 @@ func (r *running) compare(m *meter, in series.Set, at time.Time) error {
 		var track signals.Track
 		a, b, err := m.turns(
 			func() (time.Duration, error) {
-				return m.processor(func() error { track = d.Compute(in, at); return nil })
+				return m.average(func() { track = d.Compute(in, at) })
 			},
 			func() (time.Duration, error) { used, _, err := r.ask(id); return used, err },
 		)
@@ -197,7 +198,7 @@ func (r *running) compare(m *meter, in series.Set, at time.Time) error {
 		var result signals.BacktestResult
 		c, e, err := m.turns(
 			func() (time.Duration, error) {
-				return m.processor(func() error { result = d.RunBacktest(in, at, signals.Arrivals{}); return nil })
+				return m.average(func() { result = d.RunBacktest(in, at, signals.Arrivals{}) })
 			},
 			func() (time.Duration, error) { used, _, err := r.ask("backtest " + id); return used, err },
 		)

@@ -24,11 +24,10 @@ func recompute(ctx context.Context, m *meter) error {
 	in, twice := inputs(now, 40), inputs(now, 80)
 	all := func(in series.Set, f func(signals.Definition, series.Set)) func() (time.Duration, error) {
 		return func() (time.Duration, error) {
-			return m.processor(func() error {
+			return m.average(func() {
 				for _, d := range signals.All() {
 					f(d, in)
 				}
-				return nil
 			})
 		}
 	}

@@ -78,12 +78,31 @@ def moments(days, values, centres, reach, least):
     return np.where(known, mean + middle, np.nan), np.where(known, deviation, np.nan)
 
 
-def crack(inputs):
+def told(known):
+    """The rows that a backtest reads: the newest of the estimates that became known at once."""
+    return np.append(known[1:] > np.maximum.accumulate(known)[:-1], True)
+
+
+def spread(rows, *columns):
+    """Columns of some rows as columns of all, with nothing in the others."""
+    out = []
+    for column in columns:
+        whole = np.full(len(rows), np.nan)
+        whole[rows] = column
+        out.append(whole)
+    return out
+
+
+def crack(inputs, tested=False):
     crude, gasoline, diesel = inputs["eia.RWTC"], inputs["eia.EER_EPMRU_PF4_Y35NY_DPG"], inputs["eia.EER_EPD2DXL0_PF4_Y35NY_DPG"]
     legs = pd.concat([crude, gasoline, diesel], axis=1, join="inner", keys=["c", "g", "d"])
     value = (2 * 42 * legs["g", "value"] + 42 * legs["d", "value"] - 3 * legs["c", "value"]) / 3
     known = legs.xs("known", axis=1, level=1).max(axis=1).values
     days, v = legs.index.values, value.values
+    if tested:  # no interval is read
+        rows = told(known)
+        dates, none = Calendar(days[rows]), np.full(len(days), np.nan)
+        return days, known, v, none, none, *spread(rows, *moments(days, v, [(dates.years_before(k), None) for k in range(1, 6)], 15, 10))
     step = value.diff().rolling(60).std().values
     stale = (days + 14) * DAY
     read = np.minimum(known, stale)
@@ -95,19 +114,23 @@ def crack(inputs):
     return days, known, v, v - half, v + half, baseline, scale
 
 
-def hormuz(inputs):
+def hormuz(inputs, tested=False):
     ships = inputs["portwatch.chokepoint6.n_total"]
     week = ships.rolling(7)
     mean, known = week["value"].mean().values, week["known"].max().values
     days = ships.index.values
     whole = np.concatenate([np.zeros(6, dtype=bool), days[6:] - days[:-6] == 6])
     days, known, v = days[whole], known[whole], mean[whole]
+    rows = told(known) if tested else np.ones(len(days), dtype=bool)
+    dates = Calendar(days[rows])
+    centres = [(dates.years_before(dates.year - y), dates.year > y) for y in range(2019, 2025)]
+    baseline, scale = spread(rows, *moments(days, v, centres, 15, 16))
+    if tested:  # no interval is read
+        none = np.full(len(days), np.nan)
+        return days, known, v, none, none, baseline, scale
     # What re-estimates moved a week by, on the scale of counting errors (Anscombe), before any was seen.
     root = 2 * np.sqrt(7 * v + 0.375)
     lo, hi = (np.maximum(0, (np.maximum(0, (root + by) / 2) ** 2 - 0.375) / 7) for by in (-6.9, 3.4))
-    dates = Calendar(days)
-    centres = [(dates.years_before(dates.year - y), dates.year > y) for y in range(2019, 2025)]
-    baseline, scale = moments(days, v, centres, 15, 16)
     return days, known, v, lo, hi, baseline, scale
 
 
@@ -122,7 +145,7 @@ class Since(pd.api.indexers.BaseIndexer):
         return self.start, np.arange(1, num_values + 1)
 
 
-def petroleum(inputs):
+def petroleum(inputs, tested=False):
     stocks = inputs["eia.WCESTUS1"]
     days, v = stocks.index.values, stocks["value"].values
     change = np.where(np.concatenate([[0], np.diff(days)]) == 7, np.concatenate([[np.nan], np.diff(v)]), np.nan)
@@ -213,7 +236,7 @@ def backtest(signal, own, target):
     once it is known, of all cases and of the newer half, and the rank correlation of the target's last known change."""
     steps = 20
     inputs = {name: arrived(INPUTS[name]) for name in own}
-    days, known, value, _, _, baseline, scale = signal(inputs)
+    days, known, value, _, _, baseline, scale = signal(inputs, True)
     if target is None:
         when, told, price = days * DAY, known, value
     else:
