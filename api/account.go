@@ -112,7 +112,7 @@ func (s *Server) rotate(w http.ResponseWriter, r *http.Request) error {
 	var asked struct {
 		GraceSeconds int64 `json:"grace_seconds"`
 	}
-	body, err := readObject(w, r, &asked, true)
+	body, err := readExactly(w, r, &asked, true)
 	if err != nil {
 		return err
 	}

@@ -67,7 +67,7 @@ func (s *Server) createAlert(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	var asked alertRequest
-	body, err := readObject(w, r, &asked, false)
+	body, err := readExactly(w, r, &asked, false)
 	if err != nil {
 		return err
 	}
@@ -273,7 +273,7 @@ func (s *Server) testAlert(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if _, err := readObject(w, r, &struct{}{}, true); err != nil {
+	if _, err := readExactly(w, r, &struct{}{}, true); err != nil {
 		return err
 	}
 	id := r.PathValue("id")
@@ -311,7 +311,7 @@ func (s *Server) rotateAlertSecret(w http.ResponseWriter, r *http.Request) error
 	if err != nil {
 		return err
 	}
-	body, err := readObject(w, r, &struct{}{}, true)
+	body, err := readExactly(w, r, &struct{}{}, true)
 	if err != nil {
 		return err
 	}
@@ -360,7 +360,7 @@ func (s *Server) replayAlert(w http.ResponseWriter, r *http.Request) error {
 	var asked struct {
 		After *string `json:"after"`
 	}
-	if _, err := readObject(w, r, &asked, false); err != nil {
+	if _, err := readExactly(w, r, &asked, false); err != nil {
 		return err
 	}
 	if asked.After == nil {

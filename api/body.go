@@ -20,8 +20,17 @@ import (
 // maxBody is the maximum size of a request body, in bytes.
 const maxBody = 64 << 10
 
-// readObject decodes the request body, a JSON object, into a struct, and returns its bytes. It refuses members that the struct does not name: a
-// mistyped one would otherwise make the request do something else. If optional is set, a request without a body counts as an empty object.
+// readExactly is readObject for a request in which a mistyped member would do something else: it refuses members that the struct does not name.
+func readExactly(w http.ResponseWriter, r *http.Request, into any, optional bool) ([]byte, error) {
+	body, err := readObject(w, r, into, optional)
+	if err != nil {
+		return nil, err
+	}
+	return body, unknownMember(body, into)
+}
+
+// readObject decodes the request body, a JSON object, into a struct, and returns its bytes. It ignores unknown members. If optional is set,
+// a request without a body counts as an empty object.
 func readObject(w http.ResponseWriter, r *http.Request, into any, optional bool) ([]byte, error) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
@@ -46,7 +55,7 @@ func readObject(w http.ResponseWriter, r *http.Request, into any, optional bool)
 	if err := parseObject(body, into); err != nil {
 		return nil, err
 	}
-	return body, unknownMember(body, into)
+	return body, nil
 }
 
 func parseObject(body []byte, into any) error {
