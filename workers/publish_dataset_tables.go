@@ -198,12 +198,12 @@ func putForecast(w *columns.Writer, f postgres.Forecast) {
 		w.Number(q.Float())
 	}
 	grade := cmp.Or(f.Grade, &postgres.ForecastGrade{})
-	number := func(text string) {
+	number := func(text string, digits func(float64) *float64) {
 		if text == "" { // it is not graded, or the print never came
 			w.Null()
 			return
 		}
-		w.Number(forecast.Decimal(text).Float())
+		w.Number(*digits(forecast.Decimal(text).Float()))
 	}
 	known := func(text string) {
 		if f.Grade == nil {
@@ -212,12 +212,12 @@ func putForecast(w *columns.Writer, f postgres.Forecast) {
 		}
 		w.Text(text)
 	}
-	number(grade.Outcome)
+	number(grade.Outcome, postgres.Known)
 	w.Instant(grade.PublishedAt)
 	w.Instant(grade.GradedAt)
-	number(grade.Score)
-	number(grade.Score1)
-	number(grade.Score2)
+	for _, score := range [...]string{grade.Score, grade.Score1, grade.Score2} {
+		number(score, postgres.Statistic) // as the API shows them
+	}
 	known(strings.Join(grade.Flags, " "))
 	for _, text := range [...]string{record.Line(), f.PreviousHash, f.Hash} {
 		w.Text(text)

@@ -6,6 +6,7 @@ import (
 	"html"
 	"net/http"
 	"regexp"
+	"strings"
 	"testing"
 
 	"tidemark/internal/locale/languages"
@@ -14,6 +15,9 @@ import (
 
 // tags are the marks of HTML and XML, with the content of scripts and styles.
 var tags = regexp.MustCompile(`(?s)<(script|style)\b.*?</(?:script|style)>|<[^>]*>`)
+
+// folds undoes the line breaks that a calendar puts into long lines (RFC 5545, section 3.1).
+var folds = strings.NewReplacer("\r\n ", "")
 
 // claimsServed reads what a running program tells people, calendars, feed readers and agents, and looks for probabilities that the table
 // of claims does not carry. The briefs, which /llms-full.txt repeats, have a test of their own.
@@ -31,7 +35,8 @@ func claimsServed(t *testing.T, s *server) {
 		if a.Status != http.StatusOK {
 			t.Errorf("%s: status %d", path, a.Status)
 		}
-		served[path] = html.UnescapeString(tags.ReplaceAllString(string(a.Body), ". "))
+		text := folds.Replace(string(a.Body))
+		served[path] = html.UnescapeString(tags.ReplaceAllString(text, ". "))
 	}
 	call := func(tool string, arguments map[string]any) {
 		t.Helper()
