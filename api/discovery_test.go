@@ -127,9 +127,15 @@ func TestDiscovery(t *testing.T) {
 		if !slices.Contains(locations, "/data/manifest.json") {
 			t.Errorf("it lacks the data set: %v", locations)
 		}
+		if !slices.Contains(locations, "/method") {
+			t.Errorf("it lacks the method: %v", locations)
+		}
 		for _, d := range definitions() {
 			if !slices.Contains(locations, "/signals/"+d.ID) {
 				t.Errorf("it lacks the page of %s: %v", d.ID, locations)
+			}
+			if slices.Contains(locations, "/evidence/"+d.ID+"/latest") {
+				t.Errorf("it names evidence of %s, which has no value yet: %v", d.ID, locations)
 			}
 		}
 	})

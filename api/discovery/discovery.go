@@ -156,7 +156,8 @@ var guides = []link{
 	{"/digest", "Digest", "the week in one page"},
 	{"/calendar", "Calendar", "when the next figures are published; also /calendar.ics"},
 	{"/compare", "Compare", "two signals as z-scores, their correlation at a lag and its interval"},
-	{"/status", "Status", "freshness of every signal, state of the witnesses"},
+	{"/status", "Status", "freshness of every signal, state of the outside records"},
+	{"/method", "Method", "how picks, signals and forecasts are made, and how the chain is built"},
 	{"/changelog", "Changelog", "what changed, newest first"},
 	{"/terms", "Terms", "terms of use, licences of the data"},
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tidemark/api/view"
+	"tidemark/signals/forecast"
 )
 
 func robots(base string) string {
@@ -128,6 +129,12 @@ func (d *Discovery) sitemap(s site) *view.Document {
 			add(page, sig.Snapshot.IngestedAt)
 			add(page+"/brief", nil)
 			add(page+"/revisions", nil)
+			if len(forecast.Of(sig.Definition.ID)) > 0 {
+				add(page+"/forecasts", nil)
+			}
+			if sig.Snapshot.Value != nil {
+				add("/evidence/"+sig.Definition.ID+"/latest", nil)
+			}
 		}
 	}
 	if s.published != nil {
