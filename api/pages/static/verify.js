@@ -155,6 +155,7 @@ function conclude() {
     const tr = element("tr");
     tr.append(element("td", "", w.witness), element("td", "down", w.reason), element("td", "num", w.length), element("td", "hash", w.head),
       element("td", "hash", last.hashes[w.length - 1] ?? say("no pick")));
+    $("conflict").querySelectorAll("th").forEach((th, i) => { tr.cells[i].dataset.head = th.textContent; });
     return tr;
   }));
   $("checkpoint").textContent = j.verdict === "contradicted" ? say("nothing to keep") : `${n}:${j.head}`;

@@ -99,7 +99,7 @@ var words = map[string]string{
 	"figures":       "Figures",
 	"market value":  "Market value",
 	"pe":            "Price to earnings (P/E)",
-	"growth":        "Revenue growth",
+	"growth":        "Revenue growth, fiscal year",
 	"record":        "In the record",
 	"position":      "Place in the chain",
 	"preimage":      "Hashed text",

@@ -99,7 +99,7 @@ var words = map[string]string{
 	"figures":       "Cifras",
 	"market value":  "Valor de mercado",
 	"pe":            "PER",
-	"growth":        "Crecimiento de los ingresos",
+	"growth":        "Crecimiento de los ingresos en el ejercicio",
 	"record":        "En el historial",
 	"position":      "Posición en la cadena",
 	"preimage":      "Texto al que se aplica el hash",

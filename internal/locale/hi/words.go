@@ -99,7 +99,7 @@ var words = map[string]string{
 	"figures":       "आँकड़े",
 	"market value":  "बाज़ार मूल्य",
 	"pe":            "पी/ई अनुपात",
-	"growth":        "राजस्व में वृद्धि",
+	"growth":        "वित्त वर्ष में राजस्व वृद्धि",
 	"record":        "रिकॉर्ड में",
 	"position":      "शृंखला में स्थान",
 	"preimage":      "मूल पाठ, जिसका हैश बना",

@@ -99,7 +99,7 @@ var words = map[string]string{
 	"figures":       "Números",
 	"market value":  "Valor de mercado",
 	"pe":            "P/L",
-	"growth":        "Crescimento da receita",
+	"growth":        "Crescimento da receita no exercício",
 	"record":        "No histórico",
 	"position":      "Posição na cadeia",
 	"preimage":      "Texto usado no hash",
