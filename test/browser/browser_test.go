@@ -25,6 +25,7 @@ var (
 	browserFlag = flag.String("browser", "", "Chromium")
 	shotsFlag   = flag.String("screenshots", "", "the folder that gets pictures of the pages")
 
+	stepsFlag    = flag.String("steps", "", "only the steps whose names this pattern of JavaScript matches")
 	picturesFlag = flag.Bool("pictures", false, "take a picture of every page in every state, instead of the steps")
 )
 
@@ -61,7 +62,11 @@ func steps(t *testing.T, address, file string, limit time.Duration) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "node", "--test", "--test-reporter=spec", file)
+	args := []string{"--test", "--test-reporter=spec"}
+	if *stepsFlag != "" {
+		args = append(args, "--test-name-pattern="+*stepsFlag)
+	}
+	cmd := exec.CommandContext(ctx, "node", append(args, file)...)
 	cmd.Dir = *npmFlag
 	vectors, err := filepath.Abs("../../chain/testdata/verdicts.json")
 	if err != nil {
