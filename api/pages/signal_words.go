@@ -380,12 +380,7 @@ func (l localizer) PartChange(d signals.Definition, c view.Component) string {
 	case d.Margin && c.Unit == d.Unit:
 		return l.Difference(d, *c.Value-*c.BaselineValue)
 	case c.Unit == "percent":
-		difference := *c.Value - *c.BaselineValue
-		text := l.Num(&difference, 1)
-		if difference > 0 && strings.Trim(text, "0.,") != "" {
-			text = "+" + text
-		}
-		return text + " " + l.T("signal.percentage points")
+		return l.PctPoints(new(*c.Value - *c.BaselineValue))
 	}
 	return l.Change(c.Value, c.BaselineValue, c.DeltaVsBaselinePct)
 }

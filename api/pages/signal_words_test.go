@@ -235,9 +235,9 @@ func TestAComponentThatCanCrossZeroHasItsDifferenceAndNoPercentage(t *testing.T)
 		{"lng-arbitrage", part("USD/MMBtu", 1.2, 1.86, -35.5), "en", "−$0.66"},
 		{"lng-arbitrage", part("USD/MMBtu", 1.2, -0.3, 0), "es", "+1,50"},
 		{"crack-spread-321", part("USD/gal", 2.2, 2, 10), "en", "+10.0%"},
-		{"eia-weekly-petroleum", part("percent", 90.5, 90.2, 0.4), "en", "+0.3 percentage points"},
-		{"eia-weekly-petroleum", part("percent", 90.2, 90.5, -0.4), "pt", "−0,3 pontos percentuais"},
-		{"eia-weekly-petroleum", part("percent", 90.5, 90.5, 0), "hi", "0.0 प्रतिशत अंक"},
+		{"eia-weekly-petroleum", part("percent", 90.5, 90.2, 0.4), "en", "+0.30 percentage points"},
+		{"eia-weekly-petroleum", part("percent", 90.2, 90.5, -0.4), "pt", "−0,30 ponto percentual"},
+		{"eia-weekly-petroleum", part("percent", 90.5, 90.5, 0), "hi", "0 प्रतिशत अंक"},
 	} {
 		d, _ := signals.ByID(c.signal)
 		l := localizer{Lang: c.lang}

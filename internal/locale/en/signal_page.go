@@ -108,7 +108,6 @@ var signalPage = map[string]string{
 	"signal.components":           "Components",
 	"signal.part":                 "Part",
 	"signal.difference":           "Difference",
-	"signal.percentage points":    "percentage points",
 	"signal.not applicable":       "not applicable",
 	"backtest":                    "Backtest",
 	"backtest.target":             "Measured against:",

@@ -108,7 +108,6 @@ var signalPage = map[string]string{
 	"signal.components":           "Componentes",
 	"signal.part":                 "Componente",
 	"signal.difference":           "Diferencia",
-	"signal.percentage points":    "puntos porcentuales",
 	"signal.not applicable":       "no procede",
 	"backtest":                    "Prueba retrospectiva",
 	"backtest.target":             "Se contrasta con:",

@@ -108,7 +108,6 @@ var signalPage = map[string]string{
 	"signal.components":           "घटक",
 	"signal.part":                 "घटक",
 	"signal.difference":           "अंतर",
-	"signal.percentage points":    "प्रतिशत अंक",
 	"signal.not applicable":       "लागू नहीं",
 	"backtest":                    "बैकटेस्ट",
 	"backtest.target":             "किससे मिलान:",

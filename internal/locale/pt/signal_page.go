@@ -108,7 +108,6 @@ var signalPage = map[string]string{
 	"signal.components":           "Componentes",
 	"signal.part":                 "Componente",
 	"signal.difference":           "Diferença",
-	"signal.percentage points":    "pontos percentuais",
 	"signal.not applicable":       "não se aplica",
 	"backtest":                    "Backtest",
 	"backtest.target":             "Comparado com:",
