@@ -99,7 +99,7 @@ func otherType(wrong *json.UnmarshalTypeError) string {
 	return "This is " + given + " where " + expected + " is expected."
 }
 
-// unknownMember returns the problem of a member that a body must not have: one that the structure into does not name.
+// unknownMember returns the problem of a member that the structure into does not name.
 func unknownMember(body []byte, into any) error {
 	pointer, names := strayMember(body, reflect.TypeOf(into), "")
 	if pointer == "" {

@@ -53,7 +53,7 @@ func asKnown(track Track) Track {
 	return read
 }
 
-// asRead is what readers had of the signal's track: see asKnown.
+// asRead returns the part of the signal's track that readers had: see asKnown.
 func (d Definition) asRead(in series.Set, at time.Time) Track {
 	if d.read != nil {
 		return d.read(in, at)

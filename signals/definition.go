@@ -14,7 +14,7 @@ import (
 // Level is the share of cases that an interval is built to hold. Whether it does, its record says; see Interval.
 const Level = 0.90
 
-// BriefsMeasured is the month up to which the measurements were made whose results the briefs state.
+// BriefsMeasured is the last month of the measurements in the briefs.
 const BriefsMeasured = "2026-07"
 
 // Definition declares everything about one signal. Schedule, catalog entry, pages, API enumeration and metrics follow from it.

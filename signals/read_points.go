@@ -7,7 +7,7 @@ import (
 	"tidemark/internal/series"
 )
 
-// pointRef is a series.Point whose times stay where they are. To copy two times costs more than what is computed of most points.
+// pointRef is a series.Point whose times stay in place. To copy two times costs more than what is computed of most points.
 type pointRef struct {
 	observedAt, vintageAt *time.Time
 	value                 float64
@@ -18,9 +18,9 @@ func (e *Estimate) at(p pointRef) {
 	e.ObservedAt, e.KnownAt, e.Value = *p.observedAt, *p.vintageAt, p.value
 }
 
-// copies are the points of a sequence that has at most so many.
-func copies(refs iter.Seq[pointRef], most int) []series.Point {
-	out := make([]series.Point, 0, most)
+// copies are the points of a sequence, which has at most limit points.
+func copies(refs iter.Seq[pointRef], limit int) []series.Point {
+	out := make([]series.Point, 0, limit)
 	for p := range refs {
 		out = append(out, series.Point{ObservedAt: *p.observedAt, VintageAt: *p.vintageAt, Value: p.value})
 	}
@@ -31,7 +31,7 @@ func copies(refs iter.Seq[pointRef], most int) []series.Point {
 // newest.
 type readPoints struct {
 	points []pointRef
-	// places are where they stand among all points, known since when each was read, and all is how many points there were.
+	// places are their indexes among all points, known the times since when each was read, and all is the number of points.
 	places []int
 	known  []*time.Time
 	all    int
@@ -52,8 +52,8 @@ func (r *readPoints) add(p pointRef) {
 	r.all++
 }
 
-// track is what asKnown makes of the estimates of all points. estimate sets the numbers of the estimate at a place. It is not called for those
-// that no reader had.
+// track returns the result of asKnown for the estimates of all points. estimate sets the numbers of the estimate at a place. It is not called
+// for estimates that no reader had.
 func (r *readPoints) track(estimate func(i int, e *Estimate)) Track {
 	track := make(Track, len(r.points))
 	for i := range track {

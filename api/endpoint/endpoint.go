@@ -118,7 +118,7 @@ type Endpoint struct {
 	Sold string
 }
 
-// fault names what a declaration lacks or has too much, and is empty for a good one.
+// fault names the missing or surplus member of a declaration. It is empty for a good one.
 func (e Endpoint) fault() string {
 	isList := e.List != nil
 	for _, text := range []struct {

@@ -213,7 +213,7 @@ func recent(s *view.Signal) []view.HistoryPoint {
 	return s.History.Points(beginning(defaultRange(s.Definition.Frequency), s.History.Last()))
 }
 
-// course returns the values of points, reduced to those that a small line shows.
+// course returns the values of points, reduced to the number that a small line shows.
 func course(points []view.HistoryPoint) []float64 {
 	x, y := make([]float64, len(points)), make([]float64, len(points))
 	for i, q := range points {

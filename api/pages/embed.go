@@ -57,7 +57,7 @@ func (p *Pages) embed(ctx context.Context, r request) (*view.Document, error) {
 	return secured(view.NewDocument(view.TypeHTML, view.CachePublic, out.Bytes(), time.Time{}), embedPolicy), nil
 }
 
-// embedHeight is what a frame 320 pixels wide needs to show everything, in pixels.
+// embedHeight is the height in pixels at which a frame 320 pixels wide shows everything.
 const embedHeight = 700
 
 // embedLine returns the line of HTML that shows a view of a signal on another site. It always names the language, so that visitors there see

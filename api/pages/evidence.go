@@ -104,7 +104,7 @@ func (e evidenceBody) Formula(english string) string {
 	return e.Digits(english)
 }
 
-// Conversion says how the numbers of the formulas become those that the page shows. It is empty where they are the same.
+// Conversion says how the numbers of the formulas become the numbers of the page. It is empty if both are the same.
 func (e evidenceBody) Conversion() string {
 	per := e.Def.Scale()
 	if per == 1 {

@@ -372,8 +372,8 @@ func (l localizer) Change(value, baseline, pct *float64) string {
 	return text
 }
 
-// PartChange writes the difference of a component from its baseline. It is in percent, but where readers get none: a component in the unit of
-// a margin has its difference, and one in percent has percentage points.
+// PartChange writes the difference of a component from its baseline. It is a percentage, with two exceptions: a component in the
+// unit of a margin has its difference, and a share has percentage points.
 func (l localizer) PartChange(d signals.Definition, c view.Component) string {
 	switch {
 	case c.Value == nil || c.BaselineValue == nil:

@@ -20,7 +20,7 @@ func (l localizer) Time(t any) template.HTML {
 	return template.HTML(`<time datetime="`+at.Format(time.RFC3339)+`">`) + wholeDay(instant(at)) + `</time>` //nolint:gosec // digits, hyphens and UTC
 }
 
-// ObservedPart writes the time of a part of a signal. The first of January stands for a whole crop year where a signal has a season.
+// ObservedPart writes the time of a part of a signal. The first of January means a whole crop year if the signal has a season.
 func (l localizer) ObservedPart(d signals.Definition, t *time.Time) template.HTML {
 	if at := t; at != nil && d.SeasonStart != 0 && at.UTC().YearDay() == 1 {
 		return template.HTML(template.HTMLEscapeString(l.Say("signal.crop", at.UTC().Format("2006")))) //nolint:gosec // escaped

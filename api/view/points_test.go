@@ -8,7 +8,7 @@ import (
 	"tidemark/internal/postgres"
 )
 
-// The first load of a source brings years at once. What it brought is called a first print nowhere: nobody saw these values come.
+// The first load of a source brings years at once. No such value is called a first print, because its arrival was not seen.
 func TestOnlyAValueThatWasRecordedAsItCameIsAFirstPrint(t *testing.T) {
 	t.Parallel()
 	day := func(n int) time.Time { return time.Date(2026, time.September, n, 0, 0, 0, 0, time.UTC) }

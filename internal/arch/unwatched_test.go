@@ -16,11 +16,11 @@ import (
 	"testing"
 )
 
-// ordered are the names of sync that a package may use without the race detector: the detector hears of each lock and of each use of a pool
-// from sync itself. Once and OnceFunc are inlined into the caller, and what they order would look like a race.
+// ordered are the names of sync that a package may use without the race detector. Each lock and each use of a pool is reported by package
+// sync itself. Once and OnceFunc are inlined into the caller, and what they order would look like a race.
 var ordered = []string{"sync.Mutex", "sync.RWMutex", "sync.Pool"}
 
-// ownOnce are those that use another name for what nobody else reads: a table of compress/flate, made of slices alone.
+// ownOnce are exceptions: compress/flate fills a table of its own, made of slices alone.
 var ownOnce = map[string]string{"compress/flate": "sync.Once"}
 
 // TestWhatTheRaceDetectorPassesOverComputesInOneGoroutine follows the list UNWATCHED of the Makefile.

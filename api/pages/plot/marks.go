@@ -38,8 +38,8 @@ func (l Line) draw(b *strings.Builder, s scale) {
 const labelHeight, letterWidth, narrowFigure = 15, 7.5, 280
 
 // labelAt returns the baseline of the text of a line's label. It stands right above or below the line's end, or one line of text further: a
-// label far from its point would state another value on the axis. Of these places it chooses the one with the fewest points of the lines and
-// ranges behind it, clear of the labels that are placed already, and of equal places the nearest.
+// label far from its point would state another value on the axis. It chooses the place with the fewest points of lines and ranges behind
+// it, clear of the labels that are placed already. Of equal places it takes the nearest.
 func labelAt(s scale, l Line, lines []Line, ranges []Ranges, placed []float64) float64 {
 	_, end, _ := l.end()
 	left := s.to - (s.to-s.from)*min(letterWidth*float64(len([]rune(l.Label)))/narrowFigure, .5)

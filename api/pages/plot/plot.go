@@ -94,7 +94,7 @@ type scale struct {
 func (s scale) x(v float64) float64 { return (v - s.from) / (s.to - s.from) * inner }
 func (s scale) y(v float64) float64 { return s.end - (v-s.lo)/(s.hi-s.lo)*(s.end-s.top) }
 
-// Key is an entry of a legend. Class is that of its mark: empty for a line, second, ghost, band, fan, held or missed.
+// Key is an entry of a legend. Class is the class of its mark: empty for a line, second, ghost, band, fan, held or missed.
 type Key struct{ Class, Text string }
 
 // sample draws the mark of a key left of a place.
