@@ -64,7 +64,7 @@ func (d Definition) distance(value, baseline float64, observed time.Time) string
 	if value < baseline {
 		side = " below "
 	}
-	switch distance, pct := math.Abs(value-baseline), math.Abs(deltaPct(value, baseline)); {
+	switch distance, pct := math.Abs(d.Apart(value, baseline)), math.Abs(deltaPct(value, baseline)); {
 	case baseline != baseline || !d.Margin && pct != pct:
 		return ""
 	case d.Margin && p.number(distance) != p.number(0):
@@ -96,6 +96,12 @@ func (d Definition) Number(v float64) string {
 		return "−" + prefix + s
 	}
 	return prefix + d.Phrasing.number(v)
+}
+
+// Apart is a value less another, both as a figure shows them: a reader who subtracts the two shown numbers finds the shown difference. It is NaN
+// if one is.
+func (d Definition) Apart(value, other float64) float64 {
+	return (d.Phrasing.shown(value) - d.Phrasing.shown(other)) * d.Scale()
 }
 
 // Signed is Number of a difference: one above zero has a plus.
@@ -137,10 +143,7 @@ func (p Phrasing) parts() (prefix, unit string) {
 
 // number writes the magnitude of a value, thousands apart.
 func (p Phrasing) number(v float64) string {
-	if p.PerUnit != 0 {
-		v /= p.PerUnit
-	}
-	s := strconv.FormatFloat(math.Abs(v), 'f', p.Decimals, 64)
+	s := strconv.FormatFloat(math.Abs(p.shown(v)), 'f', p.Decimals, 64)
 	whole, rest, fraction := strings.Cut(s, ".")
 	for i := len(whole) - 3; i > 0; i -= 3 {
 		whole = whole[:i] + "," + whole[i:]
@@ -149,6 +152,23 @@ func (p Phrasing) number(v float64) string {
 		return whole + "." + rest
 	}
 	return whole
+}
+
+// shown is the number of a figure: a value in the figure's unit, rounded to its decimals.
+func (p Phrasing) shown(v float64) float64 {
+	if p.PerUnit != 0 {
+		v /= p.PerUnit
+	}
+	return Rounded(v, p.Decimals)
+}
+
+// Rounded returns a number with as many decimals as texts write, rounded as they do: the digits of strconv.FormatFloat.
+func Rounded(v float64, decimals int) float64 {
+	rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'f', decimals, 64), 64)
+	if err != nil {
+		return v // cannot happen: the text is a number
+	}
+	return rounded
 }
 
 // timeOfYear names the month of a monthly signal, and a third of a month of any other, in UTC.

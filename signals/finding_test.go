@@ -28,6 +28,8 @@ func TestAFindingSaysTheValueAndItsDistanceFromNormal(t *testing.T) {
 		{"crack-spread-321", -36.98, 20.74, mid, "Crack spread: −$36.98 a barrel, $57.72 below normal for mid-November"},
 		{"crack-spread-321", -0.001, 0.001, mid, "Crack spread: $0.00 a barrel, at normal for mid-November"},
 		{"lng-arbitrage", 0.36, -1.2, mid, "US LNG to Europe: $0.36 per MMBtu, $1.56 above its median of five years"},
+		{"lng-arbitrage", 0.364, 2.2155, mid, "US LNG to Europe: $0.36 per MMBtu, $1.86 below its median of five years"}, // 1.85 apart, but shown as 0.36 and 2.22
+		{"lng-arbitrage", 0.3649, 0.3551, mid, "US LNG to Europe: $0.36 per MMBtu, at its median of five years"},
 		{"eia-weekly-petroleum", 421140, 440000, mid, "US crude oil stocks: 421.1 million barrels, 4% below normal for mid-November"},
 		{"iowa-corn-yield", 213.04, 205, mid, "Iowa corn: 213.0 bushels an acre, 4% above its trend"},
 		{"tropomi-no2-economic", 96.31, 100, late, "NO2 over industry: index 96.3, 4% below normal for February"},

@@ -35,12 +35,6 @@ type revisedPoint struct {
 	First float64
 }
 
-// Revision is the value now minus the value that was first published, both as they are shown, so that the three numbers add up.
-func (b revisionsBody) Revision(p revisedPoint) float64 {
-	digits := math.Pow10(b.Def.Phrasing.Decimals) / b.Def.Scale()
-	return (math.Round(p.Value*digits) - math.Round(p.First*digits)) / digits
-}
-
 // List and CSV are links to the same data.
 func (b revisionsBody) List() template.HTML {
 	return anchor("/api/signals/"+b.Def.ID+"/vintages", b.T("revisions.list"))

@@ -73,8 +73,6 @@ type signalBody struct {
 	// Embed is the HTML line that shows the plot on another site.
 	Embed   string
 	Finding signals.Finding
-	// Difference is the value minus the baseline, formatted like the signal's figures. It is "unknown" if either is unknown.
-	Difference string
 	// Then are the numbers of the snapshot that have changed since. It is empty on a page with the current state.
 	Then []difference
 	// Next is the release that is expected next, as the calendar has it. It is nil if it is unknown or late.
@@ -165,10 +163,6 @@ func (p *Pages) signalView(ctx context.Context, r request, s *view.Signal) (body
 		return body, asOf, err
 	}
 	body.Span = body.named(body.Span, r.text("range"))
-	body.Difference = body.T("unknown")
-	if v, b := body.Snapshot.Value, body.Snapshot.BaselineValue; v != nil && b != nil {
-		body.Difference = body.localizer.Difference(body.Def, *v-*b)
-	}
 	path := "/signals/" + s.Definition.ID
 	for _, name := range rangesOf(s.Definition.Frequency) {
 		if from := beginning(name, s.History.Last()); !from.IsZero() && from.Before(s.History.First()) && name != body.Span.Name {

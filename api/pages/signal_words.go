@@ -186,8 +186,9 @@ func (l localizer) Measure(d signals.Definition) string {
 	return d.Name + ", " + l.FigureUnit(d)
 }
 
-// Difference writes a difference of two values of a signal with its sign.
-func (l localizer) Difference(d signals.Definition, v float64) string {
+// Difference writes by how much a value of a signal is above another, with its sign. It is the difference of the two as they are shown.
+func (l localizer) Difference(d signals.Definition, value, other any) string {
+	v := d.Apart(valueOf(value), valueOf(other))
 	if _, ok := l.texts(d); !ok {
 		return d.Signed(v)
 	}
@@ -220,14 +221,14 @@ func (l localizer) finding(d signals.Definition, s view.SignalSnapshot) signals.
 
 // distance says how far a value is from its baseline: in percent, or in the unit if the signal is a margin.
 func (l localizer) distance(d signals.Definition, t locale.SignalTexts, value, baseline float64, observed time.Time) string {
-	gap, at := math.Abs(value-baseline), func(text string) string {
+	gap, at := math.Abs(d.Apart(value, baseline)), func(text string) string {
 		if d.Phrasing.Seasonal {
 			return l.Say("finding.season", text, l.timeOfYear(d, observed))
 		}
 		return text
 	}
 	var size string
-	switch pct := 100 * gap / math.Abs(baseline); {
+	switch pct := 100 * math.Abs(value-baseline) / math.Abs(baseline); {
 	case d.Margin && l.Figure(d, gap) != l.Figure(d, 0.0):
 		size = fmt.Sprintf(t.Gap, l.Num(new(gap/d.Scale()), d.Phrasing.Decimals))
 	case !d.Margin && pct >= 0.95:
@@ -378,9 +379,9 @@ func (l localizer) PartChange(d signals.Definition, c view.Component) string {
 	switch {
 	case c.Value == nil || c.BaselineValue == nil:
 	case d.Margin && c.Unit == d.Unit:
-		return l.Difference(d, *c.Value-*c.BaselineValue)
-	case c.Unit == "percent":
-		return l.PctPoints(new(*c.Value - *c.BaselineValue))
+		return l.Difference(d, c.Value, c.BaselineValue)
+	case c.Unit == "percent": // shown with one decimal
+		return l.points(signals.Rounded(*c.Value, 1)-signals.Rounded(*c.BaselineValue, 1), 1)
 	}
 	return l.Change(c.Value, c.BaselineValue, c.DeltaVsBaselinePct)
 }

@@ -235,8 +235,11 @@ func TestAComponentThatCanCrossZeroHasItsDifferenceAndNoPercentage(t *testing.T)
 		{"lng-arbitrage", part("USD/MMBtu", 1.2, 1.86, -35.5), "en", "−$0.66"},
 		{"lng-arbitrage", part("USD/MMBtu", 1.2, -0.3, 0), "es", "+1,50"},
 		{"crack-spread-321", part("USD/gal", 2.2, 2, 10), "en", "+10.0%"},
-		{"eia-weekly-petroleum", part("percent", 90.5, 90.2, 0.4), "en", "+0.30 percentage points"},
-		{"eia-weekly-petroleum", part("percent", 90.2, 90.5, -0.4), "pt", "−0,30 ponto percentual"},
+		{"eia-weekly-petroleum", part("percent", 90.5, 90.2, 0.4), "en", "+0.3 percentage points"},
+		{"eia-weekly-petroleum", part("percent", 90.449, 90.151, 0.4), "en", "+0.2 percentage points"}, // shown as 90.4 and 90.2
+		{"lng-arbitrage", part("USD/MMBtu", 0.364, 2.2155, 0), "en", "−$1.86"},
+		{"lng-arbitrage", part("USD/MMBtu", 0.364, 2.2155, 0), "hi", "−1.86"},
+		{"eia-weekly-petroleum", part("percent", 90.2, 90.5, -0.4), "pt", "−0,3 ponto percentual"},
 		{"eia-weekly-petroleum", part("percent", 90.5, 90.5, 0), "hi", "0 प्रतिशत अंक"},
 	} {
 		d, _ := signals.ByID(c.signal)

@@ -31,15 +31,12 @@ func (l localizer) ObservedPart(d signals.Definition, t *time.Time) template.HTM
 // Moment writes an instant with its day in words, as an element. Midnight is the day alone.
 func (l localizer) Moment(t time.Time) template.HTML {
 	at := t.UTC()
-	text := l.Day(at)
+	text := l.Date(at)
 	if at.Hour() > 0 || at.Minute() > 0 {
 		text += at.Format(", 15:04 UTC")
 	}
 	return template.HTML(`<time datetime="` + at.Format(time.RFC3339) + `">` + text + `</time>`) //nolint:gosec // digits and names of months
 }
-
-// Day writes a day with its month in words: in English as December 9, 2026.
-func (l localizer) Day(t time.Time) string { return l.Date(t) }
 
 // Lasts writes a number of seconds in hours, or in days if it is long.
 func (l localizer) Lasts(seconds int64) string {
@@ -56,7 +53,7 @@ func (l localizer) Lasts(seconds int64) string {
 // Period names the period of a figure that is forecast: a day, a month, or the end of a crop year.
 func (l localizer) Period(period string) string {
 	if day, err := time.Parse(time.DateOnly, period); err == nil {
-		return l.Day(day)
+		return l.Date(day)
 	}
 	if month, err := time.Parse("2006-01", period); err == nil {
 		return strings.NewReplacer("M", l.language().Months[month.Month()-1], "Y", month.Format("2006")).Replace(l.language().MonthOrder)

@@ -17,6 +17,7 @@ import (
 	"tidemark/internal/locale"
 	"tidemark/internal/locale/languages"
 	"tidemark/picks"
+	"tidemark/signals"
 )
 
 // localizer formats text in one language: words, dates, and numbers with the digit grouping of the language, which in Hindi is 12,34,567.
@@ -64,8 +65,7 @@ func texts(values []any) []any {
 }
 
 func (l localizer) decimals(v float64, n int) string {
-	s := message.NewPrinter(l.language().Tag).Sprint(xnumber.Decimal(math.Abs(v), xnumber.Scale(n)))
-	return s
+	return message.NewPrinter(l.language().Tag).Sprint(xnumber.Decimal(signals.Rounded(math.Abs(v), n), xnumber.Scale(n)))
 }
 
 // Stop ends a sentence that a template composes.
@@ -96,8 +96,14 @@ func (l localizer) PctPoints(f *float64) string {
 	if f == nil {
 		return l.T("unknown")
 	}
-	text := minus(picks.WriteNumber(l.Lang, locale.Points, strconv.FormatFloat(*f, 'f', 2, 64)))
-	if strings.HasPrefix(l.Signed(f), "+") {
+	return l.points(*f, 2)
+}
+
+// points formats a number of percentage points with its sign and n decimals.
+func (l localizer) points(v float64, n int) string {
+	v = signals.Rounded(v, n)
+	text := minus(picks.WriteNumber(l.Lang, locale.Points, strconv.FormatFloat(v, 'f', n, 64)))
+	if v > 0 {
 		return "+" + text
 	}
 	return text
