@@ -41,7 +41,7 @@ func (p *Pages) releases(ctx context.Context, r request, local localizer) ([]rel
 			one.Name = local.figureName(x.Signal, *x.Figure, x.Name)
 			one.Forecast, one.Period, one.Interval = *x.Forecast, *x.Period, local.T("unknown")
 			if x.Low != nil && x.High != nil {
-				one.Interval = local.forecastUnit(signal.Definition).between(*x.Low, *x.High)
+				one.Interval = local.forecastUnit(signal.Definition, *x.Low, *x.High).between(*x.Low, *x.High)
 			}
 		}
 		out = append(out, one)

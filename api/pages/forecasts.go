@@ -93,7 +93,7 @@ func (p *Pages) forecasts(ctx context.Context, r request, s *view.Signal) (*view
 	}
 	body := forecastsBody{localizer: local, Name: local.Own(s.Definition).Name, Eighty: local.Level(80), Signal: s, Older: r.olderURL(next)}
 	for _, c := range cards.Data {
-		f := figureForecasts{Scorecard: c, Name: local.figureName(s.Definition.ID, c.Figure, c.Name), Unit: local.forecastUnit(s.Definition), Said: "naive"}
+		f := figureForecasts{Scorecard: c, Name: local.figureName(s.Definition.ID, c.Figure, c.Name), Unit: local.unitOf(s.Definition, c.Figure, list.Data), Said: "naive"}
 		if c.Label == "skill" || c.Label == "provisional" {
 			f.Said = c.Label
 		}
@@ -136,8 +136,21 @@ type forecastUnit struct {
 	def signals.Definition
 }
 
-// forecastUnit returns the unit of a signal's forecast figures.
-func (l localizer) forecastUnit(d signals.Definition) forecastUnit { return forecastUnit{l, l.Own(d)} }
+// forecastUnit returns the unit of a signal's forecast figures that suits the given ones.
+func (l localizer) forecastUnit(d signals.Definition, figures ...any) forecastUnit {
+	return forecastUnit{l, l.Sized(l.Own(d), figures...)}
+}
+
+// unitOf returns the unit of one figure among forecasts: the one that suits their medians.
+func (l localizer) unitOf(d signals.Definition, figure string, list []view.Forecast) forecastUnit {
+	var medians []any
+	for _, one := range list {
+		if one.Target.Figure == figure {
+			medians = append(medians, quantileAt(one, 0.5))
+		}
+	}
+	return l.forecastUnit(d, medians...)
+}
 
 // Words follow a number.
 func (u forecastUnit) Words() string { return u.FigureUnit(u.def) }

@@ -34,7 +34,7 @@ func TestAForecastHasTheUnitOfItsSignalsPage(t *testing.T) {
 		"lng-arbitrage":    {-0.849, map[picks.Lang]string{"en": "−$0.85 per MMBtu", "pt": "−US$\u00a00,85 por MMBtu"}},
 		"hormuz-transit":   {103.284, map[picks.Lang]string{"en": "103 ships a day", "hi": "103 जहाज़ प्रतिदिन"}},
 		"eia-weekly-petroleum": {-4833, map[picks.Lang]string{
-			"en": "−4.8 million barrels", "es": "−4,8 millones de barriles", "hi": "−0.48 करोड़ बैरल",
+			"en": "−4.8 million barrels", "es": "−4,8 millones de barriles", "hi": "−48 लाख बैरल",
 		}},
 		"iowa-corn-yield":      {221.3, map[picks.Lang]string{"en": "221.3 bushels an acre", "pt": "13,89 toneladas por hectare"}},
 		"tropomi-no2-economic": {103.21, map[picks.Lang]string{"en": "103.2 index", "es": "103,2 índice"}},
@@ -50,7 +50,7 @@ func TestAForecastHasTheUnitOfItsSignalsPage(t *testing.T) {
 			}
 		}
 		for lang, text := range want.want {
-			if unit := (localizer{Lang: lang}).forecastUnit(d); unit.write(want.v)+" "+unit.Words() != text {
+			if unit := (localizer{Lang: lang}).forecastUnit(d, want.v); unit.write(want.v)+" "+unit.Words() != text {
 				t.Errorf("%s in %s: %s %s, want %s", d.ID, lang, unit.write(want.v), unit.Words(), text)
 			}
 		}

@@ -32,7 +32,33 @@ func (l localizer) Own(d signals.Definition) signals.Definition {
 	}
 	d.Name = l.SignalName(d.ID)
 	d.BaselineCaption, d.IntervalCaption = t.Baseline, t.Interval
-	d.Phrasing.Short, d.Phrasing.Figure, d.Phrasing.PerUnit, d.Phrasing.Decimals, d.Phrasing.Normal = t.Short, t.Figure, t.PerUnit, t.Decimals, t.Normal
+	d.Phrasing.Short, d.Phrasing.Normal = t.Short, t.Normal
+	return withFigure(d, t)
+}
+
+// Sized returns a definition from Own with the unit that suits values in the signal's unit, each a number or a pointer to one.
+func (l localizer) Sized(d signals.Definition, values ...any) signals.Definition {
+	sizes := make([]float64, len(values))
+	for i, v := range values {
+		sizes[i] = valueOf(v)
+	}
+	t, _ := l.texts(d)
+	if t, small := t.Sized(sizes...); small {
+		return withFigure(d, t)
+	}
+	return d
+}
+
+// SizedPart is Sized for the numbers of a component.
+func (l localizer) SizedPart(d signals.Definition, c view.Component) signals.Definition {
+	if c.Unit != d.Unit {
+		return d
+	}
+	return l.Sized(d, c.Value, c.BaselineValue)
+}
+
+func withFigure(d signals.Definition, t locale.SignalTexts) signals.Definition {
+	d.Phrasing.Figure, d.Phrasing.PerUnit, d.Phrasing.Decimals = t.Figure, t.PerUnit, t.Decimals
 	return d
 }
 

@@ -221,6 +221,30 @@ func TestABacktestIsToldInTheReadersLanguageAndNamesWhatIsInEnglish(t *testing.T
 	}
 }
 
+// A Hindi paper writes करोड़ from one crore on and लाख below, and both numbers of a row have one unit.
+func TestANumberOfBarrelsHasTheUnitOfItsSize(t *testing.T) {
+	t.Parallel()
+	d, _ := signals.ByID("eia-weekly-petroleum")
+	for _, c := range []struct {
+		lang            picks.Lang
+		value, baseline float64
+		want            string
+	}{
+		{"hi", 500, -1234, "5, −12 लाख बैरल"},
+		{"hi", 0, 9900, "0, 99 लाख बैरल"},
+		{"hi", 500, 12340, "0.05, 1.23 करोड़ बैरल"},
+		{"hi", 421140, 440000, "42.11, 44.00 करोड़ बैरल"},
+		{"es", 500, -1234, "0,5, −1,2 millones de barriles"},
+		{"en", 500, -1234, "0.5, −1.2 million barrels"},
+	} {
+		l, part := localizer{Lang: c.lang}, view.Component{Unit: d.Unit, Value: &c.value, BaselineValue: &c.baseline}
+		sized := l.SizedPart(l.Own(d), part)
+		if got := l.Part(sized, part.Unit, part.Value) + ", " + l.Part(sized, part.Unit, part.BaselineValue) + " " + l.PartUnit(sized, part.Unit); got != c.want {
+			t.Errorf("%s: %q, want %q", c.lang, got, c.want)
+		}
+	}
+}
+
 func TestAComponentThatCanCrossZeroHasItsDifferenceAndNoPercentage(t *testing.T) {
 	t.Parallel()
 	part := func(unit string, value, baseline, pct float64) view.Component {

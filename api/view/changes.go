@@ -222,7 +222,11 @@ func changeReport(s *Signal, from, to postgres.Snapshot, e changes.Explanation, 
 			AsOf: s.At.UTC(), ObservedAt: utc(s.ObservedAt), Value: served(s.Value), Baseline: served(s.Baseline), Z: served(s.Z), CodeVersion: s.CodeVersion,
 		}
 	}
-	w := newChangeWriter(l, s.Definition)
+	moved := []changes.Numbers{e.Total}
+	for _, p := range e.Parts {
+		moved = append(moved, p.Numbers)
+	}
+	w := newChangeWriter(l, s.Definition, moved...)
 	out := ChangeReport{From: end(from), To: end(to), Total: changeNumbers(e.Total, from, to), Parts: []ChangePart{}, Text: w.sentence(explainable(from).Numbers, explainable(to).Numbers, e)}
 	for _, p := range e.Parts {
 		part := ChangePart{

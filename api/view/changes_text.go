@@ -27,13 +27,19 @@ type changeWriter struct {
 	places int
 }
 
-func newChangeWriter(l *locale.Language, d signals.Definition) changeWriter {
+// newChangeWriter returns the writer of an explanation. Its unit suits all numbers of the explanation.
+func newChangeWriter(l *locale.Language, d signals.Definition, numbers ...changes.Numbers) changeWriter {
 	w := changeWriter{l, d, d.Phrasing.Figure, d.Scale(), d.Phrasing.Decimals}
 	t, ok := d.Texts[string(l.Code)]
 	if !ok {
 		t, ok = l.SignalTexts[d.ID]
 	}
 	if ok {
+		var moved []float64
+		for _, n := range numbers {
+			moved = append(moved, n.Value, n.Baseline)
+		}
+		t, _ = t.Sized(moved...)
 		d.Phrasing.PerUnit = t.PerUnit
 		w.figure, w.per, w.places = t.Figure, d.Scale(), t.Decimals
 	}

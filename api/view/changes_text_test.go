@@ -164,7 +164,8 @@ func TestADifferenceHasTheUnitOfTheHeadline(t *testing.T) {
 		{"iowa-corn-yield", "hi", changes.Numbers{Value: 3.33}, "0.209 टन प्रति हेक्टेयर ऊपर"},
 		{"eia-weekly-petroleum", "en", changes.Numbers{Value: 1879, Baseline: -41}, "up 1.88 million barrels; the baseline fell by 0.04 million barrels"},
 		{"eia-weekly-petroleum", "pt", changes.Numbers{Value: 1879}, "sobe 1,88 milhões de barris"},
-		{"eia-weekly-petroleum", "hi", changes.Numbers{Value: 1879}, "0.188 करोड़ बैरल ऊपर"},
+		{"eia-weekly-petroleum", "hi", changes.Numbers{Value: 1879}, "18.8 लाख बैरल ऊपर"},
+		{"eia-weekly-petroleum", "hi", changes.Numbers{Value: 12879, Baseline: -41}, "1.288 करोड़ बैरल ऊपर; आधार 0.004 करोड़ बैरल घटा"},
 		{"hormuz-transit", "en", changes.Numbers{Value: 4.2}, "up 4.2 ships a day"},
 		{"lng-arbitrage", "pt", changes.Numbers{Value: -0.5}, "cai US$\u00a00,500 por MMBtu"},
 		{"tropomi-no2-economic", "en", changes.Numbers{Value: -1.25, Baseline: 2}, "down 1.25 index points; the baseline rose by 2.00 index points"},
@@ -173,7 +174,7 @@ func TestADifferenceHasTheUnitOfTheHeadline(t *testing.T) {
 		{"tropomi-no2-economic", "hi", changes.Numbers{Value: -1.25}, "सूचकांक के 1.25 अंक नीचे"},
 	} {
 		d, _ := signals.ByID(c.id)
-		w := newChangeWriter(languages.Or(locale.Lang(c.lang)), d)
+		w := newChangeWriter(languages.Or(locale.Lang(c.lang)), d, c.moved)
 		value, baseline, _ := w.measures()
 		if got := strings.TrimSuffix(w.moved(value, c.moved)+"; "+w.moved(baseline, c.moved), "; "); got != c.want {
 			t.Errorf("%s in %s: %q, want %q", c.id, c.lang, got, c.want)

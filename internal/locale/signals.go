@@ -1,5 +1,7 @@
 package locale
 
+import "math"
+
 // SignalTexts are the texts of one signal in a language other than English. The English ones are in the signal's own file. The others are in
 // the language's folder, or in the signal's file. Where neither has them, readers get the English ones.
 type SignalTexts struct {
@@ -12,6 +14,8 @@ type SignalTexts struct {
 	PerUnit float64
 	// Decimals is the number of decimals of a figure.
 	Decimals int
+	// Small is the form of figures below one, for a language that counts them in a smaller unit. The zero value is the same form.
+	Small SmallFigure
 	// Normal names the baseline after "above" and "below", and At says that a value is at it.
 	Normal, At string
 	// Baseline and Interval say the two methods in a few words. Truth names the value that the interval bounds.
@@ -29,6 +33,29 @@ type SignalTexts struct {
 	Parts map[string]string
 	// Figures are the names of the forecast figures by their ids.
 	Figures map[string]string
+}
+
+// SmallFigure is a figure in a smaller unit: लाख below one करोड़. Its members are as those of SignalTexts.
+type SmallFigure struct {
+	Figure   string
+	PerUnit  float64
+	Decimals int
+}
+
+// Sized returns the texts with the figure in the unit that suits values of the signal, and whether that is the smaller one. It is if a value is
+// known and all known ones are below one of the larger.
+func (t SignalTexts) Sized(values ...float64) (sized SignalTexts, small bool) {
+	largest := math.NaN()
+	for _, v := range values {
+		if v == v && !(largest >= math.Abs(v)) {
+			largest = math.Abs(v)
+		}
+	}
+	if t.Small.Figure == "" || !(largest < t.PerUnit) {
+		return t, false
+	}
+	t.Figure, t.PerUnit, t.Decimals = t.Small.Figure, t.Small.PerUnit, t.Small.Decimals
+	return t, true
 }
 
 // BushelsPerTonne is how many bushels of corn an acre yields where a hectare yields one tonne: a bushel of corn has 56 pounds.

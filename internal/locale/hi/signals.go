@@ -29,6 +29,7 @@ var signalTexts = map[string]locale.SignalTexts{
 	"eia-weekly-petroleum": {
 		Brief: briefs["eia-weekly-petroleum"],
 		Short: "अमेरिका में कच्चे तेल का भंडार", Figure: "%s करोड़ बैरल", PerUnit: 10000, Decimals: 2, Normal: "सामान्य स्तर", At: "सामान्य स्तर पर",
+		Small:     locale.SmallFigure{Figure: "%s लाख बैरल", PerUnit: 100},
 		Baseline:  "पिछले पाँच साल में इसी सप्ताह का औसत",
 		Interval:  "पिछले पाँच साल के साप्ताहिक अप्रत्याशित बदलाव",
 		Truth:     "अगले सप्ताह का भंडार, जैसा EIA पहली बार प्रकाशित करे",
