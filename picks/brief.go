@@ -210,7 +210,8 @@ func (s *Score) thinlyBacked() bool {
 }
 
 // supports reports whether a metric above its peers' mean is also a strength by its own figure. A text that says "than most" must be true of
-// all compared companies. No text may call missing cash flow a backing, or a minority of passed tests a strength.
+// all compared companies. No text may call missing cash flow a backing, a minority of passed tests a strength, or a loss an advantage over
+// larger losses.
 func (s *Score) supports(m Metric, scores []Score) bool {
 	switch m.ID {
 	case PriceMomentum: // the text compares the share with its sector
@@ -221,6 +222,8 @@ func (s *Score) supports(m Metric, scores []Score) bool {
 		return m.Value > 0 && s.CashFlow.Value > 0 && beatsMajority(scores, s.CIK, m, 1)
 	case LowDebt: // a note's total may leave out what the balance sheet has under other tags
 		return s.Debt.Why != concepts.Total && beatsMajority(scores, s.CIK, m, 1)
+	case EarningsYield, CashYield, BookYield, TangibleYield, FundsYield, OperatingYield, GrossProfitability, ReturnOnEquity, ReturnOnAssets, EquityToAssets:
+		return m.Value > 0 && beatsMajority(scores, s.CIK, m, 1)
 	}
 	return beatsMajority(scores, s.CIK, m, 1)
 }

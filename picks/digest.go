@@ -179,7 +179,7 @@ func (g Digest) Facts() Data {
 		id   string
 		list []Contribution
 	}{{"top", g.Delta.Top}, {"bottom", g.Delta.Bottom}} {
-		if len(side.list) > 0 {
+		if len(side.list) > 0 && math.Abs(side.list[0].Points) >= 0.005 { // as the points are told
 			d.word(side.id, side.list[0].Ticker, locale.Name)
 			d.add([]string{"top_points", "bottom_points"}[i], side.list[0].Points, 2, locale.Points, g.To, -1)
 		}

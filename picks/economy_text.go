@@ -156,10 +156,11 @@ func (e EconomicEvent) Text(lang Lang) (EconomicText, error) {
 	known := !math.IsNaN(e.Surprise) && facts.Has("previous")
 	if known && !e.rate() {
 		size := "econ.size.unknown"
-		if facts.Has("z") {
+		z, measured := facts.Find("z")
+		if measured {
 			size = "econ.size"
 		}
-		if !e.near() {
+		if !e.near() && !(measured && z.Number() == 0) { // a gap of no deviations is none
 			first = append(first, size)
 		}
 		if facts.fits("econ.revised") {

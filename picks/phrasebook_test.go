@@ -7,10 +7,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
+	"tidemark/internal/equity"
 	"tidemark/internal/locale"
 	"tidemark/internal/locale/languages"
 	"tidemark/signals"
@@ -21,33 +21,6 @@ var phrasebook = flag.String("phrasebook", "", "the file that gets every sentenc
 // extremes are values that phrases meet at their edges.
 var extremes = []string{"0", "1", "2", "-1", "-1.5", "0.0", "1000000"}
 
-// totals are counts, and phrases tell parts of them: all of a company's tests or measures, earlier figures, and quarters. There are always several.
-var totals = []string{"fscore_known", "measures", "window", "years", "weights_tried", "range_known", "universe"}
-
-// moves are the facts that phrases of a rise, a fall or a risk tell.
-var moves = []string{"change", "revenue_growth", "quarter_growth", "momentum"}
-
-// possible reports whether a fact can have a value in a phrase. Counts are whole, and companies are compared with others. Multiples of earnings
-// and of book value are of a gain. What rises or falls differs from what it was before.
-func possible(key string, x Datum, value string) bool {
-	v, err := strconv.ParseFloat(value, 64)
-	switch {
-	case err != nil || x.Unit == locale.Times && x.ID != "size" && v <= 0:
-		return false
-	case slices.Contains(totals, x.ID): // of one company no standing is told
-		return v > 1
-	case x.Unit == locale.Count:
-		return v >= 0 && !strings.Contains(value, ".")
-	case slices.Contains(moves, x.ID) && (strings.Contains(key, ".up") || strings.HasSuffix(key, ".hike")):
-		return v > 0
-	case slices.Contains(moves, x.ID) && (strings.Contains(key, ".down") || strings.HasSuffix(key, ".cut") || strings.HasPrefix(key, "risk.")):
-		return v < 0
-	case x.ID == "distance":
-		return v > 0
-	}
-	return true
-}
-
 // factsOf are the facts as a phrase has them: the change of a central bank's rate is in basis points.
 func factsOf(facts Data, key string) Data {
 	if !strings.HasPrefix(key, "econ.") {
@@ -55,6 +28,22 @@ func factsOf(facts Data, key string) Data {
 	}
 	facts = slices.Clone(facts)
 	facts[slices.IndexFunc(facts, func(x Datum) bool { return x.ID == "change" })].Unit = locale.BasisPoint
+	return facts
+}
+
+// inRound are the facts as a phrase can have them in one of several rounds.
+func inRound(facts Data, key string, round int) Data {
+	facts = slices.Clone(facts)
+	for i, x := range facts {
+		if !numbered(x.Unit) {
+			continue
+		}
+		if value, limited := phraseValue(key, x.ID, round); limited {
+			facts[i].Value = value
+		} else if value := extremes[round%len(extremes)]; x.Unit != locale.Count || value[0] != '-' && !strings.Contains(value, ".") {
+			facts[i].Value = value
+		}
+	}
 	return facts
 }
 
@@ -81,6 +70,8 @@ func termsOf(l *locale.Language, term string) []string {
 			all = append(all, "signal."+d.ID)
 		}
 		return all
+	case "basis": // of revenue, the only one that a phrase names
+		return []string{"basis.only", "basis.ordered", "basis.largest", "basis.net_of_interest", "basis.equal"}
 	}
 	var all []string
 	for key := range l.Terms {
@@ -104,6 +95,11 @@ func withEachTerm(t *testing.T, facts Data, l *locale.Language, key string) []st
 		for _, term := range termsOf(l, d.Value) {
 			with := slices.Clone(facts)
 			with[slices.IndexFunc(with, func(x Datum) bool { return x.ID == id })].Value = term
+			for _, def := range Indicators() {
+				if term == "indicator."+def.ID {
+					with[slices.IndexFunc(with, func(x Datum) bool { return x.ID == "actual" })].Unit = def.Unit
+				}
+			}
 			s, err := with.write(l.Code, key)
 			if err != nil {
 				t.Errorf("%s in %s with %s: %v", key, l.Code, term, err)
@@ -125,20 +121,14 @@ func TestPhrasesHoldExtremeValues(t *testing.T) {
 			names := slices.Compact(placed(l.Phrases[key]))
 			facts := factsOf(facts, key)
 			var written []string
-			for _, value := range extremes {
-				with := slices.Clone(facts)
-				for i := range with {
-					if numbered(with[i].Unit) && possible(key, with[i], value) {
-						with[i].Value = value
-					}
-				}
-				s, err := with.write(l.Code, key)
+			for round := range extremes {
+				s, err := inRound(facts, key, round).write(l.Code, key)
 				if err != nil {
-					t.Errorf("%s in %s with %s: %v", key, l.Code, value, err)
+					t.Errorf("%s in %s, round %d: %v", key, l.Code, round, err)
 				}
 				written = append(written, s)
 			}
-			written = append(written, withEachTerm(t, facts, l, key)...)
+			written = append(written, withEachTerm(t, inRound(facts, key, 1), l, key)...)
 			slices.Sort(written)
 			written = slices.Compact(written)
 			for _, s := range written {
@@ -198,5 +188,55 @@ func TestTheAmountThatAPositionCostHasNoSecondMinus(t *testing.T) {
 		if got, err := facts.write(lang, "digest.bottom"); err != nil || got != want {
 			t.Errorf("%s: %q, %v, want %q", lang, got, err, want)
 		}
+	}
+}
+
+func TestAPhraseFollowsTheSignOfItsFigure(t *testing.T) {
+	t.Parallel()
+	amount := func(id, value string) Datum { return Datum{ID: id, Value: value, Unit: locale.Millions} }
+	share := func(id, value string) Datum { return Datum{ID: id, Value: value, Unit: locale.Percent} }
+	for _, c := range []struct {
+		brief        Brief
+		metric, side string
+		want         string
+	}{
+		{Brief{Facts: Data{amount("provisions", "-3.2")}}, LowProvisions, "good", "low_provisions.release"},
+		{Brief{Facts: Data{amount("provisions", "3.2")}}, LowProvisions, "good", "low_provisions.good"},
+		{Brief{Facts: Data{share("debt_ratio", "0.0")}}, LowDebt, "good", "low_debt.none"},
+		{Brief{Facts: Data{share("debt_ratio", "0.1")}}, LowDebt, "good", "low_debt.good"},
+		{Brief{Facts: Data{share(GrossProfitability, "-4.0")}}, GrossProfitability, "bad", "gross_profitability.loss"},
+		{Brief{Facts: Data{share(ReturnOnAssets, "-0.4")}}, ReturnOnAssets, "bad", "return_on_assets.loss"},
+		{Brief{Facts: Data{share(EquityToAssets, "-0.4")}}, EquityToAssets, "bad", "equity_to_assets.loss"},
+		{Brief{loses: true, Facts: Data{amount("net_income", "-2.0"), amount("cash_flow", "-2.0")}}, CashBacking, "bad", "cash_backing.burn.near"},
+		{Brief{loses: true, Facts: Data{amount("net_income", "-2.0"), amount("cash_flow", "-2.1")}}, CashBacking, "bad", "cash_backing.burn"},
+	} {
+		if got := c.brief.metricPhrase(c.metric, c.side); got != c.want {
+			t.Errorf("%s with %v is told by %s, want %s", c.metric, c.brief.Facts, got, c.want)
+		}
+	}
+	income := func(revenue string) []string {
+		d := Data{amount("net_income", "-5.0"), amount("revenue", revenue), {ID: "income_to", Value: "2026-09-30", Unit: locale.Date}}
+		return Brief{Facts: d}.business()
+	}
+	if got := income("0.0"); !slices.Equal(got, []string{"what.loss_only"}) {
+		t.Errorf("without revenue: %q", got)
+	}
+	if got := income("0.1"); !slices.Equal(got, []string{"what.loss"}) {
+		t.Errorf("with revenue: %q", got)
+	}
+}
+
+func TestALossIsNoAdvantageOverLargerLosses(t *testing.T) {
+	t.Parallel()
+	company := func(cik int, yield float64) Score {
+		return Score{CIK: equity.CIK(cik), Metrics: []Metric{{ID: CashYield, Applies: true, Value: yield}}}
+	}
+	all := []Score{company(1, -0.01), company(2, -0.2), company(3, -0.3)}
+	if all[0].supports(all[0].Metrics[0], all) {
+		t.Error("a negative free cash flow is told in a company's favor")
+	}
+	all[0].Metrics[0].Value = 0.01
+	if !all[0].supports(all[0].Metrics[0], all) {
+		t.Error("the only positive free cash flow is not told in a company's favor")
 	}
 }

@@ -160,6 +160,8 @@ func (b Brief) choosePhrase(phrase string) string {
 func (b Brief) business() []string {
 	phrases := b.listed("what.business", "what.seat")
 	switch d, _ := b.Facts.Find("net_income"); {
+	case d.Number() < 0 && b.isZero("revenue"): // "revenue was $0" says nothing
+		phrases = append(phrases, b.listed("what.loss_only")...)
 	case d.Number() < 0:
 		phrases = append(phrases, b.firstListed("what.loss", "what.loss_only")...)
 	default:
@@ -286,17 +288,41 @@ func (b Brief) debtPhrase(phrase string) string {
 	return phrase
 }
 
+// isZero reports whether a fact is known and rounded to zero.
+func (b Brief) isZero(id string) bool {
+	d, ok := b.Facts.Find(id)
+	return ok && d.Number() == 0
+}
+
+// tells reports whether a fact is written with the same digits and unit as another.
+func (b Brief) tells(id string, other Datum) bool {
+	d, ok := b.Facts.Find(id)
+	return ok && d.Value == other.Value && d.Unit == other.Unit
+}
+
 // metricPhrase returns the phrase for a metric; a loss has its own phrase.
 func (b Brief) metricPhrase(id, side string) string {
-	fact := map[string]string{EarningsYield: "net_income", CashYield: "free_cash_flow", FundsYield: "funds", TangibleYield: "tangible_equity", OperatingYield: OperatingYield, BookYield: BookYield}[id]
+	fact := map[string]string{
+		EarningsYield: "net_income", CashYield: "free_cash_flow", FundsYield: "funds", TangibleYield: "tangible_equity", OperatingYield: OperatingYield,
+		BookYield: BookYield, GrossProfitability: GrossProfitability, ReturnOnAssets: ReturnOnAssets, EquityToAssets: EquityToAssets,
+	}[id]
 	if d, ok := b.Facts.Find(fact); ok && d.Number() < 0 {
 		side = "loss"
 	}
-	if d, ok := b.Facts.Find(CashYield); id == CashYield && side == "bad" && ok && d.Number() == 0 {
+	if id == CashYield && side == "bad" && b.isZero(CashYield) {
 		side = "thin" // it is rounded to nothing
+	}
+	if d, ok := b.Facts.Find("provisions"); id == LowProvisions && ok && d.Number() < 0 {
+		side = "release"
+	}
+	if id == LowDebt && side == "good" && b.isZero("debt_ratio") {
+		side = "none"
 	}
 	if id == CashBacking && b.loses {
 		side = map[string]string{"good": "loss", "bad": "burn"}[side]
+		if cash, _ := b.Facts.Find("cash_flow"); side == "burn" && b.tells("net_income", cash) {
+			side = "burn.near" // one amount is not more than the same amount
+		}
 	}
 	if id == FinancialStrength && b.passesNone() {
 		side = "none"

@@ -193,6 +193,8 @@ func everyFact() Data {
 				x.Value, x.Unit = "2026-11-20", locale.Date
 			case id == "period":
 				x.Value, x.Unit = "2026-10", locale.Month
+			case id == "year":
+				x.Value = "2026"
 			case slices.Contains([]string{"signal", "indicator", "closed", "sector", "industry", "country", "quarter", "sectors", "revenue_basis", "debt_basis", "shares_basis"}, id):
 				x.Value, x.Unit = map[string]string{
 					"signal": "signal.hormuz-transit", "indicator": "indicator.cpi", "closed": "closed.merger", "sector": "sector.Energy",

@@ -66,6 +66,10 @@ func economicText(def Indicator, surprise float64) wholeText {
 		ID: def.ID, Indicator: def, Expected: 10 * def.Step, Surprise: surprise, Z: surprise / def.Step / 20,
 		Print: Print{Period: period, At: period.AddDate(0, 1, 10), Value: 10*def.Step + surprise, Previous: -3 * def.Step, Revised: -4 * def.Step},
 	}
+	if def.Reading == ReadLevel { // such a figure is expected to stay as it was, and is not negative
+		e.Expected = 60 * def.Step
+		e.Print.Value, e.Print.Previous, e.Print.Revised = e.Expected+surprise, e.Expected, 59*def.Step
+	}
 	if def.ID == fomc {
 		e.Lower, e.For, e.Against = max(e.Print.Value-def.Step, def.Step), 11, 1
 	}
