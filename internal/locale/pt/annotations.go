@@ -16,7 +16,7 @@ var annotations = map[string]string{
 	"freeport":       "Uma explosão paralisa o terminal de exportação de GNL de Freeport, no Texas.",
 	"nord-stream":    "A Gazprom suspende por tempo indeterminado o fornecimento de gás pelo Nord Stream 1.",
 	"opec-2022":      "A Opep e aliados decidem cortar as metas de produção em 2 milhões de barris por dia a partir de novembro.",
-	"hormuz-2026":    "Estados Unidos e Israel atacam o Irã. O Irã declara fechado o Estreito de Ormuz, e armadores param seus navios.",
+	"hormuz-2026":    "Estados Unidos e Israel atacam o Irã. O Irã declara fechado o estreito de Ormuz, e armadores param seus navios.",
 	"iea-2026":       "Membros da Agência Internacional de Energia decidem liberar 400 milhões de barris de estoques de emergência.",
-	"ceasefire-2026": "Os primeiros navios cruzam o Estreito de Ormuz após um cessar-fogo de duas semanas entre Estados Unidos e Irã.",
+	"ceasefire-2026": "Os primeiros navios cruzam o estreito de Ormuz após um cessar-fogo de duas semanas entre Estados Unidos e Irã.",
 }

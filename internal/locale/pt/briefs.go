@@ -17,7 +17,7 @@ Em cada dia com os três preços:
 - diesel: de ultrabaixo teor de enxofre, nº 2, à vista no porto de Nova York, em dólares por galão (EIA EER_EPD2DXL0_PF4_Y35NY_DPG)
 - 42: galões em um barril
 
-Um dia em que falta um preço não tem valor; nenhum preço é repetido no dia seguinte. A história começa em 14 de junho de 2006, com a série do diesel. O óleo de aquecimento, que era o destilado antes disso, é outro produto e não é emendado. Preços de 84,54, 2,57 e 2,79 dão 26,48 dólares por barril.
+Um dia em que falta um preço não tem valor; nenhum preço é repetido no dia seguinte. A história começa em 14 de junho de 2006, com a série do diesel. O óleo de aquecimento, que era o destilado antes disso, é outro produto e não é emendado. Preços de 84,54, 2,57 e 2,79 resultam em US$ 26,48 por barril.
 
 ## Referência e escore z
 
@@ -52,7 +52,7 @@ A EIA já publicou e retirou linhas de feriados. Por isso os casos com valores a
 - São avaliações à vista, não futuros: o número difere do crack spread cotado em bolsa e não pode ser negociado.
 - O petróleo é cotado em Cushing e os derivados em Nova York: o custo do transporte está dentro da margem. As refinarias da costa leste processam sobretudo outros petróleos.
 - Não é lucro: ficam de fora energia, mão de obra, créditos de mistura (RINs) e os rendimentos próprios de uma refinaria real.
-- Valores extremos são mantidos. Em 20 de abril de 2020 o petróleo custava -36,98 dólares e a margem era de 65,62, com escore z de 15,9: a conta está certa e não significa refinarias ricas. Leia um escore z acima de 8 como uma desordem em um dos preços. A maior margem da série é 75,89 (13 de maio de 2022), e a menor, -1,62 (22 de setembro de 2008).
+- Valores extremos são mantidos. Em 20 de abril de 2020 o petróleo custava -US$ 36,98 e a margem era de US$ 65,62, com escore z de 15,9: a conta está certa e não significa refinarias ricas. Leia um escore z acima de 8 como sinal de distorção em um dos preços. A maior margem da série é 75,89 (13 de maio de 2022), e a menor, -1,62 (22 de setembro de 2008).
 - Cinco anos que incluem 2022 dão uma escala larga: os escores z desses anos são moderados.
 
 ## Fontes
@@ -117,7 +117,7 @@ Os dados da EIA são de domínio público como obra do governo dos Estados Unido
 
 	"hormuz-transit": `## O que diz
 
-Quantos navios passam por dia pelo estreito de Ormuz e se são muitos para a época do ano. Por ele sai do golfo Pérsico grande parte do petróleo e do gás liquefeito do mundo, e por mar não há outro caminho. Uma queda muito abaixo do habitual é uma interrupção que o mercado de petróleo precisa precificar.
+Quantos navios passam por dia pelo estreito de Ormuz e se são muitos para a época do ano. Por ele sai do golfo Pérsico grande parte do petróleo e do gás liquefeito do mundo, e por mar não há outro caminho. Um número muito abaixo do habitual é uma interrupção que o mercado de petróleo precisa precificar.
 
 ## Como é obtido
 
@@ -134,7 +134,7 @@ A referência é a média de todas essas médias de sete dias a até 15 dias cor
     z = (valor - referência) / escala
     diferença em porcentagem = 100 * (valor / referência - 1)
 
-O PortWatch reestima toda a história de tempos em tempos: entre abril e julho de 2026 quase todos os dias mudaram, e no meio de 2026 todos eles, por um fator mediano de 0,83. Por isso valor e referência vêm sempre do mesmo estado dos dados, e um cálculo antigo não deve ser comparado com uma referência nova.
+O PortWatch reestima toda a história de tempos em tempos: entre abril e julho de 2026 quase todos os dias mudaram, e no meio de 2026 todos eles, por um fator mediano de 0,83. Por isso valor e referência vêm sempre da mesma versão dos dados, e um cálculo antigo não deve ser comparado com uma referência nova.
 
 ## O intervalo
 
@@ -158,7 +158,7 @@ O PortWatch reestima quase todos os dias. Por isso os casos com valores anterior
 ## O que não pode dizer
 
 - Navios que desligam o transmissor ou sofrem interferência não são contados. Em um conflito, uma contagem baixa é um limite superior da interrupção: alguns dos navios que parecem faltar podem ter passado sem ser vistos. Nos dados do PortWatch esses dias se reconhecem por petroleiros sem nenhuma carga: 12 dias até julho de 2026, nenhum antes de 5 de março de 2026. Ao lado do valor se mostra quantos dos sete dias trazem essa marca.
-- Cada navio conta um: um superpetroleiro conta tanto quanto um barco de cabotagem.
+- Cada navio conta um: um superpetroleiro conta tanto quanto um navio de cabotagem.
 - Os dias mais recentes são provisórios, e os dados têm de dois a nove dias.
 - Não diz nem o rumo, nem a carga, nem o dono.
 - O PortWatch já mudou o que conta: suas classes de navios e a linha que cruza o estreito foram redefinidas mais de uma vez.
@@ -177,7 +177,7 @@ Quanto milho um acre de Iowa vai render neste ano, até onde isso pode ser previ
 
 O valor passa por três etapas em cada safra:
 
-- desde 1 de maio: a tendência, uma reta de mínimos quadrados das últimas 25 produtividades finais. Precisa da produtividade final do ano anterior
+- desde 1º de maio: a tendência, uma reta de mínimos quadrados das últimas 25 produtividades finais. Precisa da produtividade final do ano anterior
 - de agosto a novembro: uma combinação dessa tendência com a previsão do mês do serviço de estatística agrícola dos Estados Unidos (NASS, do USDA), que se baseia em pesquisas com agricultores e, mais tarde, em contagens nos campos
 
       combinação = w * previsão + (1 - w) * tendência,   w = T / (T + F)
@@ -185,9 +185,9 @@ O valor passa por três etapas em cada safra:
   T e F são as médias dos quadrados dos erros passados da tendência e das previsões do mesmo mês, dos últimos 25 anos no máximo: cada uma pesa o inverso da sua. Com menos de cinco erros de uma das duas, ambas pesam o mesmo
 - desde janeiro: a produtividade final
 
-Um valor leva a data de 1 de maio, do primeiro dia do mês da previsão ou de 1 de janeiro depois da colheita. Os erros são o final menos a previsão, e em cada ponto só se usam os de safras anteriores. Um relatório cancelado (outubro de 2013, outubro de 2025) deixa o mês vazio.
+Um valor leva a data de 1º de maio, do primeiro dia do mês da previsão ou de 1º de janeiro depois da colheita. Os erros são o final menos a previsão, e em cada ponto só se usam os de safras anteriores. Um relatório cancelado (outubro de 2013, outubro de 2025) deixa o mês vazio.
 
-O tempo e os índices de vegetação ficam de fora: a chuva e o calor de julho e agosto explicam boa parte do passado, mas, ao prever de 1996 a 2011 só com anos anteriores, saíram-se pior (erro de 13,3) do que a tendência (11,7). As avaliações da condição das lavouras ficam de fora porque não havia história com que testá-las.
+O clima e os índices de vegetação ficam de fora: a chuva e o calor de julho e agosto explicam boa parte do passado, mas, ao prever de 1996 a 2011 só com anos anteriores, saíram-se pior (erro de 13,3) do que a tendência (11,7). As avaliações da condição das lavouras ficam de fora porque não havia história com que testá-las.
 
 ## Referência e escore z
 
@@ -238,7 +238,7 @@ Em cada mês com os dois preços:
 - TTF: gás natural na Europa, média mensal em dólares por milhão de Btu, Pink Sheet do Banco Mundial
 - Henry Hub: gás natural nos Estados Unidos, do mesmo modo
 - 115% do Henry Hub mais 3,00: o preço do contrato da Cheniere com a Centrica (formulário 8-K de 2013); contratos anteriores têm 2,25
-- frete e regaseificação: suposições. Tarifas de frete e de terminal não têm fonte gratuita
+- frete e regaseificação: premissas. Tarifas de frete e de terminal não têm fonte gratuita
 
 Os componentes, cada um comparado com seus próprios 60 meses:
 
@@ -246,11 +246,11 @@ Os componentes, cada um comparado com seus próprios 60 meses:
 - as duas margens no curto prazo, sem a tarifa de 3,00, que um comprador com contrato paga carregando ou não
 - os três preços
 
-O sinal lista as suposições. A história começa em abril de 2015, quando o preço europeu do Pink Sheet passou a ser o do TTF; o preço de importação na fronteira, anterior, é outro e não é emendado. Um mês em que falta um preço não tem valor.
+O sinal lista as premissas. A história começa em abril de 2015, quando o preço europeu do Pink Sheet passou a ser o do TTF; o preço de importação na fronteira, anterior, é outro e não é emendado. Um mês em que falta um preço não tem valor.
 
 ## Referência e escore z
 
-A referência é a mediana dos 60 meses anteriores, sem o próprio mês; pelo menos 36 precisam ser conhecidos. A escala é 1,4826 vezes o desvio absoluto mediano em relação a essa mediana, que para valores normais é o desvio-padrão deles.
+A referência é a mediana dos 60 meses anteriores, sem o próprio mês; pelo menos 36 precisam ser conhecidos. A escala é 1,4826 vez o desvio absoluto mediano em relação a essa mediana, que para valores normais é o desvio-padrão deles.
 
     z = (margem - referência) / escala
     diferença em porcentagem = 100 * (margem / referência - 1), desconhecida se a referência não for positiva
@@ -309,10 +309,10 @@ Em um mês em que uma região que conta tem menos de três anos de referência (
 
     100 * exp(anomalia logarítmica ± 1,645 * raiz(s^2 + r^2))
 
-- s: a escala, que é quanto o índice se afasta da sua época de um ano para outro, sobretudo por causa do tempo
+- s: a escala, que é quanto o índice se afasta da sua época de um ano para outro, sobretudo por causa da meteorologia
 - r: o erro-padrão da média segundo a dispersão das regiões
 
-Ele pretende delimitar a parte do índice que não é tempo nem escolha das regiões. Nenhum instrumento mostra essa parte, por isso o intervalo é uma suposição: 1,645 é o que 90% de erros normais precisariam, e nenhuma probabilidade é afirmada. Ele é largo, e com razão: as médias de duas quinzenas seguidas diferem por um fator de 1,15 na Itália, 1,41 nos Países Baixos e 1,47 no Reino Unido (média quadrática).
+Ele pretende delimitar a parte do índice que não se deve nem à meteorologia nem à escolha das regiões. Nenhum instrumento mostra essa parte, por isso o intervalo é uma suposição: 1,645 é o que 90% de erros normais precisariam, e nenhuma probabilidade é afirmada. Ele é largo, e com razão: as médias de duas quinzenas seguidas diferem por um fator de 1,15 na Itália, 1,41 nos Países Baixos e 1,47 no Reino Unido (média quadrática).
 
 ## Backtest
 
@@ -322,7 +322,7 @@ O TEMIS reprocessa meses antigos. Por isso os casos com valores anteriores à pr
 
 ## O que não pode dizer
 
-- Primeiro o tempo: vento e chuva afinam as colunas, e o inverno prolonga a vida do gás. Um único mês abaixo de 90 ou 85 não prova nada.
+- Antes de tudo, a meteorologia: vento e chuva afinam as colunas, e o inverno prolonga a vida do gás. Um único mês abaixo de 90 ou 85 não prova nada.
 - Tendências do ar não são tendências da produção: filtros, programas de renovação de frota e carros elétricos baixam o índice enquanto a economia cresce.
 - Nuvens escondem cidades; os meses de monção sobre Délhi e o sul da China se apoiam em poucos dias limpos.
 - Oito retângulos não são a economia mundial, e pesos iguais não são a participação de ninguém no comércio.

@@ -147,7 +147,7 @@ var words = map[string]string{
 	"severity":     "Relevância",
 	"severity 1":   "informativa",
 	"severity 2":   "baixa",
-	"severity 3":   "notável",
+	"severity 3":   "moderada",
 	"severity 4":   "alta",
 	"severity 5":   "crítica",
 	"from":         "a partir de",
