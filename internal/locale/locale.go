@@ -118,7 +118,8 @@ type Language struct {
 	// Ranges are the forms of several days: within a month, within a year, and over New Year. The last day is E in the month N of the year Z.
 	// An empty form is written as two dates.
 	Ranges [3]string
-	// Contractions maps what a word and a following article become: "de el " becomes "del ". Nil where a language has none.
+	// Contractions maps what a preposition and a following article or name become: "de el " becomes "del ", "en NYSE" becomes "en la NYSE". Nil
+	// where a language has none.
 	Contractions map[string]string
 	// Decimal and Group are the separators between the digits of a number.
 	Decimal, Group string

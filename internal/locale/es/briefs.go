@@ -37,7 +37,7 @@ Los precios se conocen con exactitud, pero tienen varios días cuando se leen: l
 - s: desviación típica muestral de las 60 últimas variaciones diarias
 - d: días de lunes a viernes entre el día de los precios y el de la lectura (UTC; los festivos cuentan). Para el valor más reciente es el momento del cálculo, de modo que el intervalo se ensancha hasta que llegan precios nuevos; para los anteriores, el día en que se conocieron, con un máximo de 14 días.
 
-Se contrasta con el margen del día de la lectura tal como la EIA lo publicó después, o con el del último día anterior con los tres precios. De septiembre de 2006 a diciembre de 2025 lo contuvo en 916 de 1.004 publicaciones (91,2 %), cada una leída en su miércoles. De los días con precio exactamente dos, cinco o nueve días después, contuvo ese precio en el 90,4, el 91,7 y el 92,7 %.
+Se contrasta con el margen del día de la lectura tal como la EIA lo publicó después, o con el del último día anterior con los tres precios. De septiembre de 2006 a diciembre de 2025 lo contuvo en 916 de 1.004 publicaciones (91,2 %), cada una leída en su miércoles. De los días con precio exactamente dos, cinco o nueve días después, contuvo ese precio en el 90,4; el 91,7 y el 92,7 %.
 Los saltos son más amplios de lo que admite un paseo aleatorio: en una semana como la del 20 de abril de 2020 el intervalo es demasiado estrecho antes y demasiado ancho después.
 
 ## Prueba retrospectiva
@@ -85,7 +85,7 @@ El mínimo y el máximo de los cinco son el «rango de cinco años» de los grá
     sorpresa = variación de la semana - variación media de la misma semana en los cinco años anteriores
     z de la sorpresa = sorpresa / desviación típica muestral de esas cinco variaciones
 
-En la semana hasta el 16 de mayo de 2025 las existencias subieron 1.328 mil barriles, cuando en los cinco años anteriores la caída media había sido de 3.537: una sorpresa de +4.865 y una puntuación z de 0,84.
+En la semana hasta el 16 de mayo de 2025 las existencias subieron 1.328 (en miles de barriles, como todo lo que sigue), cuando en los cinco años anteriores la caída media había sido de 3.537: una sorpresa de +4.865 y una puntuación z de 0,84.
 
 ## El intervalo
 
@@ -105,7 +105,7 @@ La EIA ha publicado y retirado filas de días festivos del precio del crudo. Por
 - Las cifras semanales son estimaciones a partir de una muestra de empresas. Las sustituyen cifras mensuales de otras series y no se revisan: de 2.058 semanas ninguna cambió en cuatro años.
 - Las existencias comerciales dependen de las ventas y compras de la reserva estratégica, que no forma parte de ellas.
 - Los totales nacionales ocultan el lugar: en Cushing, donde se entrega el contrato de futuros, puede faltar crudo aunque el total sea abundante.
-- La niebla en la costa del golfo, los huracanes y la fecha de un festivo desplazan barriles de una semana a otra.
+- La niebla en la costa del Golfo, los huracanes y la fecha de un festivo desplazan barriles de una semana a otra.
 - Cinco años que incluyen 2020 dan una referencia alta y ancha.
 
 ## Fuentes
@@ -206,7 +206,7 @@ El intervalo de la tendencia contuvo 107 de los 121 finales de Iowa de 1891 a 20
 
 ## Prueba retrospectiva
 
-La combinación de la primera previsión de cada campaña se contrasta con el final, ambos como distancias de la tendencia. La prueba retrospectiva da además, para cada etapa, el error, el sesgo, la cobertura del intervalo y la mejora sobre la tendencia. En Illinois, de 1980 a 2024, el error de la combinación fue de 12,3 bushels en agosto, 9,4 en septiembre, 6,2 en octubre y 4,7 en noviembre, donde la tendencia sola tuvo 20,8. El NASS por sí solo estuvo más cerca del final en los cuatro meses: 10,7, 8,1, 4,9 y 2,8. La ventaja que tiene la combinación es la de su fuente. Desde 1986, cuando los pesos se apoyan en cinco años o más, la combinación tuvo 11,3, 9,0, 5,0 y 2,7, y el NASS por sí solo 10,4, 8,6, 5,2 y 2,8.
+La combinación de la primera previsión de cada campaña se contrasta con el final, ambos como distancias de la tendencia. La prueba retrospectiva da además, para cada etapa, el error, el sesgo, la cobertura del intervalo y la mejora sobre la tendencia. En Illinois, de 1980 a 2024, el error de la combinación fue de 12,3 bushels en agosto, 9,4 en septiembre, 6,2 en octubre y 4,7 en noviembre, donde la tendencia sola tuvo 20,8. El NASS por sí solo estuvo más cerca del final en los cuatro meses: 10,7; 8,1; 4,9 y 2,8. La ventaja que tiene la combinación es la de su fuente. Desde 1986, cuando los pesos se apoyan en cinco años o más, la combinación tuvo 11,3; 9,0; 5,0 y 2,7, y el NASS por sí solo, 10,4; 8,6; 5,2 y 2,8.
 
 El NASS revisa los datos finales. Por eso los casos con valores anteriores a la primera consulta pueden contener información que entonces no se conocía. La prueba lo advierte, dice por qué y cuenta esos casos por separado.
 
@@ -227,7 +227,7 @@ Los datos del NASS son de dominio público; el NASS pide que se le cite.
 
 	"lng-arbitrage": `## Qué dice
 
-Si compensa licuar gas en la costa estadounidense del golfo, llevarlo a Europa y venderlo allí. Un margen amplio atrae todos los cargamentos que las terminales pueden producir; un margen negativo indica que un comprador con contrato pierde dinero con el cargamento, y un margen a corto plazo negativo, que le conviene más cancelarlo y pagar solo la tarifa. La puntuación z dice lo inusual que es el margen frente a los cinco años anteriores.
+Si compensa licuar gas en la costa estadounidense del Golfo, llevarlo a Europa y venderlo allí. Un margen amplio atrae todos los cargamentos que las terminales pueden producir; un margen negativo indica que un comprador con contrato pierde dinero con el cargamento, y un margen a corto plazo negativo, que le conviene más cancelarlo y pagar solo la tarifa. La puntuación z dice lo inusual que es el margen frente a los cinco años anteriores.
 
 ## Cómo se obtiene
 
@@ -274,7 +274,7 @@ El Banco Mundial cambia los meses más recientes del precio de Japón. Por eso l
 - Es una media de un mes: lo que un operador vio un día concreto fue otro margen.
 - Una tarifa, un flete y una terminal representan cientos de contratos.
 - Quedan fuera la evaporación, el tiempo en el mar (de dos a cuatro semanas), las coberturas y los impuestos.
-- Europa compra también en otros sitios, y las terminales de la costa del golfo trabajan a pleno rendimiento durante años: un margen más amplio no siempre puede traer más gas.
+- Europa compra también en otros sitios, y las terminales de la costa del Golfo trabajan a pleno rendimiento durante años: un margen más amplio no siempre puede traer más gas.
 - Asia se muestra con un indicador lento: en él no se lee el mes en que los cargamentos cambian de una cuenca a otra.
 
 ## Fuentes

@@ -44,7 +44,7 @@ var portfolio = map[string]string{
 	"portfolio.no costs":                 "Diferencia sin costes",
 	"portfolio.turnover":                 "La rotación es del %s al año: la mitad de todas las compras y ventas. Cada compra y cada venta paga costes.",
 	"portfolio.skill":                    "Habilidad o suerte",
-	"portfolio.skill lead":               "Cada selección desde el primer cierre posterior a su anuncio, durante 120 sesiones, todas con el mismo peso, menos el %s en los mismos días. Una t de 2 rara vez es suerte. Un método con una ratio de información de 0,5, que es buena, necesita 10,8 años para demostrar que no es suerte.",
+	"portfolio.skill lead":               "Cada selección desde el primer cierre posterior a su anuncio, durante 120 sesiones, todas con el mismo peso, menos el %s en los mismos días. Una t de 2 rara vez se debe a la suerte. Un método con un ratio de información de 0,5, que es bueno, necesita 10,8 años para demostrar que no es suerte.",
 	"portfolio.chosen by":                "Elegidas por",
 	"portfolio.origin all":               "Todas",
 	"portfolio.origin method":            "El método",
