@@ -42,13 +42,13 @@ var forbidden = []struct {
 
 // claimsOf are the marks of a phrase with a claim: a fact that it names, or a word in some language.
 var claimsOf = map[claim][]string{
-	claimCash:     {"{cash_flow", "{free_cash_flow", "{cash_yield", "cash", "flujo de caja", "fluxo de caixa", "la caja", "em caixa", "नक़दी"},
+	claimCash:     {"{cash_flow", "{free_cash_flow", "{cash_yield", "cash", "flujo de caja", "fluxo de caixa", "la caja", "em caixa", "नक़दी", "कैश फ़्लो"},
 	claimFScore:   {"{fscore", "Piotroski", "पिओत्रोस्की"},
 	claimDebt:     {"{debt_ratio"},
 	claimGross:    {"{gross_profitability", "{gross_margin"},
 	claimOperates: {"{operating_yield", "operating income", "resultado operativo", "resultado operacional", "परिचालन आय"}, //nolint:misspell // Portuguese
 	claimLends:    {"{return_on_assets", "{equity_to_assets", "{provisions", "{price_to_tangible", "{tangible_equity"},
-	claimFunds:    {"{funds", "funds from operations", "fondos de operaciones", "recursos das operações", "परिचालन से निधि"},
+	claimFunds:    {"{funds", "funds from operations", "fondos de operaciones", "recursos das operações", "परिचालन से प्राप्त धन"},
 	claimPremiums: {"{combined_ratio"},
 	claimEarnings: {"{pe}", "{earnings_yield", "{range_", "{peers_pe}"},
 }

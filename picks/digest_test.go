@@ -159,7 +159,7 @@ func TestAWeekLevelWithTheBenchmarkIsNotAhead(t *testing.T) {
 	g := Digest{From: day("2026-11-16"), To: day("2026-11-20"), Delta: PortfolioDelta{ReturnPct: -1.2, BenchmarkReturnPct: -1.2}}
 	for lang, want := range map[Lang]string{
 		English: "The model portfolio returned -1.2%, the same as the benchmark.", "es": "La cartera modelo obtuvo una rentabilidad del -1,2\u00a0%, la misma que su índice de referencia.",
-		"pt": "A carteira modelo teve retorno de -1,2%, o mesmo do índice de referência.", "hi": "मॉडल पोर्टफ़ोलियो का प्रतिफल -1.2% रहा, सूचकांक के बराबर।",
+		"pt": "A carteira modelo teve retorno de -1,2%, o mesmo do índice de referência.", "hi": "मॉडल पोर्टफ़ोलियो का प्रतिफल -1.2% रहा, जो सूचकांक के बराबर है।",
 	} {
 		if x, err := g.Text(lang); err != nil || !strings.HasPrefix(x.Body, want) {
 			t.Errorf("%s: %s, %v", lang, x.Body, err)

@@ -91,7 +91,7 @@ var dataPages = map[string]string{
 	"evidence.parts":                      "सभी हिस्से JSON में",
 	"evidence.formula":                    "सूत्र, संख्याओं के साथ",
 	"evidence.method":                     "पूरी पद्धति",
-	"evidence.conversion":                 "सूत्रों और खानों की संख्याएँ स्रोत की इकाई में हैं: %[1]s। उन्हें %[2]s से भाग देने पर वे %[3]s में आती हैं, जैसा यह पृष्ठ मान और उसके बदलाव दिखाता है।",
+	"evidence.conversion":                 "सूत्रों और ख़ानों की संख्याएँ स्रोत की इकाई में हैं: %[1]s। उन्हें %[2]s से भाग देने पर वे %[3]s में आती हैं, जैसा यह पृष्ठ मान और उसके बदलाव दिखाता है।",
 	"evidence.unit.bu/acre":               "बुशल प्रति एकड़",
 	"evidence.unit.thousand barrels":      "हज़ार बैरल",
 	"evidence.formula column":             "सूत्र",

@@ -163,7 +163,7 @@ var signalPage = map[string]string{
 	"backtest.computed":           "%[1]s तक की जानकारी से, संस्करण %[2]s ने गणना की।",
 	"backtest.ranked":             "%[1]s (रैंक सहसंबंध %[2]s)",
 	"about":                       "यह क्या है",
-	"about.brief":                 "विवरणिका: यह कैसे बनता है और कहाँ चूकता है",
+	"about.brief":                 "पद्धति-विवरण: यह कैसे बनता है और कहाँ चूकता है",
 	"about.licence":               "स्रोत, लाइसेंस, उद्धरण",
 	"about.terms":                 "शर्तें",
 	"about.cite":                  "ऐसे उद्धृत करें (अंग्रेज़ी में):",

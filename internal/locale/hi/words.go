@@ -97,7 +97,7 @@ var words = map[string]string{
 	"research":      "विश्लेषण",
 	"pick":          "चयन",
 	"figures":       "आँकड़े",
-	"market value":  "बाज़ार मूल्य",
+	"market value":  "बाज़ार पूँजीकरण",
 	"pe":            "पी/ई अनुपात",
 	"growth":        "वित्त वर्ष में राजस्व वृद्धि",
 	"record":        "रिकॉर्ड में",
@@ -111,7 +111,7 @@ var words = map[string]string{
 	"fact":          "तथ्य",
 	"value":         "मान",
 	"as of":         "तारीख़",
-	"accounts to":   "लेखा इस तारीख़ तक",
+	"accounts to":   "लेखे इस तारीख़ तक",
 	"computed":      "गणना से",
 	"updated":       "अद्यतन",
 	"other picks":   "इस कंपनी के सभी चयन",
@@ -152,9 +152,9 @@ var words = map[string]string{
 	"severity 5":   "अति महत्वपूर्ण",
 	"from":         "से ऊपर",
 	"nothing":      "अभी कुछ नहीं है।",
-	"economy.lead": "व्यापक आर्थिक आँकड़े जैसे पहली बार प्रकाशित हुए, और एक प्रकाशित नियम की अपेक्षा।",
+	"economy.lead": "प्रमुख आर्थिक आँकड़े, जैसे वे पहली बार प्रकाशित हुए, और एक प्रकाशित नियम से निकला अनुमान।",
 	"actual":       "ताज़ा आँकड़ा",
-	"expected":     "अपेक्षित",
+	"expected":     "अनुमान",
 	"previous":     "पिछला",
 	"surprise":     "अनुमान से अंतर (z)",
 	"analysis":     "विश्लेषण",
@@ -165,7 +165,7 @@ var words = map[string]string{
 
 	// Answers to agents.
 	"agent.source":   "स्रोत",
-	"agent.expected": "अपेक्षित",
+	"agent.expected": "अनुमान",
 	"agent.previous": "पिछला",
 	"agent.surprise": "अनुमान से अंतर",
 
