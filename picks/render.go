@@ -214,10 +214,11 @@ func format(lang Lang, x Datum) (string, error) {
 	return strings.Replace(around, "N", digits, 1), nil
 }
 
-// told is a number as prose has it: amounts and multiples without decimals that are all zero, "50 million" and "12 times".
+// told is a number as texts have it: multiples and differences without decimals that are all zero, "12 times". Amounts keep them, because
+// texts compare them: "$27.0 billion" follows "$26.1 billion".
 func told(x Datum) string {
 	switch x.Unit {
-	case locale.Millions, locale.Billions, locale.Barrels, locale.Times, locale.Deviations, locale.Points:
+	case locale.Times, locale.Deviations, locale.Points:
 		if whole, fraction, found := strings.Cut(x.Value, "."); found && strings.Trim(fraction, "0") == "" {
 			return whole
 		}

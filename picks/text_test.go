@@ -253,7 +253,9 @@ func TestHowNumbersLookInEachLanguage(t *testing.T) {
 		{"-92", locale.Thousands, "-92.000", "-92,000", "-92 mil", "-92 हज़ार"},
 		{"248", locale.Thousands, "248.000", "248,000", "248 mil", "2.48 लाख"},
 		{"7430", locale.Thousands, "7,43 millones", "7.43 million", "7,43 milhões", "74.3 लाख"},
-		{"50.0", locale.Millions, "50 millones de dólares", "$50 million", "US$\u00a050 milhões", "5 करोड़ डॉलर"},
+		// An amount without a fraction has the precision of the one that a text compares it with.
+		{"50.0", locale.Millions, "50,0 millones de dólares", "$50.0 million", "US$\u00a050,0 milhões", "5.00 करोड़ डॉलर"},
+		{"27.0", locale.Billions, "27.000 millones de dólares", "$27.0 billion", "US$\u00a027,0 bilhões", "27.0 अरब डॉलर"},
 		{"1.0", locale.Times, "1 vez", "1 times", "1 vez", "1 गुना"},
 		{"1.5", locale.Times, "1,5 veces", "1.5 times", "1,5 vez", "1.5 गुना"},
 		{"1.0", locale.Points, "1 punto porcentual", "1 percentage point", "1 ponto percentual", "1 प्रतिशत अंक"},
@@ -424,7 +426,7 @@ func TestTextFollowsTheData(t *testing.T) {
 		name, want string
 		alter      func(*Score)
 	}{
-		{"a loss is a loss and the main risk", "The company is losing money: $50 million", loss},
+		{"a loss is a loss and the main risk", "The company is losing money: $50.0 million", loss},
 		{"and there is no multiple of it", "There are no earnings to value it on", func(s *Score) { loss(s); s.metric(EarningsYield).Z = -2 }},
 		{"a calm share leads", "Its main strength is a share price that moved less", func(s *Score) {
 			s.Groups = map[Group]float64{Risk: 3, Quality: 0.1, Value: 0.1, Momentum: 0.1}
