@@ -159,7 +159,9 @@ func (b *Brief) choose(s Score, scores []Score) {
 		return compareDown(weights[x]*s.Groups[x], weights[y]*s.Groups[y])
 	})
 	b.noted = s.Debt.Why == concepts.Total
-	b.loses, b.allKnown = s.Income.Value < 0, s.allKnown()
+	b.allKnown = s.allKnown()
+	income, _ := b.Facts.Find("net_income")
+	b.loses = income.Number() < 0 // as it is told
 	if b.Facts.Has("quality_ahead") {
 		ahead := func(g Group) float64 {
 			d, _ := b.Facts.Find(string(g) + "_ahead")

@@ -171,6 +171,9 @@ func SignalEvents(c equity.Company, readings []SignalReading) []Event {
 					e.phrase = "event.signal_change.bad"
 				}
 			}
+			if d, _ := e.Facts.Find("z_before"); d.Number() == 0 { // neither above nor below
+				e.body += ".level"
+			}
 			events = append(events, e)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -27,8 +28,48 @@ func factsOf(facts Data, key string) Data {
 		return facts
 	}
 	facts = slices.Clone(facts)
+	if def, ok := titled(key); ok {
+		facts.setIndicator(def)
+	}
 	facts[slices.IndexFunc(facts, func(x Datum) bool { return x.ID == "change" })].Unit = locale.BasisPoint
 	return facts
+}
+
+// indicatorOf is the indicator of a term.
+func indicatorOf(term string) (Indicator, bool) {
+	all := Indicators()
+	i := slices.IndexFunc(all, func(def Indicator) bool { return "indicator."+def.ID == term })
+	if i < 0 {
+		return Indicator{}, false
+	}
+	return all[i], true
+}
+
+// titlePhrase is the phrase of the titles of an indicator, if its figure is no rate that is compared.
+func titlePhrase(def Indicator) string {
+	return EconomicEvent{Indicator: def, Surprise: math.NaN()}.title()
+}
+
+// titled is an indicator whose titles a phrase is for.
+func titled(key string) (Indicator, bool) {
+	for _, def := range Indicators() {
+		if def.Frequency != "meeting" && titlePhrase(def) == key {
+			return def, true
+		}
+	}
+	return Indicator{}, false
+}
+
+// setIndicator makes the facts those of an indicator. Its figure has its unit.
+func (d Data) setIndicator(def Indicator) {
+	for i := range d {
+		switch d[i].ID {
+		case "indicator":
+			d[i].Value = "indicator." + def.ID
+		case "actual":
+			d[i].Unit = def.Unit
+		}
+	}
 }
 
 // inRound are the facts as a phrase can have them in one of several rounds.
@@ -58,8 +99,8 @@ func isSentence(key string) bool {
 	return !slices.Contains([]string{"head", "table", "label"}, kind) && !strings.HasSuffix(key, ".title") && !strings.HasPrefix(key, "econ.title")
 }
 
-// termsOf are the terms that the fact of an id can be: all that begin like the one of everyFact.
-func termsOf(l *locale.Language, term string) []string {
+// termsOf are the terms that a fact can be in a phrase: all that begin like one.
+func termsOf(l *locale.Language, key, term string) []string {
 	kind, _, _ := strings.Cut(term, ".")
 	switch kind {
 	case "country":
@@ -68,6 +109,14 @@ func termsOf(l *locale.Language, term string) []string {
 		var all []string
 		for _, d := range signals.All() {
 			all = append(all, "signal."+d.ID)
+		}
+		return all
+	case "indicator":
+		var all []string
+		for _, def := range Indicators() {
+			if now, _ := indicatorOf(term); !strings.HasPrefix(key, "econ.title") || titlePhrase(def) == titlePhrase(now) {
+				all = append(all, "indicator."+def.ID)
+			}
 		}
 		return all
 	case "basis": // of revenue, the only one that a phrase names
@@ -92,13 +141,11 @@ func withEachTerm(t *testing.T, facts Data, l *locale.Language, key string) []st
 		if d.Unit != locale.Term || strings.Contains(d.Value, "+") {
 			continue
 		}
-		for _, term := range termsOf(l, d.Value) {
+		for _, term := range termsOf(l, key, d.Value) {
 			with := slices.Clone(facts)
 			with[slices.IndexFunc(with, func(x Datum) bool { return x.ID == id })].Value = term
-			for _, def := range Indicators() {
-				if term == "indicator."+def.ID {
-					with[slices.IndexFunc(with, func(x Datum) bool { return x.ID == "actual" })].Unit = def.Unit
-				}
+			if def, ok := indicatorOf(term); ok {
+				with.setIndicator(def)
 			}
 			s, err := with.write(l.Code, key)
 			if err != nil {
@@ -238,5 +285,31 @@ func TestALossIsNoAdvantageOverLargerLosses(t *testing.T) {
 	all[0].Metrics[0].Value = 0.01
 	if !all[0].supports(all[0].Metrics[0], all) {
 		t.Error("the only positive free cash flow is not told in a company's favor")
+	}
+}
+
+func TestASignalThatWasAtItsUsualLevelWasNeitherAboveNorBelowIt(t *testing.T) {
+	t.Parallel()
+	for before, want := range map[float64]string{
+		0.04: "the previous one was at that level.", -0.04: "the previous one was at that level.", 0.06: "the previous one was 0.1 standard deviations above it.",
+	} {
+		events := SignalEvents(exxon, []SignalReading{{"crack-spread-321", before, 2.2, day("2026-05-01")}})
+		if len(events) != 1 {
+			t.Fatalf("%d events", len(events))
+		}
+		if text, err := events[0].Text(English); err != nil || !strings.Contains(text.Body, want) {
+			t.Errorf("after %v: %q, %v, want %q", before, text.Body, err, want)
+		}
+	}
+}
+
+func TestACompanyWithoutProfitOrLossIsToldNeither(t *testing.T) {
+	t.Parallel()
+	facts := Data{
+		{ID: "net_income", Value: "0.0", Unit: locale.Millions}, {ID: "revenue", Value: "12.0", Unit: locale.Millions}, {ID: "net_margin", Value: "0.0", Unit: locale.Percent},
+		{ID: "income_to", Value: "2026-09-30", Unit: locale.Date},
+	}
+	if got := (Brief{Facts: facts}).business(); len(got) != 0 {
+		t.Errorf("a result of zero is told by %q", got)
 	}
 }

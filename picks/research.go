@@ -160,6 +160,7 @@ func (b Brief) choosePhrase(phrase string) string {
 func (b Brief) business() []string {
 	phrases := b.listed("what.business", "what.seat")
 	switch d, _ := b.Facts.Find("net_income"); {
+	case b.isZero("net_income"): // neither a profit nor a loss
 	case d.Number() < 0 && b.isZero("revenue"): // "revenue was $0" says nothing
 		phrases = append(phrases, b.listed("what.loss_only")...)
 	case d.Number() < 0:
