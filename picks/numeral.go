@@ -42,12 +42,13 @@ var readers = sync.OnceValue(func() map[Lang]*reader {
 			names = append(names, regexp.QuoteMeta(name))
 		}
 		order := regexp.QuoteMeta(l.DateOrder)
-		pattern := strings.NewReplacer("D", `(\d{1,2})`, "M", "("+strings.Join(names, "|")+")", "Y", `(\d{4})`).Replace(order)
+		ordinal := ordinalOf(l.FirstDay)
+		pattern := strings.NewReplacer("D", `(\d{1,2})`+ordinal, "M", "("+strings.Join(names, "|")+")", "Y", `(\d{4})`).Replace(order)
 		r.dates = regexp.MustCompile(`(?i)` + pattern)
 		r.dayGroup, r.monthGroup, r.yearGroup = datePart(l.DateOrder, "D"), datePart(l.DateOrder, "M"), datePart(l.DateOrder, "Y")
 		for _, form := range l.Ranges {
 			if form != "" {
-				r.spans = append(r.spans, spanPattern(form, strings.Join(names, "|")))
+				r.spans = append(r.spans, spanPattern(form, strings.Join(names, "|"), ordinal))
 			}
 		}
 		all[l.Code] = r
@@ -55,10 +56,19 @@ var readers = sync.OnceValue(func() map[Lang]*reader {
 	return all
 })
 
+// ordinalOf finds what a language may write after the number of a day: the sign in "1º".
+func ordinalOf(firstDay string) string {
+	sign := strings.TrimLeft(firstDay, "0123456789")
+	if sign == "" {
+		return ""
+	}
+	return "(?:" + regexp.QuoteMeta(sign) + ")?"
+}
+
 // spanPattern finds days written in one of a language's forms of ranges.
-func spanPattern(form, months string) *regexp.Regexp {
+func spanPattern(form, months, ordinal string) *regexp.Regexp {
 	pattern := strings.NewReplacer(
-		"D", `(?P<D>\d{1,2})`, "E", `(?P<E>\d{1,2})`, "M", "(?P<M>"+months+")", "N", "(?P<N>"+months+")", "Y", `(?P<Y>\d{4})`, "Z", `(?P<Z>\d{4})`,
+		"D", `(?P<D>\d{1,2})`+ordinal, "E", `(?P<E>\d{1,2})`+ordinal, "M", "(?P<M>"+months+")", "N", "(?P<N>"+months+")", "Y", `(?P<Y>\d{4})`, "Z", `(?P<Z>\d{4})`,
 	).Replace(regexp.QuoteMeta(form))
 	return regexp.MustCompile(`(?i)` + pattern)
 }

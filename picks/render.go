@@ -141,7 +141,7 @@ func choose(lang Lang, value, options string) (string, error) {
 		if want = "up"; strings.HasPrefix(value, "-") {
 			want = "down"
 		}
-	case pluralForm(lang, value) == plural.One:
+	case languages.Or(lang).Plural(value) == plural.One:
 		want = "one"
 	}
 	for option := range strings.SplitSeq(options, "|") {
@@ -150,19 +150,6 @@ func choose(lang Lang, value, options string) (string, error) {
 		}
 	}
 	return "", fmt.Errorf("no form %q in %q", want, options)
-}
-
-// pluralForm is the CLDR form of a number as it is written.
-func pluralForm(lang Lang, value string) plural.Form {
-	whole, fraction, _ := strings.Cut(strings.TrimPrefix(value, "-"), ".")
-	n, err := strconv.Atoi(whole)
-	if err != nil {
-		return plural.Other
-	}
-	f, _ := strconv.Atoi(fraction)
-	short := strings.TrimRight(fraction, "0")
-	t, _ := strconv.Atoi(short)
-	return plural.Cardinal.MatchPlural(languages.Or(lang).Tag, n, len(fraction), len(short), f, t)
 }
 
 // format writes a fact as its unit is written in a language.

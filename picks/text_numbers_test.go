@@ -18,7 +18,7 @@ import (
 
 // datesIn finds a language's dates by the order of their parts, for any names of the months.
 func datesIn(l *locale.Language) *regexp.Regexp {
-	return regexp.MustCompile(strings.NewReplacer("D", `(?P<day>\d+)`, "M", `[\pL\pM]+`, "Y", `(?P<year>\d{4})`).Replace(regexp.QuoteMeta(l.DateOrder)))
+	return regexp.MustCompile(strings.NewReplacer("D", `(?P<day>\d+)º?`, "M", `[\pL\pM]+`, "Y", `(?P<year>\d{4})`).Replace(regexp.QuoteMeta(l.DateOrder)))
 }
 
 // named reads the numbers of a text with another method than the code's: dates as day and year, everything else as a float.

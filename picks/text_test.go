@@ -262,6 +262,7 @@ func TestHowNumbersLookInEachLanguage(t *testing.T) {
 		{"2.0", locale.Deviations, "2 desviaciones típicas", "2 standard deviations", "2 desvios-padrão", "2 मानक विचलन"},
 		{"2026", locale.Year, "2026", "2026", "2026", "2026"},
 		{"2026-11-20", locale.Date, "20 de noviembre de 2026", "November 20, 2026", "20 de novembro de 2026", "20 नवंबर 2026"},
+		{"2026-11-01", locale.Date, "1 de noviembre de 2026", "November 1, 2026", "1º de novembro de 2026", "1 नवंबर 2026"},
 		{"2026-10", locale.Month, "octubre de 2026", "October 2026", "outubro de 2026", "अक्टूबर 2026"},
 		{"10-K", locale.Name, "10-K", "10-K", "10-K", "10-K"},
 		{"sector.Energy", locale.Term, "energía", "energy", "energia", "ऊर्जा"},

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/text/feature/plural"
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
 	"golang.org/x/text/number"
@@ -22,14 +23,16 @@ type changeWriter struct {
 	l *locale.Language
 	d signals.Definition
 	// figure is how the language writes a value, per how many of the signal's units one of its unit is, and places the value's decimals.
+	// one is figure for a number that takes the singular, if that differs.
 	figure string
+	one    string
 	per    float64
 	places int
 }
 
 // newChangeWriter returns the writer of an explanation. Its unit suits all numbers of the explanation.
 func newChangeWriter(l *locale.Language, d signals.Definition, numbers ...changes.Numbers) changeWriter {
-	w := changeWriter{l, d, d.Phrasing.Figure, d.Scale(), d.Phrasing.Decimals}
+	w := changeWriter{l, d, d.Phrasing.Figure, "", d.Scale(), d.Phrasing.Decimals}
 	t, ok := d.Texts[string(l.Code)]
 	if !ok {
 		t, ok = l.SignalTexts[d.ID]
@@ -41,7 +44,7 @@ func newChangeWriter(l *locale.Language, d signals.Definition, numbers ...change
 		}
 		t, _ = t.Sized(moved...)
 		d.Phrasing.PerUnit = t.PerUnit
-		w.figure, w.per, w.places = t.Figure, d.Scale(), t.Decimals
+		w.figure, w.one, w.per, w.places = t.Figure, t.One, d.Scale(), t.Decimals
 	}
 	return w
 }
@@ -77,6 +80,8 @@ func (w changeWriter) inUnit(sign, number string) string {
 	switch {
 	case w.figure == "":
 		return sign + number + " " + w.d.Unit
+	case w.one != "" && w.l.Plural(strings.NewReplacer(w.l.Group, "", w.l.Decimal, ".").Replace(number)) == plural.One:
+		return sign + fmt.Sprintf(w.one, number)
 	case before == "":
 		return sign + number + after
 	case strings.HasSuffix(before, " ") && after == "": // the figure is the reading of an index

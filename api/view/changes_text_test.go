@@ -163,14 +163,16 @@ func TestADifferenceHasTheUnitOfTheHeadline(t *testing.T) {
 		{"iowa-corn-yield", "es", changes.Numbers{Value: 3.33, Baseline: -3.33}, "sube 0,209 toneladas por hectárea; la referencia baja 0,209 toneladas por hectárea"},
 		{"iowa-corn-yield", "hi", changes.Numbers{Value: 3.33}, "0.209 टन प्रति हेक्टेयर ऊपर"},
 		{"eia-weekly-petroleum", "en", changes.Numbers{Value: 1879, Baseline: -41}, "up 1.88 million barrels; the baseline fell by 0.04 million barrels"},
-		{"eia-weekly-petroleum", "pt", changes.Numbers{Value: 1879}, "sobe 1,88 milhões de barris"},
+		{"eia-weekly-petroleum", "pt", changes.Numbers{Value: 1879}, "sobe 1,88 milhão de barris"},
 		{"eia-weekly-petroleum", "hi", changes.Numbers{Value: 1879}, "18.8 लाख बैरल ऊपर"},
 		{"eia-weekly-petroleum", "hi", changes.Numbers{Value: 12879, Baseline: -41}, "1.288 करोड़ बैरल ऊपर; आधार 0.004 करोड़ बैरल घटा"},
 		{"hormuz-transit", "en", changes.Numbers{Value: 4.2}, "up 4.2 ships a day"},
+		{"hormuz-transit", "pt", changes.Numbers{Value: 4.2, Baseline: -1.5}, "sobe 4,2 navios por dia; a referência cai 1,5 navio por dia"},
+		{"iowa-corn-yield", "pt", changes.Numbers{Value: 3.33}, "sobe 0,209 tonelada por hectare"},
 		{"lng-arbitrage", "pt", changes.Numbers{Value: -0.5}, "cai US$\u00a00,500 por MMBtu"},
 		{"tropomi-no2-economic", "en", changes.Numbers{Value: -1.25, Baseline: 2}, "down 1.25 index points; the baseline rose by 2.00 index points"},
 		{"tropomi-no2-economic", "es", changes.Numbers{Value: -1.25}, "baja 1,25 puntos del índice"},
-		{"tropomi-no2-economic", "pt", changes.Numbers{Value: -1.25}, "cai 1,25 pontos do índice"},
+		{"tropomi-no2-economic", "pt", changes.Numbers{Value: -1.25}, "cai 1,25 ponto do índice"},
 		{"tropomi-no2-economic", "hi", changes.Numbers{Value: -1.25}, "सूचकांक के 1.25 अंक नीचे"},
 	} {
 		d, _ := signals.ByID(c.id)

@@ -9,6 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"golang.org/x/text/feature/plural"
 	"golang.org/x/text/language"
 )
 
@@ -115,6 +116,8 @@ type Language struct {
 	// Months are the names of the months in a date. DateOrder is the order of D, M and Y in a date, and MonthOrder the order of M and Y.
 	Months                [12]string
 	DateOrder, MonthOrder string
+	// FirstDay is how a date writes the first day of a month ("1º"). Empty means as a number.
+	FirstDay string
 	// Ranges are the forms of several days: within a month, within a year, and over New Year. The last day is E in the month N of the year Z.
 	// An empty form is written as two dates.
 	Ranges [3]string
@@ -187,8 +190,8 @@ func (l *Language) WriteDays(from, to time.Time) string {
 	if form == "" {
 		return l.WriteDate(from) + " – " + l.WriteDate(to)
 	}
-	return strings.NewReplacer("D", strconv.Itoa(from.Day()), "M", l.Months[from.Month()-1], "Y", strconv.Itoa(from.Year()),
-		"E", strconv.Itoa(to.Day()), "N", l.Months[to.Month()-1], "Z", strconv.Itoa(to.Year())).Replace(form)
+	return strings.NewReplacer("D", l.day(from), "M", l.Months[from.Month()-1], "Y", strconv.Itoa(from.Year()),
+		"E", l.day(to), "N", l.Months[to.Month()-1], "Z", strconv.Itoa(to.Year())).Replace(form)
 }
 
 // Contract joins a text and the next word as the language does: "de" and "el tabaco" become "del tabaco".
@@ -208,7 +211,28 @@ func (l *Language) Contract(before, word string) string {
 func (l *Language) WriteMonth(day time.Time) string { return l.ordered(day, l.MonthOrder) }
 
 func (l *Language) ordered(day time.Time, order string) string {
-	return strings.NewReplacer("D", strconv.Itoa(day.Day()), "M", l.Months[day.Month()-1], "Y", strconv.Itoa(day.Year())).Replace(order)
+	return strings.NewReplacer("D", l.day(day), "M", l.Months[day.Month()-1], "Y", strconv.Itoa(day.Year())).Replace(order)
+}
+
+// day writes the day of a month.
+func (l *Language) day(t time.Time) string {
+	if t.Day() == 1 && l.FirstDay != "" {
+		return l.FirstDay
+	}
+	return strconv.Itoa(t.Day())
+}
+
+// Plural returns the CLDR form of a number with its digits as written: "-1.50".
+func (l *Language) Plural(number string) plural.Form {
+	whole, fraction, _ := strings.Cut(strings.TrimPrefix(number, "-"), ".")
+	n, err := strconv.Atoi(whole)
+	if err != nil {
+		return plural.Other
+	}
+	f, _ := strconv.Atoi(fraction)
+	short := strings.TrimRight(fraction, "0")
+	t, _ := strconv.Atoi(short)
+	return plural.Cardinal.MatchPlural(l.Tag, n, len(fraction), len(short), f, t)
 }
 
 // List joins words: "a, b and c".

@@ -10,6 +10,8 @@ type SignalTexts struct {
 	// Figure has a %s for the number. Gap has a %s for a difference of two values in the unit. It is empty if the difference is given in
 	// percent.
 	Figure, Gap string
+	// One is Figure for a number that takes the singular, which in Portuguese is any below two. It is empty if the difference does not show.
+	One string
 	// PerUnit is how many of the signal's units one of the figure's is. Zero means as in English.
 	PerUnit float64
 	// Decimals is the number of decimals of a figure.
@@ -54,7 +56,7 @@ func (t SignalTexts) Sized(values ...float64) (sized SignalTexts, small bool) {
 	if t.Small.Figure == "" || !(largest < t.PerUnit) {
 		return t, false
 	}
-	t.Figure, t.PerUnit, t.Decimals = t.Small.Figure, t.Small.PerUnit, t.Small.Decimals
+	t.Figure, t.One, t.PerUnit, t.Decimals = t.Small.Figure, "", t.Small.PerUnit, t.Small.Decimals
 	return t, true
 }
 

@@ -22,7 +22,7 @@ var Language = locale.Language{
 	Months: [12]string{
 		"janeiro", "fevereiro", "março", "abril", "maio", "junho", "julho", "agosto", "setembro", "outubro", "novembro", "dezembro",
 	},
-	DateOrder: "D de M de Y", MonthOrder: "M de Y",
+	DateOrder: "D de M de Y", MonthOrder: "M de Y", FirstDay: "1º",
 	Ranges: [3]string{"D a E de M de Y", "D de M a E de N de Y", "D de M de Y a E de N de Z"},
 	Contractions: map[string]string{
 		"a o ": "ao ", "a os ": "aos ", "a a ": "à ", "a as ": "às ", "de o ": "do ", "de a ": "da ", "de os ": "dos ", "de as ": "das ",

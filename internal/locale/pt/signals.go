@@ -28,7 +28,7 @@ var signalTexts = map[string]locale.SignalTexts{
 	},
 	"eia-weekly-petroleum": {
 		Brief: briefs["eia-weekly-petroleum"],
-		Short: "Petróleo nos EUA", Figure: "%s milhões de barris", PerUnit: 1000, Decimals: 1, Normal: "do normal", At: "no nível normal",
+		Short: "Petróleo nos EUA", Figure: "%s milhões de barris", One: "%s milhão de barris", PerUnit: 1000, Decimals: 1, Normal: "do normal", At: "no nível normal",
 		Baseline:  "média da mesma semana nos cinco anos anteriores",
 		Interval:  "surpresas semanais dos cinco anos anteriores",
 		Truth:     "os estoques da semana seguinte, como a EIA os publicar pela primeira vez",
@@ -55,7 +55,7 @@ var signalTexts = map[string]locale.SignalTexts{
 	},
 	"hormuz-transit": {
 		Brief: briefs["hormuz-transit"],
-		Short: "Ormuz", Figure: "%s navios por dia", Normal: "do normal", At: "no nível normal",
+		Short: "Ormuz", Figure: "%s navios por dia", One: "%s navio por dia", Normal: "do normal", At: "no nível normal",
 		Baseline:  "média da mesma época, de 2019 a 2024",
 		Interval:  "reestimativas das semanas passadas ou, se forem menos de 20, das de abril a julho de 2026",
 		Truth:     "a média dos mesmos sete dias como o PortWatch a reestimar da próxima vez, e não o número verdadeiro de navios",
@@ -76,7 +76,7 @@ var signalTexts = map[string]locale.SignalTexts{
 	},
 	"iowa-corn-yield": {
 		Brief: briefs["iowa-corn-yield"],
-		Short: "Milho em Iowa", Figure: "%s toneladas por hectare", PerUnit: locale.BushelsPerTonne, Decimals: 2, Normal: "da sua tendência", At: "na sua tendência",
+		Short: "Milho em Iowa", Figure: "%s toneladas por hectare", One: "%s tonelada por hectare", PerUnit: locale.BushelsPerTonne, Decimals: 2, Normal: "da sua tendência", At: "na sua tendência",
 		Baseline:  "tendência linear de 25 anos",
 		Interval:  "erros passados nesta etapa da safra",
 		Truth:     "a produtividade final da safra, como o NASS a publicar pela primeira vez em janeiro; um número final não tem intervalo",
@@ -129,7 +129,7 @@ var signalTexts = map[string]locale.SignalTexts{
 	},
 	"tropomi-no2-economic": {
 		Brief: briefs["tropomi-no2-economic"],
-		Short: "NO2 sobre a indústria", Figure: "índice %s", Decimals: 1, Normal: "do normal", At: "no nível normal",
+		Short: "NO2 sobre a indústria", Figure: "índice %s", One: "%s ponto do índice", Decimals: 1, Normal: "do normal", At: "no nível normal",
 		Baseline:  "média do mesmo mês nos anos anteriores",
 		Interval:  "anomalias passadas e dispersão das regiões",
 		Truth:     "a parte do índice que não se deve nem à meteorologia nem à escolha das regiões, e que nenhum instrumento mostra",
