@@ -196,7 +196,7 @@ func (p *Pages) signal(ctx context.Context, r request, s *view.Signal) (*view.Do
 	}
 	body.Embed = p.embedLine(body)
 	body.Backtest = body.newBacktestBody(body.Snapshot)
-	body.Citation = citation(body.Snapshot)
+	body.Citation = body.citation(body.Def.Name, body.Snapshot)
 
 	l := p.layoutIn(body.localizer, r.site, r.path)
 	body.Finding = body.finding(s.Definition, body.Snapshot)
@@ -251,19 +251,17 @@ func findingOf(d signals.Definition, s view.SignalSnapshot) signals.Finding {
 	return d.Finding(*s.Value, baseline, *s.ObservedAt)
 }
 
-// citation returns the text that cites the signal in its shown state.
-func citation(s view.SignalSnapshot) string {
-	at := "no data yet"
-	year := ""
+// citation returns the text that cites a signal, by its name in the language, in its shown state. Its instant has the form of as_of.
+func (l localizer) citation(name string, s view.SignalSnapshot) string {
+	at, year, kind := l.T("cite.none"), "", l.T("cite.data set")
 	if s.AsOf != nil {
-		at = "as of " + s.AsOf.Format(time.RFC3339)
+		at = l.Say("cite.as of", s.AsOf.Format(time.RFC3339))
 		year = fmt.Sprintf(" (%d)", s.AsOf.Year())
 	}
-	kind := "data set"
 	if s.Synthetic {
-		kind = "synthetic data set"
+		kind = l.T("cite.synthetic")
 	}
-	return fmt.Sprintf("Tidemark%s. %s [%s %s], %s. %s", year, s.Name, kind, s.ID, at, s.PageURL)
+	return fmt.Sprintf("Tidemark%s. %s [%s %s], %s. %s", year, name, kind, s.ID, at, s.PageURL)
 }
 
 // briefBody is the content of the page with a signal's method.

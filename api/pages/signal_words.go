@@ -90,6 +90,23 @@ func (l localizer) About(d signals.Definition) string {
 	return d.Description
 }
 
+// License is the licence and the attribution of a signal's upstream, as an element that names another language than the page's.
+func (l localizer) License(d signals.Definition) template.HTML {
+	text, english := l.licenseText(d)
+	if english && l.Lang != picks.English {
+		return template.HTML(`<span lang="en">` + template.HTMLEscapeString(text) + `</span>`) //nolint:gosec // escaped
+	}
+	return template.HTML(template.HTMLEscapeString(text)) //nolint:gosec // escaped
+}
+
+// licenseText returns the text of License, and whether it is the English one.
+func (l localizer) licenseText(d signals.Definition) (text string, english bool) {
+	if t, _ := l.texts(d); t.License != "" {
+		return t.License, false
+	}
+	return d.License, true
+}
+
 // Technique says in words how a value of a signal and its baseline are made.
 func (l localizer) Technique(d signals.Definition) string {
 	if t, ok := l.texts(d); ok {

@@ -87,7 +87,7 @@ func TestEverySignalHasItsTextsInTheLanguagesOfTheCatalog(t *testing.T) {
 			}
 			for what, text := range map[string]string{
 				"Short": texts.Short, "Figure": texts.Figure, "Normal": texts.Normal, "At": texts.At, "Baseline": texts.Baseline, "Interval": texts.Interval,
-				"Truth": texts.Truth, "Lead": texts.Lead,
+				"Truth": texts.Truth, "Lead": texts.Lead, "License": texts.License,
 			} {
 				if text == "" {
 					t.Errorf("%s has no %s of %s", lang, what, d.ID)
@@ -218,6 +218,31 @@ func TestABacktestIsToldInTheReadersLanguageAndNamesWhatIsInEnglish(t *testing.T
 		if page := out.String(); !strings.Contains(html.UnescapeString(page), "<p>"+l.T("backtest.method")+"</p>") || strings.Contains(page, l.T("backtest.english")) {
 			t.Errorf("%s: today's method is not told in the language", lang)
 		}
+	}
+}
+
+// A licence and a citation are in the page's language. Where a language lacks a licence, the English text says that it is English.
+func TestALicenceAndACitationAreInTheLanguageOfThePage(t *testing.T) {
+	t.Parallel()
+	d, _ := signals.ByID("lng-arbitrage")
+	at := time.Date(2026, 11, 25, 21, 0, 0, 0, time.UTC)
+	s := view.SignalSnapshot{ID: d.ID, AsOf: &at, PageURL: "https://tidemark.example/signals/lng-arbitrage"}
+	for lang, want := range map[picks.Lang][3]string{
+		"en": {"attribution to the World Bank", "[data set lng-arbitrage], as of 2026-11-25T21:00:00Z. https", "LNG arbitrage"},
+		"es": {"con atribución al Banco Mundial", "[conjunto de datos lng-arbitrage], versión de 2026-11-25T21:00:00Z. https", "Margen del GNL"},
+		"pt": {"com atribuição ao Banco Mundial", "[conjunto de dados lng-arbitrage], versão de 2026-11-25T21:00:00Z. https", "Margem do GNL"},
+		"hi": {"विश्व बैंक के उल्लेख के साथ", "[डेटासेट lng-arbitrage], 2026-11-25T21:00:00Z का संस्करण. https", "एलएनजी का मार्जिन"},
+	} {
+		l := localizer{Lang: lang}
+		if got := string(l.License(d)); !strings.Contains(got, want[0]) || strings.Contains(got, "lang=") {
+			t.Errorf("%s: the licence is %q", lang, got)
+		}
+		if got := l.citation(l.Own(d).Name, s); !strings.Contains(got, want[1]) || !strings.Contains(got, want[2]) {
+			t.Errorf("%s: the citation is %q", lang, got)
+		}
+	}
+	if got := string((localizer{Lang: "es"}).License(signals.Definition{License: "Free & open."})); got != `<span lang="en">Free &amp; open.</span>` {
+		t.Errorf("an untranslated licence is %q", got)
 	}
 }
 

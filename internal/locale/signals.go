@@ -28,6 +28,8 @@ type SignalTexts struct {
 	About, Technique string
 	// Brief is the method in Markdown: the meaning of the signal, its computation, and its limits.
 	Brief string
+	// License is the upstream's licence and attribution.
+	License string
 	// Target, Predictor and Naive are the parts of the backtest: the later value, the value that foretells it, and the simple rule to
 	// compare with.
 	Target, Predictor, Naive string

@@ -83,7 +83,7 @@ var housePages = map[string]string{
 	"brief.about":                         "Qué dice la señal, cómo se obtiene y dónde falla: %s.",
 	"brief.crumb":                         "Ficha técnica",
 	"brief.markdown":                      "Este texto en Markdown (en inglés)",
-	"brief.licence":                       "Licencia (en inglés):",
+	"brief.licence":                       "Licencia:",
 	"brief.english":                       "El texto de la ficha está en inglés:",
 	"brief.measured":                      "Los resultados de mediciones que da este texto son de la fuente real, hasta %s a más tardar.",
 	"brief.synthetic":                     "La serie que se muestra aquí es sintética y sus resultados son otros.",

@@ -16,6 +16,7 @@ var signalTexts = map[string]locale.SignalTexts{
 		Target:    "variación del propio margen en 20 sesiones, desde los primeros precios posteriores a que se conozca la señal",
 		Predictor: "la puntuación z con el signo cambiado: se espera que un margen amplio se estreche",
 		Naive:     "la última variación conocida del margen en 20 sesiones",
+		License:   "Fuente: U.S. Energy Information Administration (EIA). De dominio público, como obra del Gobierno de EE.\u00a0UU.; se pide citar la fuente con la fecha de publicación. Las valoraciones diarias al contado las suministra un tercero a la EIA (sus metadatos las marcan «copyright: Thomson-Reuters», hoy LSEG): conviene comprobarlo antes de redistribuirlas.",
 		Parts: map[string]string{
 			"wti_cushing":        "Crudo WTI, Cushing (Oklahoma), al contado",
 			"gasoline_ny_harbor": "Gasolina regular convencional, puerto de Nueva York, al contado",
@@ -38,6 +39,7 @@ var signalTexts = map[string]locale.SignalTexts{
 		Target:    "variación del precio al contado del WTI en Cushing en 20 sesiones, desde el primer precio posterior a que se conozca la señal",
 		Predictor: "la puntuación z con el signo cambiado: se espera que unas existencias abundantes abaraten el crudo",
 		Naive:     "la última variación conocida del precio al contado del WTI en 20 sesiones",
+		License:   "Fuente: U.S. Energy Information Administration (EIA). De dominio público, como obra del Gobierno de EE.\u00a0UU.; se pide citar la fuente con la fecha de publicación.",
 		Parts: map[string]string{
 			"week_change":          "Variación semanal de las existencias de crudo",
 			"seasonal_surprise":    "Variación menos la media de la misma semana en los cinco años anteriores",
@@ -65,6 +67,7 @@ var signalTexts = map[string]locale.SignalTexts{
 		Target:    "variación del precio al contado del WTI en Cushing en 20 sesiones, desde el primer precio posterior a que se conozca la señal",
 		Predictor: "la puntuación z con el signo cambiado: se espera que menos buques de lo habitual encarezcan el crudo",
 		Naive:     "la última variación conocida del precio al contado del WTI en 20 sesiones",
+		License:   "IMF PortWatch (portwatch.imf.org), con las condiciones de uso del FMI: uso gratuito para fines no comerciales y de investigación, citando la fuente; un servicio de pago necesita el consentimiento del FMI.",
 		Parts: map[string]string{
 			"tankers":              "Petroleros, media de siete días",
 			"previous_364_days":    "Todos los buques, media de siete días, frente a la de 364 días antes",
@@ -86,6 +89,7 @@ var signalTexts = map[string]locale.SignalTexts{
 		Target:    "rendimiento final menos la tendencia, según la primera previsión de la campaña",
 		Predictor: "la puntuación z con la primera previsión de la campaña: una combinación por encima de la tendencia anuncia un dato final por encima de ella",
 		Naive:     "el dato final del año anterior menos su tendencia",
+		License:   "USDA National Agricultural Statistics Service (NASS). De dominio público, como obra del Gobierno de EE.\u00a0UU.; se pide citar al USDA NASS.",
 		Parts: map[string]string{
 			"trend_25_years": "Tendencia de los 25 rendimientos finales anteriores",
 			"trend_slope":    "Pendiente de la tendencia",
@@ -109,6 +113,7 @@ var signalTexts = map[string]locale.SignalTexts{
 		Target:    "variación del precio europeo del gas en tres meses, desde la primera media mensual que empieza después de conocerse la señal",
 		Predictor: "la puntuación z con el signo cambiado: se espera que un margen amplio atraiga cargamentos a Europa y baje el precio",
 		Naive:     "la última variación conocida del precio europeo del gas en tres meses",
+		License:   "World Bank Commodity Price Data (The Pink Sheet), CC BY 4.0: con atribución al Banco Mundial; las cifras se han combinado con supuestos de costes.",
 		Parts: map[string]string{
 			"asia_proxy_japan_import":       "Margen hacia Asia con el precio de importación de Japón, un indicador lento que no es el JKM",
 			"europe_short_run":              "Margen hacia Europa sin la tarifa fija de licuefacción",
@@ -139,6 +144,7 @@ var signalTexts = map[string]locale.SignalTexts{
 		Target:    "el propio índice en el primer mes que empieza después de conocerse la señal, menos 100: solo persistencia, porque entre las fuentes no hay ninguna serie mensual gratuita de producción industrial",
 		Predictor: "la puntuación z: se espera que a un mes por encima de su época le sigan otros iguales",
 		Naive:     "el índice del mismo mes de un año antes, menos 100",
+		License:   "Contiene datos modificados de Copernicus Sentinel (de 2018 a hoy), procesados por el KNMI (TEMIS): uso gratuito con este aviso y con mención del KNMI, la ESA y Copernicus.",
 		Parts: map[string]string{
 			"yangtze": "Delta del Yangtsé, 30-33 N 118-122 E", "pearl": "Delta del río de las Perlas, 22-23,5 N 112,5-114,5 E",
 			"benelux_ruhr": "Benelux y Ruhr, 50,5-52,5 N 3,5-8 E", "po": "Valle del Po, 44,5-46 N 8-12 E", "delhi": "Delhi, 28-29,2 N 76,5-78 E",

@@ -83,7 +83,7 @@ var housePages = map[string]string{
 	"brief.about":                         "O que o sinal diz, como é obtido e onde falha: %s.",
 	"brief.crumb":                         "Ficha técnica",
 	"brief.markdown":                      "Este texto em Markdown (em inglês)",
-	"brief.licence":                       "Licença (em inglês):",
+	"brief.licence":                       "Licença:",
 	"brief.english":                       "O texto da ficha está em inglês:",
 	"brief.measured":                      "Os resultados de medições citados neste texto são da fonte real, até %s no máximo.",
 	"brief.synthetic":                     "A série mostrada aqui é sintética, e os resultados dela são outros.",

@@ -16,6 +16,7 @@ var signalTexts = map[string]locale.SignalTexts{
 		Target:    "variação da própria margem em 20 pregões, a partir dos primeiros preços depois que o sinal é conhecido",
 		Predictor: "o escore z com o sinal trocado: espera-se que uma margem larga se estreite",
 		Naive:     "a última variação conhecida da margem em 20 pregões",
+		License:   "Fonte: U.S. Energy Information Administration (EIA). Em domínio público, como obra do governo dos EUA; pede-se citar a fonte com a data de publicação. As avaliações diárias à vista são fornecidas à EIA por terceiros (os metadados da EIA as marcam com “copyright: Thomson-Reuters”, hoje LSEG): convém verificar antes de redistribuí-las.",
 		Parts: map[string]string{
 			"wti_cushing":        "Petróleo WTI, Cushing (Oklahoma), à vista",
 			"gasoline_ny_harbor": "Gasolina comum convencional, porto de Nova York, à vista",
@@ -38,6 +39,7 @@ var signalTexts = map[string]locale.SignalTexts{
 		Target:    "variação do preço à vista do WTI em Cushing em 20 pregões, a partir do primeiro preço depois que o sinal é conhecido",
 		Predictor: "o escore z com o sinal trocado: espera-se que estoques cheios barateiem o petróleo",
 		Naive:     "a última variação conhecida do preço à vista do WTI em 20 pregões",
+		License:   "Fonte: U.S. Energy Information Administration (EIA). Em domínio público, como obra do governo dos EUA; pede-se citar a fonte com a data de publicação.",
 		Parts: map[string]string{
 			"week_change":          "Variação semanal dos estoques de petróleo",
 			"seasonal_surprise":    "Variação menos a média da mesma semana nos cinco anos anteriores",
@@ -65,6 +67,7 @@ var signalTexts = map[string]locale.SignalTexts{
 		Target:    "variação do preço à vista do WTI em Cushing em 20 pregões, a partir do primeiro preço depois que o sinal é conhecido",
 		Predictor: "o escore z com o sinal trocado: espera-se que menos navios que o habitual encareçam o petróleo",
 		Naive:     "a última variação conhecida do preço à vista do WTI em 20 pregões",
+		License:   "IMF PortWatch (portwatch.imf.org), sob os termos de uso do FMI: uso gratuito para fins não comerciais e de pesquisa, com citação da fonte; um serviço pago precisa do consentimento do FMI.",
 		Parts: map[string]string{
 			"tankers":              "Petroleiros, média de sete dias",
 			"previous_364_days":    "Todos os navios, média de sete dias, ante a de 364 dias antes",
@@ -86,6 +89,7 @@ var signalTexts = map[string]locale.SignalTexts{
 		Target:    "produtividade final menos a tendência, conforme a primeira previsão da safra",
 		Predictor: "o escore z com a primeira previsão da safra: uma combinação acima da tendência anuncia um número final acima dela",
 		Naive:     "o número final do ano anterior menos a sua tendência",
+		License:   "USDA National Agricultural Statistics Service (NASS). Em domínio público, como obra do governo dos EUA; pede-se citar o USDA NASS.",
 		Parts: map[string]string{
 			"trend_25_years": "Tendência das 25 produtividades finais anteriores",
 			"trend_slope":    "Inclinação da tendência",
@@ -109,6 +113,7 @@ var signalTexts = map[string]locale.SignalTexts{
 		Target:    "variação do preço europeu do gás em três meses, a partir da primeira média mensal que começa depois que o sinal é conhecido",
 		Predictor: "o escore z com o sinal trocado: espera-se que uma margem larga atraia cargas para a Europa e baixe o preço",
 		Naive:     "a última variação conhecida do preço europeu do gás em três meses",
+		License:   "World Bank Commodity Price Data (The Pink Sheet), CC BY 4.0: com atribuição ao Banco Mundial; os números foram combinados com premissas de custos.",
 		Parts: map[string]string{
 			"asia_proxy_japan_import":       "Margem para a Ásia com o preço de importação do Japão, um indicador lento que não é o JKM",
 			"europe_short_run":              "Margem para a Europa sem a tarifa fixa de liquefação",
@@ -139,6 +144,7 @@ var signalTexts = map[string]locale.SignalTexts{
 		Target:    "o próprio índice no primeiro mês que começa depois que o sinal é conhecido, menos 100: só persistência, porque entre as fontes não há nenhuma série mensal gratuita de produção industrial",
 		Predictor: "o escore z: espera-se que um mês acima da sua época seja seguido por outros iguais",
 		Naive:     "o índice do mesmo mês de um ano antes, menos 100",
+		License:   "Contém dados modificados do Copernicus Sentinel (de 2018 até hoje), processados pelo KNMI (TEMIS): uso gratuito com este aviso e com menção ao KNMI, à ESA e ao Copernicus.",
 		Parts: map[string]string{
 			"yangtze": "Delta do Yangtzé, 30-33 N 118-122 L", "pearl": "Delta do rio das Pérolas, 22-23,5 N 112,5-114,5 L",
 			"benelux_ruhr": "Benelux e Ruhr, 50,5-52,5 N 3,5-8 L", "po": "Vale do Pó, 44,5-46 N 8-12 L", "delhi": "Délhi, 28-29,2 N 76,5-78 L",
