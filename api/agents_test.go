@@ -267,7 +267,7 @@ func announced(t *testing.T, a *agents) {
 	if diff := cmp.Diff([]any{map[string]any{"ticker": "ACME", "return_pct": 7.84}}, sum["best"]); diff != "" {
 		t.Errorf("best positions (-want +got):\n%s", diff)
 	}
-	for _, say := range []string{"In doubt: ACME closed at 110.00; alphavantage says 111.25.", "in 1 sessions. With no such loss the return is +0.99%, with a total loss −1.02%."} {
+	for _, say := range []string{"In doubt: ACME closed at 110.00; alphavantage says 111.25.", "in 1 sessions. Without any loss, the return is +0.99%; with a total loss, −1.02%."} {
 		if !strings.Contains(text, say) {
 			t.Errorf("the portfolio does not say %q: %s", say, text)
 		}

@@ -164,13 +164,13 @@ func (d *claimService) decide(ctx context.Context, key int64, tx string, signatu
 // refusals explain to a claimant why a claim has no grant.
 var refusals = map[accounts.Reason]struct{ detail, retryAfter string }{
 	accounts.ReasonUnavailable: {"The chain cannot be queried at the moment. Nothing is decided, and the claim is kept for an hour.", "10"},
-	accounts.ReasonUnknown:     {"No block contains this transaction. The claim is kept for an hour: if the transaction arrives, the next request gets its answer.", "5"},
+	accounts.ReasonUnknown:     {"No block contains this transaction. The claim is kept for an hour: if the transaction arrives, the next request gets the result.", "5"},
 	accounts.ReasonNotFinal:    {"There are too few blocks on top of the transfer. The claim is kept: ask again.", "3"},
 	accounts.ReasonFailed:      {"The transaction failed on the chain: nothing was paid.", ""},
 	accounts.ReasonToken:       {"The transaction does not move the stablecoin that is accepted here.", ""},
 	accounts.ReasonRecipient:   {"The transaction pays another account than the one that /api/v1/info names.", ""},
 	accounts.ReasonAmount:      {"No single transfer in the transaction is 5 units or more.", ""},
-	accounts.ReasonAge:         {"The transfer is older than seven days, or was made before the key.", ""},
+	accounts.ReasonAge:         {"The transfer is older than seven days, or was made before the key was created.", ""},
 	accounts.ReasonUsed:        {"The transfer was claimed by another key.", ""},
 	accounts.ReasonReserved:    {"The amount is reserved for another key.", ""},
 	accounts.ReasonProof:       {"The signature is not that of the transfer's sender, over this transaction and this key.", ""},

@@ -153,7 +153,7 @@ func errOtherWorld(key accounts.Key) error {
 
 // errReplaced is the problem of a rotated key in its grace period that is used for more than reading.
 var errReplaced = &problemError{
-	code: view.CodeRevokedKey, detail: "This text of the API key was replaced. Until it expires, it can only read.",
+	code: view.CodeRevokedKey, detail: "This API key was replaced by a rotation. Until it expires, it can only read.",
 	challenge: `Bearer realm="api", error="invalid_token"`,
 }
 

@@ -429,7 +429,7 @@ func TestTextFollowsTheData(t *testing.T) {
 	}{
 		{"a loss is a loss and the main risk", "The company is losing money: $50.0 million", loss},
 		{"and there is no multiple of it", "There are no earnings to value it on", func(s *Score) { loss(s); s.metric(EarningsYield).Z = -2 }},
-		{"a calm share leads", "Its main strength is a share price that moved less", func(s *Score) {
+		{"a calm share leads", "Its main strength is low volatility: the share price moved less", func(s *Score) {
 			s.Groups = map[Group]float64{Risk: 3, Quality: 0.1, Value: 0.1, Momentum: 0.1}
 		}},
 		{"a trend leads", "Its main strength is momentum", func(s *Score) {

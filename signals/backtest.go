@@ -174,7 +174,7 @@ func (a Arrivals) lookAhead(cases []Case) (string, []series.ID) {
 const BacktestMethod = "walk forward: each value is used from the instant at which it and all values before it were known, against outcomes that " +
 	"begin later; predictor and sign are declared, nothing is fitted; rank correlation with Fisher's interval and the effective number " +
 	"of cases n^2/(n + 2 sum pairs(k) a(k) b(k)) of the autocorrelations a and b of the ranks up to the first that is not positive (Bartlett " +
-	"1935); p-value: the larger of theirs and of the share of circular shifts of the outcomes, by more than 1.3 times the root of the number of " +
+	"1935); p-value: the larger of theirs and of the share of circular shifts of the outcomes, by more than 1.3 times the square root of the number of " +
 	"cases, that relate as much to the forecasts, which is never below 1 over one more than the number of possible shifts; " +
 	"out of sample: the newer half"
 

@@ -30,7 +30,7 @@ func list() []Endpoint {
 	return []Endpoint{
 		{
 			Endpoint: price("/picks", 5_000, free), ID: "listPicks", Summary: "List the stock picks",
-			Description: "All announced picks with what became of them, newest first. On the Free plan the latest three.",
+			Description: "All announced picks with their returns, newest first. On the Free plan the latest three.",
 			Result:      "A page of the picks.", Params: Dates | Company | Status | Lang | Paged, Body: body[page[view.Pick]]("PickList"),
 			List: (*view.PublicationsState).Picks, File: "picks", Sold: "All stock picks with their returns",
 		},
@@ -43,7 +43,7 @@ func list() []Endpoint {
 		},
 		{
 			Endpoint: price("/picks/early", 250_000, !free), ID: "getEarlyPick", Summary: "Get the pick that waits for its announcement",
-			Description: "The sealed pick of today before everybody sees it, with the opening of its seal: check that it is the commitment that the witnesses of the log have cosigned. It is there only where the operator allows it (`PICKS_EARLY`; `log.picks_early` of /api/v1/info says so), from the cosignatures until the announcement. A trial balance does not pay for it.",
+			Description: "Today's sealed pick before its announcement, with the opening of its seal: check that it is the commitment that the witnesses of the log have cosigned. It is available only if the operator allows it (`PICKS_EARLY`; `log.picks_early` of /api/v1/info says so), from the cosignatures until the announcement. A trial balance does not pay for it.",
 			Result:      "The pick and the opening of its seal.", Body: body[view.One[view.EarlyPick]]("EarlyPickReport"), Early: true,
 			Live: func(ctx context.Context, st *view.PublicationsState, _ Item) (*view.Document, error) {
 				return st.EarlyPick(ctx)
@@ -93,7 +93,7 @@ func list() []Endpoint {
 		},
 		{
 			Endpoint: price("/stocks", 5_000, free), ID: "listStocks", Summary: "List the researched stocks",
-			Description: "Every company that research was written about, by ticker. On the Free plan without the dates and languages of the research.",
+			Description: "Every company with research, by ticker. On the Free plan without the dates and languages of the research.",
 			Result:      "A page of the stocks.", Params: Company | Picked | Paged, Body: body[page[view.Stock]]("StockList"), FreeBody: &basic,
 			List: (*view.PublicationsState).Stocks, File: "stocks", Sold: "All researched stocks",
 		},
@@ -111,7 +111,7 @@ func list() []Endpoint {
 		},
 		{
 			Endpoint: open("/digest/latest"), ID: "getLatestDigest", Summary: "Get the latest weekly digest",
-			Description: "The events of the week, what it did to the portfolio, its picks, macro events and the signals that stood far from their baselines.",
+			Description: "The events of the week, the return of the portfolio, the picks, macro events and the signals that stood far from their baselines.",
 			Result:      "The digest of the newest week.", Params: Lang, Body: body[view.One[view.Digest]]("WeeklyDigest"),
 			One:    func(st *view.PublicationsState, i Item) (*view.Document, error) { return st.LatestDigest(i.Lang) },
 			Absent: "No week has a digest yet.", AbsentCode: view.CodeNotFound,

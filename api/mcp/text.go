@@ -117,7 +117,7 @@ func portfolioText(a view.PortfolioSummary) string {
 			signed(c.ExcessReturnPct))
 	}
 	if d := a.Delistings; d != nil && d.Sessions > 0 {
-		l.add("Positions that stopped trading at no known price are assumed to lose 30%% (NYSE) or 55%% (Nasdaq), in %d sessions. With no such loss the return is %s, with a total loss %s.",
+		l.add("Positions that stopped trading without a known price are assumed to lose 30%% (NYSE) or 55%% (Nasdaq), in %d sessions. Without any loss, the return is %s; with a total loss, %s.",
 			d.Sessions, signed(d.ReturnAtLastClose), signed(d.ReturnAtTotalLoss))
 	}
 	if a.ReturnKind == view.PriceReturn {

@@ -274,7 +274,7 @@ func conclusion(r *audit.Report) string {
 	case r.Unproven != "":
 		return "Self-consistent: " + record + ". " + r.Unproven
 	}
-	return fmt.Sprintf("Self-consistent: %s. %s asked, and the same is held up to pick %d, the newest %s: nobody is new enough to speak for today.",
+	return fmt.Sprintf("Self-consistent: %s. %s asked, and the same is held up to pick %d, the newest %s: no witness is recent enough to confirm it for today.",
 		record, parties(r.Parties), r.Held, newest)
 }
 

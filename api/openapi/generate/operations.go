@@ -106,11 +106,11 @@ func with(codes ...string) []string { return append(codes, always...) }
 var tags = []tag{
 	{"Signals", "Alternative-data signals from free public sources: the latest snapshot, the whole history, and each as it was known at any instant. No key."},
 	{"Picks", "One stock pick a trading day, research, the model portfolio in percentages, events, the weekly digest. With a key; see Pay per request for the same without one."},
-	{"Pay per request", "The same answers as the Picks API, each paid by itself with a stablecoin (x402). No key and no registration."},
+	{"Pay per request", "The same answers as the Picks API, each paid for separately with a stablecoin (x402). No key and no registration."},
 	{"Verification", "The hash chain of all announced picks, and where its two outside records are. No key."},
 	{"Changes", "What becomes known, as it becomes known: a stream of events and a feed. No key."},
-	{"Alerts", "Rules of a key that have changes posted to a webhook, signed. With a key, free of charge."},
-	{"Account", "Keys: register one for free, see what it used, give it another text, end it."},
+	{"Alerts", "Rules of a key that post changes to a webhook, signed. With a key, free of charge."},
+	{"Account", "Keys: register one for free, see its usage, rotate it, revoke it."},
 	{"Service", "What the service is, and whether it is up."},
 	{"Agents", "The MCP server: picks, research, portfolio, the hash chain and the signals as tools, the signals also as resources. No key."},
 }
@@ -135,14 +135,14 @@ func signalEndpoints() []route {
 		{
 			id: "listSignals", method: http.MethodGet, path: "/api/signals", alone: "/", tag: "Signals",
 			summary:     "List the live signals",
-			description: "The catalog: every signal that is live, with its latest value, its licence, and where its snapshot, page and brief are. A signal that is decayed or deprecated is not listed and still answers at its id.",
+			description: "The catalog: every signal that is live, with its latest value, its licence, and where its snapshot, page and brief are. A signal that is decayed or deprecated is not listed, but is still served at its id.",
 			answers:     []answer{ok("The catalog.", cached, body[view.SignalCatalog]("")), unchanged},
 			codes:       append([]string{view.CodeInvalidParameter}, reads...),
 		},
 		{
 			id: "getSignal", method: http.MethodGet, path: "/api/signals/{id}", alone: "/{id}", tag: "Signals",
 			summary:     "Get the latest snapshot of a signal",
-			description: "The latest observation with its interval (what that bounds, whether it was measured or is assumed, and how often it held), baseline and z-score, how well the signal foretold its target, the bytes that it was made of, and a JSON-LD description. With `as_of`, what was said of it at that instant.",
+			description: "The latest observation with its interval (what the interval bounds, whether it was measured or is assumed, and how often it held), baseline and z-score, how well the signal predicted its target, the bytes it was made from, and a JSON-LD description. With `as_of`, the snapshot as it was known at that instant.",
 			takes:       []string{"id", "as_of"},
 			answers:     []answer{ok("The snapshot.", cached, body[view.SignalSnapshot]("")), unchanged},
 			codes:       append([]string{view.CodeInvalidParameter, view.CodeUnknownSignal, view.CodeNotFound, view.CodeRateLimited}, reads...),
@@ -166,7 +166,7 @@ func signalEndpoints() []route {
 		{
 			id: "listSignalVintages", method: http.MethodGet, path: "/api/signals/{id}/vintages", alone: "/{id}/vintages", tag: "Signals",
 			summary:     "List when the history of a signal changed",
-			description: "The instants at which points were added, revised or withdrawn, newest first. Each can be asked for as `as_of`.",
+			description: "The instants at which points were added, revised or withdrawn, newest first. Each instant can be used as `as_of`.",
 			takes:       []string{"id", "from_instant", "to_instant", "newest_first", "limit", "cursor"},
 			answers:     []answer{ok("A page of the list.", paging, body[view.Vintages]("")), unchanged},
 			codes:       append([]string{view.CodeInvalidParameter, view.CodeInvalidCursor, view.CodeUnknownSignal, view.CodeRateLimited}, reads...),
@@ -174,15 +174,15 @@ func signalEndpoints() []route {
 		{
 			id: "getSignalChanges", method: http.MethodGet, path: "/api/signals/{id}/changes", alone: "/{id}/changes", tag: "Signals",
 			summary:     "Explain why a signal moved",
-			description: "The difference of two snapshots in value, baseline and z-score, divided into parts that add up to it, but for the rounding of their last digits: what releases added, which old observations were revised, the windows that rolled on, and the code. The signal's own computation is run over inputs that grow from the first snapshot's to the second's, in the order in which they became known.",
+			description: "The difference of two snapshots in value, baseline and z-score, divided into parts that add up to it, except for rounding: what releases added, which old observations were revised, the windows that rolled on, and the code. The signal's own computation is run over inputs that grow from the first snapshot's to the second's, in the order in which they became known.",
 			takes:       []string{"id", "from_snapshot", "to_snapshot", "lang"},
 			answers:     []answer{ok("The parts.", cached, body[view.Changes]("")), unchanged},
 			codes:       append([]string{view.CodeInvalidParameter, view.CodeInvalidLang, view.CodeUnknownSignal, view.CodeNotFound, view.CodeRateLimited}, reads...),
 		},
 		{
 			id: "getSignalEvidence", method: http.MethodGet, path: "/api/signals/{id}/evidence", alone: "/{id}/evidence", tag: "Signals",
-			summary:     "Lead from a number to the bytes that it rests on",
-			description: "The formulas of a snapshot with the numbers put in, each observation that its value, its baseline, its interval and its components rest on, and the archived bodies that contained them. `tidemark explain --url` downloads the bodies, hashes and parses them, and computes the numbers again. With `date`, the newest snapshot about that day; of a day that was never the newest, the point that the history has now (`newest` is false). Without a number about the day it is the nearest earlier one: `other_day` says so, with the nearest later day. 404 means that no number is that old. With `as_of`, the snapshot of an instant.",
+			summary:     "Trace a number to the bytes it rests on",
+			description: "The formulas of a snapshot with the numbers filled in, each observation that its value, its baseline, its interval and its components rest on, and the archived bodies that contained them. `tidemark explain --url` downloads the bodies, hashes and parses them, and computes the numbers again. With `date`, the newest snapshot about that day; of a day that was never the newest, the point that the history has now (`newest` is false). Without a number about the day it is the nearest earlier one: `other_day` says so, with the nearest later day. 404 means that no number is that old. With `as_of`, the snapshot of an instant.",
 			takes:       []string{"id", "about", "as_of", "lang"},
 			answers:     []answer{ok("The evidence.", cached, body[view.Evidence]("")), unchanged},
 			codes:       append([]string{view.CodeInvalidParameter, view.CodeInvalidLang, view.CodeUnknownSignal, view.CodeNotFound, view.CodeRateLimited}, reads...),
@@ -190,7 +190,7 @@ func signalEndpoints() []route {
 		{
 			id: "listSignalInputs", method: http.MethodGet, path: "/api/signals/{id}/inputs", alone: "/{id}/inputs", tag: "Signals",
 			summary:     "List every archived body that a signal rests on",
-			description: "All bodies that brought a value of its inputs or of its backtest's target, in force or replaced since, and those by which a publisher took one back, oldest first: `uses` says what rests on each. With the root of their Merkle tree (RFC 6962, a leaf is the 32 bytes of a body's SHA-256). The provenance of a snapshot names the newest of them and carries the same root.",
+			description: "All bodies that brought a value of its inputs or of its backtest's target, in force or replaced since, and those by which a publisher withdrew one, oldest first: `uses` says what rests on each. With the root of their Merkle tree (RFC 6962, a leaf is the 32 bytes of a body's SHA-256). The provenance of a snapshot names the newest of them and carries the same root.",
 			takes:       []string{"id", "as_of"},
 			answers:     []answer{ok("The list.", cached, body[view.Inputs]("")), unchanged},
 			codes:       append([]string{view.CodeInvalidParameter, view.CodeUnknownSignal, view.CodeNotFound, view.CodeRateLimited}, reads...),
@@ -214,7 +214,7 @@ func signalEndpoints() []route {
 		{
 			id: "getSignalScorecard", method: http.MethodGet, path: "/api/signals/{id}/scorecard", alone: "/{id}/scorecard", tag: "Signals",
 			summary:     "Judge a signal's forecasts",
-			description: "What the forecasts were worth: their score (CRPS) against two naive forecasts that were recorded with them, how often their intervals held, and how even their probabilities were; over all grades and over the last 52.",
+			description: "How good the forecasts were: their score (CRPS) against two naive forecasts that were recorded with them, how often their intervals held, and how even their probabilities were; over all grades and over the last 52.",
 			takes:       []string{"id"},
 			answers:     []answer{ok("The scorecards.", cached, body[view.Scorecards]("")), unchanged},
 			codes:       append([]string{view.CodeInvalidParameter, view.CodeUnknownSignal, view.CodeNotFound, view.CodeRateLimited}, reads...),
@@ -249,14 +249,14 @@ func serviceEndpoints() []route {
 		{
 			id: "getHealth", method: http.MethodGet, path: "/healthz", tag: "Service",
 			summary:     "Ask whether the process serves",
-			description: "Answers 200 while the process serves.",
+			description: "Returns 200 while the process serves requests.",
 			answers:     []answer{ok("It serves.", []string{"X-Request-Id"}, body[view.Health](""))},
 			codes:       always,
 		},
 		{
 			id: "getReadiness", method: http.MethodGet, path: "/readyz", tag: "Service",
 			summary:     "Ask whether there is something to serve",
-			description: "Answers 200 once everything is loaded, and goes on to do so while the database is away and answers are given from memory.",
+			description: "Returns 200 once everything is loaded. It continues to do so while the database is unavailable and responses come from memory.",
 			answers: []answer{
 				ok("It is ready.", []string{"X-Request-Id"}, body[view.Health]("")),
 				{status: http.StatusServiceUnavailable, description: "It is not ready: `missing` names what it waits for.", body: []shape{body[view.Health]("")}, headers: []string{"X-Request-Id"}},
@@ -307,7 +307,7 @@ func paidEndpoints(data []route) []route {
 	all := []route{{
 		id: "getX402Info", method: http.MethodGet, path: "/api/v1/x402/info", tag: "Pay per request",
 		summary:     "List what is sold by request",
-		description: "Every address with its price, and the network, token and account that are paid. Nothing is served here where the operator sells nothing by request.",
+		description: "Every address with its price, and the network, token and account that are paid. Nothing is served here if the operator sells nothing by request.",
 		answers:     []answer{ok("The list.", cached, body[view.X402InfoBody]("")), unchanged},
 		codes:       append([]string{view.CodeInvalidParameter, view.CodeNotFound}, reads...),
 	}}
@@ -328,7 +328,7 @@ func paidEndpoints(data []route) []route {
 		first.body = []shape{first.body[0]}
 		first.headers = []string{"PAYMENT-RESPONSE", "X-PAYMENT-RESPONSE", "Link", "X-Request-Id"}
 		twin.answers = []answer{first, {
-			status: http.StatusPaymentRequired, description: "A payment is asked for, or the one that came was not taken, and why. Nothing was charged.",
+			status: http.StatusPaymentRequired, description: "A payment is required, or the one received was not accepted; the body states why. Nothing was charged.",
 			body: []shape{body[x402.PaymentRequired]("")}, headers: []string{"PAYMENT-REQUIRED", "PAYMENT-RESPONSE", "X-PAYMENT-RESPONSE", "X-Request-Id"},
 		}}
 		twin.codes = append(without(e.codes, append([]string{view.CodeInvalidRequest, view.CodeQuotaExhausted, view.CodeInsufficientBalance, view.CodePlanRequired}, withKey...)),

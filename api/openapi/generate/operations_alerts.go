@@ -31,13 +31,13 @@ func alertEndpoints() []route {
 	return []route{
 		{
 			id: "createAlert", method: http.MethodPost, path: "/api/v1/alerts", tag: "Alerts", access: keyed,
-			summary: "Have changes posted to a webhook",
-			description: "Makes a rule of the key. What it selects from the stream of changes is posted to `url`, signed as Standard Webhooks describes (`webhook-id`, `webhook-timestamp`, " +
-				"`webhook-signature`), in the order of the cursors. A message that is not answered with 2xx is sent again with growing pauses for three days, always with the same `webhook-id`. " +
-				"A rule about a number holds once when it passes `above` or `below`, and again after the number was back at `rearm`. One that is made while the number is beyond already waits, " +
-				"too (`armed` is false). A key can have 20 alerts. Free of charge. Where events of the portfolio are sold (`PAGES=free`), only a key with Pro can select them by " +
-				"`min_severity` or `ticker`. A member that a rule does not have is refused. A repetition with the same Idempotency-Key makes no second alert for a day: it has the " +
-				"first answer again, with the secret.",
+			summary: "Post changes to a webhook",
+			description: "Creates an alert rule for the key. What it selects from the stream of changes is posted to `url`, signed as Standard Webhooks describes (`webhook-id`, `webhook-timestamp`, " +
+				"`webhook-signature`), in the order of the cursors. A message without a 2xx response is sent again with increasing delays for three days, always with the same `webhook-id`. " +
+				"A rule about a number fires once when the number passes `above` or `below`, and again after the number has returned to `rearm`. A rule that is created while the number is already beyond waits, " +
+				"too (`armed` is false). A key can have at most 20 alerts. Free of charge. If events of the portfolio are sold (`PAGES=free`), only a key with Pro can select them by " +
+				"`min_severity` or `ticker`. A member that a rule does not have is refused. For a day, a repetition with the same Idempotency-Key creates no second alert: it returns the " +
+				"first response again, with the secret.",
 			takes: []string{"idempotency_key"},
 			request: &content{body: body[AlertRequest](""), description: "The rule and the address.", example: AlertRequest{
 				Rule: pushes.Rule{On: pushes.OnZScore, Signal: "crack-spread-321", Above: new(2.0), Rearm: new(1.5)}, URL: "https://hooks.example.com/tidemark",
@@ -58,7 +58,7 @@ func alertEndpoints() []route {
 		{
 			id: "getAlert", method: http.MethodGet, path: "/api/v1/alerts/{id}", tag: "Alerts", access: keyed,
 			summary:     "See what an alert has sent",
-			description: "The alert with its newest 50 messages, and what the webhook answered.",
+			description: "The alert with its newest 50 messages, and how the webhook responded.",
 			takes:       []string{"alert_id"},
 			answers:     []answer{ok("The alert.", limited, body[view.AlertDetail]("")), unchanged},
 			codes:       append(append([]string{view.CodeInvalidParameter, view.CodeNotFound}, withKey...), reads...),
@@ -66,7 +66,7 @@ func alertEndpoints() []route {
 		{
 			id: "deleteAlert", method: http.MethodDelete, path: "/api/v1/alerts/{id}", tag: "Alerts", access: keyed,
 			summary:     "Delete an alert",
-			description: "The alert ends at once. What it had to send is not sent any more.",
+			description: "The alert ends at once. Pending messages are not sent.",
 			takes:       []string{"alert_id"},
 			answers:     []answer{{status: http.StatusNoContent, description: "It is deleted.", headers: once}},
 			codes:       mine(view.CodeNotFound),
@@ -74,7 +74,7 @@ func alertEndpoints() []route {
 		{
 			id: "testAlert", method: http.MethodPost, path: "/api/v1/alerts/{id}/test", tag: "Alerts", access: keyed,
 			summary:     "Send a test message",
-			description: "Posts a message of the type `test` at once, also while the webhook fails. It is tried once; the list of messages says how it ended. Every ten seconds at most.",
+			description: "Posts a message of the type `test` at once, also while the webhook fails. It is tried once; the list of messages says how it ended. At most once every ten seconds.",
 			takes:       []string{"alert_id"},
 			answers:     []answer{{status: http.StatusAccepted, description: "It is on its way.", body: []shape{body[view.AlertSent]("")}, headers: once}},
 			codes:       changing(view.CodeNotFound),
@@ -83,7 +83,7 @@ func alertEndpoints() []route {
 			id: "rotateAlertSecret", method: http.MethodPost, path: "/api/v1/alerts/{id}/secret", tag: "Alerts", access: keyed,
 			summary: "Give an alert another secret",
 			description: "For a day messages carry two signatures, of the new secret and of the old one. So a receiver can change without a gap. While the old one signs, another rotation is refused. " +
-				"A repetition with the same Idempotency-Key has the first answer again for a day, with the secret.",
+				"For a day, a repetition with the same Idempotency-Key returns the first response again, with the secret.",
 			takes:   []string{"alert_id", "idempotency_key"},
 			answers: []answer{ok("The new secret.", once, body[view.AlertSecret](""))},
 			codes:   changing(view.CodeNotFound, view.CodeIdempotencyReused),
@@ -92,7 +92,7 @@ func alertEndpoints() []route {
 			id: "replayAlert", method: http.MethodPost, path: "/api/v1/alerts/{id}/replay", tag: "Alerts", access: keyed,
 			summary: "Send messages again",
 			description: "Sends what the alert selected after a cursor, each message with the same `webhook-id` as before, and enables the alert if it was disabled. What it selected while it was " +
-				"disabled comes, too. What came up to the cursor is not sent any more. Messages are kept for 14 days. At most the oldest 10,000: ask again after the last of them. Every ten seconds at most.",
+				"disabled comes, too. What came up to the cursor is not sent any more. Messages are kept for 14 days. At most the oldest 10,000: ask again after the last of them. At most once every ten seconds.",
 			takes:   []string{"alert_id"},
 			request: &content{body: body[AlertReplayRequest](""), description: "Where to begin.", example: AlertReplayRequest{After: "812"}},
 			answers: []answer{{status: http.StatusAccepted, description: "They are on their way.", body: []shape{body[view.AlertSent]("")}, headers: once}},

@@ -64,7 +64,7 @@ func agentEndpoints() []route {
 				body:    []shape{body[JSONRPCResponse](""), body[[]JSONRPCResponse]("")},
 				headers: []string{"RateLimit-Policy", "RateLimit", "X-Request-Id"},
 			},
-			{status: http.StatusAccepted, description: "A notification was taken. Nothing is answered.", headers: []string{"X-Request-Id"}},
+			{status: http.StatusAccepted, description: "A notification was accepted. The response has no body.", headers: []string{"X-Request-Id"}},
 			refused(http.StatusBadRequest, "The message is not understood."),
 			refused(http.StatusForbidden, "Web pages of this origin, or requests to this host, are not allowed."),
 			refused(http.StatusNotFound, "The method is not served (from revision 2026-07-28 on)."),

@@ -36,7 +36,7 @@ func paymentEndpoints() []route {
 			answers: []answer{
 				ok("The transfer is the key's.", []string{"Cache-Control", "X-Request-Id"}, body[view.ClaimBody]("")),
 				{
-					status: http.StatusAccepted, description: "There is no verdict yet. Location is where to ask for it.", body: []shape{body[view.ClaimBody]("")},
+					status: http.StatusAccepted, description: "There is no outcome yet. Ask for it again at the address in Location.", body: []shape{body[view.ClaimBody]("")},
 					headers: []string{"Cache-Control", "Location", "Retry-After", "X-Request-Id"},
 				},
 			},
