@@ -204,7 +204,7 @@ func (s *fixture) against(ctx context.Context, m *meter, what, path string, asOf
 		},
 		func() (time.Duration, error) {
 			return m.once(func() error {
-				return s.db.CopyHistory(ctx, io.Discard, postgres.HistoryQuery{Signal: s.def.ID, AsOf: asOf})
+				return s.db.CopyHistory(ctx, io.Discard, s.def.ID, asOf)
 			})
 		},
 	)

@@ -1,8 +1,6 @@
 package view
 
 import (
-	"bytes"
-	"io"
 	"math"
 	"strconv"
 	"time"
@@ -114,7 +112,7 @@ func appendName(b []byte, name string) []byte {
 	return strconv.AppendQuote(b, name)
 }
 
-// csvHeader returns the column names, which are the names in the database.
+// csvHeader returns the column names of CSV.
 func csvHeader(versions bool) string {
 	out := "observed_at,ingested_at,value,uncertainty_lo,uncertainty_hi,baseline_value,delta_vs_baseline_pct,z_score,vintage,revised"
 	if versions {
@@ -156,8 +154,7 @@ func appendPointCSV(b []byte, p postgres.Point, q postgres.HistoryQuery) []byte 
 // digits is the maximum number of significant digits of a served number.
 const digits = postgres.ServedDigits
 
-// appendNumber appends a number, with an exponent where Postgres writes one. The text is therefore the same from memory and from the
-// database.
+// appendNumber appends a number, or the text for an unknown one.
 func appendNumber(b []byte, v float64, unknown string) []byte {
 	if math.IsNaN(v) {
 		return append(b, unknown...)
@@ -171,16 +168,4 @@ func served(f *float64) *float64 {
 		return nil
 	}
 	return new(postgres.Rounded(*f))
-}
-
-// crlf ends lines with CRLF, as RFC 4180 requires. Postgres ends each line with a line feed, and no cell contains one.
-type crlf struct{ w io.Writer }
-
-func (c crlf) Write(p []byte) (int, error) {
-	line, ended := bytes.CutSuffix(p, []byte("\n"))
-	if _, err := c.w.Write(line); err != nil || !ended {
-		return len(line), err
-	}
-	_, err := io.WriteString(c.w, "\r\n")
-	return len(p), err
 }

@@ -1,7 +1,6 @@
 package view
 
 import (
-	"bytes"
 	"encoding/json"
 	"math"
 	"math/rand/v2"
@@ -128,19 +127,6 @@ func TestCursorsAreHeldToTheirOrder(t *testing.T) {
 				t.Errorf("the cursor %q was read", cursor)
 			}
 		}
-	}
-}
-
-func TestLinesEndAsRFC4180Says(t *testing.T) {
-	t.Parallel()
-	var out bytes.Buffer
-	for _, line := range []string{"a,b\n", "1,\n", "2,3"} {
-		if n, err := (crlf{&out}).Write([]byte(line)); n != len(line) || err != nil {
-			t.Errorf("wrote %d of %d (%v)", n, len(line), err)
-		}
-	}
-	if got := out.String(); got != "a,b\r\n1,\r\n2,3" {
-		t.Errorf("%q", got)
 	}
 }
 

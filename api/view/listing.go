@@ -54,8 +54,6 @@ type Listing struct {
 	// first and last are the bytes before and after the rows.
 	first, last []byte
 	rows        rows
-	// table writes the whole listing as CSV, if that is faster than rows. Nil means that it is not.
-	table func(ctx context.Context, w io.Writer, limit int) error
 	// about are texts about the whole listing, for formats with types.
 	about []columns.Pair
 }
@@ -125,11 +123,6 @@ func (v *View) History(ctx context.Context, s *Signal, r ListingRequest) (*Listi
 		l.rows = only(nil)
 	default:
 		l.rows = func(ctx context.Context) iter.Seq2[postgres.Point, error] { return v.stored(ctx, q) }
-		l.table = func(ctx context.Context, w io.Writer, limit int) error {
-			q := q
-			q.Limit, q.Digits = limit, digits
-			return v.acquireQuery(ctx, func(ctx context.Context) error { return v.o.Store.CopyHistory(ctx, crlf{w}, q) })
-		}
 		err := v.acquireQuery(ctx, func(ctx context.Context) error {
 			q.Interval = postgres.IntervalOf(s.Definition, nil)
 			at, last, err := v.o.Store.Computed(ctx, q.Signal, q.AsOf)
@@ -199,7 +192,7 @@ func (l *Listing) frame(ctx context.Context, s *Signal, asOf *time.Time) error {
 			tail.Pagination.NextCursor, tail.Pagination.HasMore = &l.Next, true
 			tail.Meta.Warnings = append(tail.Meta.Warnings, "This is one page. There is more, from next_cursor on.")
 		}
-		l.rows, l.table = only(page), nil
+		l.rows = only(page)
 	}
 	switch l.request.Format {
 	case FormatParquet, FormatArrow:
@@ -230,9 +223,6 @@ func (l *Listing) frame(ctx context.Context, s *Signal, asOf *time.Time) error {
 // Write writes the response. With a limit above 0 it writes only the beginning and at most that many rows. It writes nothing until it has
 // read the first row or knows that the listing is empty. An error before that leaves nothing written.
 func (l *Listing) Write(ctx context.Context, w io.Writer, limit int) error {
-	if l.table != nil && l.request.Format == FormatCSV {
-		return l.table(ctx, w, limit)
-	}
 	if Columnar(l.request.Format) {
 		return l.writeColumns(ctx, w)
 	}

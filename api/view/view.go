@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"log/slog"
 	"net/url"
@@ -68,9 +67,8 @@ type Store interface {
 	LoggedBodies(ctx context.Context, sums []string) (map[string]int64, error)
 	// Computed identifies the state of the history as of an instant. The error is postgres.ErrNotFound if the signal has no history then.
 	Computed(ctx context.Context, signal string, asOf time.Time) (at, last time.Time, err error)
-	// History yields points. After an error it yields nothing more. CopyHistory writes the same points as CSV.
+	// History yields points. After an error it yields nothing more.
 	History(ctx context.Context, q postgres.HistoryQuery) iter.Seq2[postgres.Point, error]
-	CopyHistory(ctx context.Context, w io.Writer, q postgres.HistoryQuery) error
 	// Changes lists the instants at which a history changed.
 	Changes(ctx context.Context, q postgres.HistoryQuery) ([]postgres.Change, error)
 	// Forecasts lists a signal's forecasts as known at an instant, newest first. If before is not 0, it lists only those before that

@@ -49,41 +49,25 @@ type HistoryQuery struct {
 	After *HistoryKey
 	// Limit is the maximum number of rows; 0 means no limit.
 	Limit int
-	// FirstIngested is when the last of the signal's inputs was first loaded, zero if unknown. CopyHistory writes no earlier time as
-	// ingested_at, and marks values that were published earlier.
+	// FirstIngested is when the last of the signal's inputs was first loaded, zero if unknown. No earlier time is written as
+	// ingested_at, and values that were published earlier are marked.
 	FirstIngested time.Time
-	// Interval is the text that CopyHistory writes about the interval of a point.
+	// Interval is the text about the interval of a point.
 	Interval Interval
-	// Digits is the number of significant digits that CopyHistory writes, at most 15; 0 means all.
-	Digits int
 
-	// gone includes versions that say that the point does not exist. since selects only points that have a version with a larger id.
-	gone  bool
-	since int64
+	// gone includes versions that say that the point does not exist. since selects only points that have a version with a larger id, revised
+	// only points that have several versions.
+	gone, revised bool
+	since         int64
 }
 
 // HistoryKey is the sort key of a history.
 type HistoryKey struct{ ObservedAt, KnownFrom time.Time }
 
-const (
-	pointColumns = `observed_at, known_at, known_to, gone, input_known_at, value, lo, hi, baseline, delta_pct, z_score, vintage`
-	// The columns as they are published. Times are in RFC 3339 (the session's time zone is UTC).
-	csvColumns = `replace(replace(observed_at::text, ' ', 'T'), '+00', 'Z') as observed_at,
-	replace(replace(greatest(input_known_at, first_ingested)::text, ' ', 'T'), '+00', 'Z') as ingested_at,
-	value, lo as uncertainty_lo, hi as uncertainty_hi, baseline as baseline_value, delta_pct as delta_vs_baseline_pct, z_score,
-	vintage, case when vintage > 1 then 'true' else 'false' end as revised`
-	csvVersionColumns = csvColumns + `,
-	replace(replace(known_at::text, ' ', 'T'), '+00', 'Z') as known_from,
-	replace(replace(known_to::text, ' ', 'T'), '+00', 'Z') as known_to`
-	csvPublishedColumns = `,
-	replace(replace(input_known_at::text, ' ', 'T'), '+00', 'Z') as published_at,
-	case when input_known_at <= first_ingested then 'true' else 'false' end as published_at_assumed`
-	csvIntervalColumns = `,
-	case when lo is not null then interval_bounds end as bounds, case when lo is not null then interval_basis end as basis`
-)
+const pointColumns = `observed_at, known_at, known_to, gone, input_known_at, value, lo, hi, baseline, delta_pct, z_score, vintage`
 
-// sql returns the query and passes its values to bind. The window functions follow the primary key in the sort direction, so a page costs
-// only its own points.
+// sql returns the query with some columns of its points, and passes its values to bind. The window functions follow the primary key in the
+// sort direction, so a page costs only its own points.
 //
 // The subqueries, from the inside out: an edition that was superseded at its own instant was never in force. A version equal to the
 // previous one is dropped; history that was computed out of order has such versions. A value is fresh if it is the first, or if it differs
@@ -105,10 +89,17 @@ func (q HistoryQuery) sql(columns string, bind func(any) string) string {
 	if q.After != nil {
 		where += " and observed_at " + map[bool]string{false: ">", true: "<"}[q.Desc] + "= " + bind(q.After.ObservedAt)
 	}
-	if q.since > 0 {
-		// One look-up in the primary key for each changed point, found by the index estimates_added. "offset 0" forces this plan: without
-		// it, the planner reads the whole history for one point.
-		from = "(select distinct observed_at as changed_at from estimates where signal = " + bind(q.Signal) + " and id > " + bind(q.since) + `) c
+	some := ""
+	switch {
+	case q.since > 0: // index estimates_added
+		some = "select distinct observed_at as changed_at from estimates where signal = " + bind(q.Signal) + " and id > " + bind(q.since)
+	case q.revised:
+		some = "select observed_at as changed_at from " + from + " group by observed_at having count(*) > 1"
+	}
+	if some != "" {
+		// One look-up in the primary key for each of the points. "offset 0" forces this plan: without it, the planner reads the whole history
+		// for one point.
+		from = "(" + some + `) c
 				cross join lateral (select * from ` + from + ` and observed_at = changed_at offset 0) e where true`
 	}
 	same, keep := "false", "known_to is null"
@@ -169,16 +160,6 @@ func bindTo(args *[]any) func(any) string {
 	}
 }
 
-// literal formats a value for a statement without arguments.
-func literal(v any) string {
-	switch v := v.(type) {
-	case time.Time:
-		return "'" + v.UTC().Format("2006-01-02 15:04:05.999999") + "+00'::timestamptz"
-	default:
-		return "'" + strings.ReplaceAll(fmt.Sprint(v), "'", "''") + "'"
-	}
-}
-
 // History yields the points that a query selects, in its order. It stops at the first error.
 func (db SnapshotStore) History(ctx context.Context, q HistoryQuery) iter.Seq2[Point, error] {
 	return func(yield func(Point, error) bool) {
@@ -189,8 +170,9 @@ func (db SnapshotStore) History(ctx context.Context, q HistoryQuery) iter.Seq2[P
 			return
 		}
 		defer rows.Close()
+		scan := newPointScan()
 		for rows.Next() {
-			p, err := scanPoint(rows)
+			p, err := scan.point(rows)
 			if err != nil {
 				err = fmt.Errorf("read the history of %s: %w", q.Signal, err)
 			}
@@ -204,59 +186,68 @@ func (db SnapshotStore) History(ctx context.Context, q HistoryQuery) iter.Seq2[P
 	}
 }
 
-func scanPoint(r pgx.CollectableRow) (Point, error) {
-	var p Point
-	var to, ingested pgtype.Timestamptz
-	var v [6]pgtype.Float8
-	err := r.Scan(&p.ObservedAt, &p.KnownFrom, &to, &p.Gone, &ingested, &v[0], &v[1], &v[2], &v[3], &v[4], &v[5], &p.Vintage)
-	p.ObservedAt, p.KnownFrom = p.ObservedAt.UTC(), p.KnownFrom.UTC()
-	if to.Valid {
-		p.KnownTo = to.Time.UTC()
-	}
-	if ingested.Valid {
-		p.PublishedAt = ingested.Time.UTC()
-	}
-	for i, into := range []*float64{&p.Value, &p.Lo, &p.Hi, &p.Baseline, &p.DeltaPct, &p.Z} {
-		*into = math.NaN()
-		if v[i].Valid {
-			*into = v[i].Float64
-		}
-	}
-	return p, err
+// pointScan reads points. It is filled again for each row, so that a row costs no allocation.
+type pointScan struct {
+	observed, known, to, ingested pgtype.Timestamptz
+	gone                          pgtype.Bool
+	numbers                       [6]pgtype.Float8
+	vintage                       pgtype.Int8
+	row                           []any
 }
 
-// CopyHistory writes the points that a query selects as CSV with a header row. It calls Write once per row; each row ends in a line feed.
-// The server streams the rows, so neither side holds all of them. If w returns an error, it stops.
-func (db SnapshotStore) CopyHistory(ctx context.Context, w io.Writer, q HistoryQuery) error {
-	columns := csvColumns
-	if q.Versions {
-		columns = csvVersionColumns
+func newPointScan() *pointScan {
+	s := &pointScan{}
+	s.row = []any{&s.observed, &s.known, &s.to, &s.gone, &s.ingested}
+	for i := range s.numbers {
+		s.row = append(s.row, &s.numbers[i])
 	}
-	first := "'-infinity'::timestamptz"
-	if !q.FirstIngested.IsZero() {
-		first = literal(q.FirstIngested)
+	s.row = append(s.row, &s.vintage)
+	return s
+}
+
+func (s *pointScan) point(r pgx.CollectableRow) (Point, error) {
+	if err := r.Scan(s.row...); err != nil {
+		return Point{}, err
 	}
-	columns = strings.NewReplacer("first_ingested", first, "interval_bounds", literal(q.Interval.Bounds), "interval_basis", literal(q.Interval.Basis)).
-		Replace(columns + csvPublishedColumns + csvIntervalColumns)
-	sql := `copy (` + q.sql(columns, literal) + `) to stdout (format csv, header)`
+	p := Point{ObservedAt: s.observed.Time.UTC(), KnownFrom: s.known.Time.UTC(), Gone: s.gone.Bool, Vintage: int(s.vintage.Int64)}
+	if s.to.Valid {
+		p.KnownTo = s.to.Time.UTC()
+	}
+	if s.ingested.Valid {
+		p.PublishedAt = s.ingested.Time.UTC()
+	}
+	for i, into := range [...]*float64{&p.Value, &p.Lo, &p.Hi, &p.Baseline, &p.DeltaPct, &p.Z} {
+		*into = math.NaN()
+		if s.numbers[i].Valid {
+			*into = s.numbers[i].Float64
+		}
+	}
+	return p, nil
+}
+
+const copiedColumns = `replace(replace(observed_at::text, ' ', 'T'), '+00', 'Z') as observed_at,
+	replace(replace(greatest(input_known_at, '-infinity')::text, ' ', 'T'), '+00', 'Z') as ingested_at,
+	value, lo as uncertainty_lo, hi as uncertainty_hi, baseline as baseline_value, delta_pct as delta_vs_baseline_pct, z_score,
+	vintage, case when vintage > 1 then 'true' else 'false' end as revised,
+	replace(replace(input_known_at::text, ' ', 'T'), '+00', 'Z') as published_at,
+	case when input_known_at <= '-infinity' then 'true' else 'false' end as published_at_assumed,
+	case when lo is not null then '' end as bounds, case when lo is not null then '' end as basis`
+
+// CopyHistory lets the server write a history as of an instant as CSV, with all digits. It is the yardstick that History is measured by.
+func (db SnapshotStore) CopyHistory(ctx context.Context, w io.Writer, signal string, asOf time.Time) error {
+	sql := HistoryQuery{Signal: signal, AsOf: asOf}.sql(copiedColumns, func(v any) string {
+		if at, ok := v.(time.Time); ok {
+			v = at.UTC().Format(time.RFC3339Nano)
+		}
+		return "'" + strings.ReplaceAll(fmt.Sprint(v), "'", "''") + "'"
+	})
 	c, err := db.pool.Acquire(ctx)
 	if err != nil {
-		return fmt.Errorf("copy the history of %s: %w", q.Signal, asUnavailable(err))
+		return fmt.Errorf("copy the history of %s: %w", signal, asUnavailable(err))
 	}
 	defer c.Release()
-	if q.Digits > 0 {
-		if _, err := c.Exec(ctx, fmt.Sprintf(`set extra_float_digits = %d`, q.Digits-15)); err != nil { // a float8 has at most 15 digits plus this number
-			return fmt.Errorf("copy the history of %s: %w", q.Signal, asUnavailable(err))
-		}
-		defer func() {
-			// The next user of the connection writes every digit. If this fails, the connection is closed.
-			if _, err := c.Exec(context.WithoutCancel(ctx), `reset extra_float_digits`); err != nil {
-				_ = c.Conn().Close(context.WithoutCancel(ctx))
-			}
-		}()
-	}
-	if _, err := c.Conn().PgConn().CopyTo(ctx, w, sql); err != nil {
-		return fmt.Errorf("copy the history of %s: %w", q.Signal, asUnavailable(err))
+	if _, err := c.Conn().PgConn().CopyTo(ctx, w, "copy ("+sql+") to stdout (format csv, header)"); err != nil {
+		return fmt.Errorf("copy the history of %s: %w", signal, asUnavailable(err))
 	}
 	return nil
 }

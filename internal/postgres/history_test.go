@@ -322,6 +322,7 @@ func TestOrderOfComputingDoesNotMatter(t *testing.T) {
 					if d := cmp.Diff(want, got); d != "" {
 						t.Errorf("computed in the order %v, as of %s (-computed then, +said):\n%s", order, at, d)
 					}
+					checkServed(t, shuffled, at)
 					if s, err := shuffled.StateAsOf(t.Context(), "s", at); err != nil || s.State != states[i] || s.Cause != "because of "+s.State {
 						t.Errorf("computed in the order %v, as of %s the state is %v (%v), want %s", order, at, s, err, states[i])
 					}
@@ -353,6 +354,20 @@ func TestOrderOfComputingDoesNotMatter(t *testing.T) {
 }
 
 // TestTwoWorkersOnOneSignal computes all instants at once, from several connections.
+// checkServed fails unless what a process reads when it starts is the history as of then.
+func checkServed(t *testing.T, db *postgres.DB, at time.Time) {
+	t.Helper()
+	served, err := db.Serve(t.Context(), "s", at, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := slices.DeleteFunc(served.Changed, func(p postgres.Point) bool { return p.Gone })
+	want := slices.Collect(points(t, db.History(t.Context(), postgres.HistoryQuery{Signal: "s", AsOf: at})))
+	if d := cmp.Diff(want, list, cmpopts.EquateNaNs(), cmpopts.EquateEmpty()); d != "" {
+		t.Errorf("as of %s (-the history, +what is served):\n%s", at, d)
+	}
+}
+
 func TestTwoWorkersOnOneSignal(t *testing.T) {
 	t.Parallel()
 	db, _ := open(t, postgres.RoleWorker)

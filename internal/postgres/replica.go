@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"log/slog"
 	"sync/atomic"
@@ -180,28 +179,6 @@ func (r *Replicated) History(ctx context.Context, q HistoryQuery) iter.Seq2[Poin
 			yield(Point{}, err)
 		}
 	}
-}
-
-// CopyHistory is DB.CopyHistory, on the replica if possible.
-func (r *Replicated) CopyHistory(ctx context.Context, w io.Writer, q HistoryQuery) error {
-	out := &counted{w: w}
-	return r.ask(ctx, func() bool { return out.n > 0 || out.err != nil }, func(db *DB) error {
-		return db.CopyHistory(ctx, out, q)
-	})
-}
-
-// counted counts the written bytes, and keeps the last error.
-type counted struct {
-	w   io.Writer
-	n   int
-	err error
-}
-
-func (c *counted) Write(p []byte) (int, error) {
-	n, err := c.w.Write(p)
-	c.n += n
-	c.err = err
-	return n, err
 }
 
 // Changes is DB.Changes, on the replica if possible.
