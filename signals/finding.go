@@ -14,6 +14,8 @@ type Phrasing struct {
 	Short string
 	// Figure has one %s for the number: "%s ships a day", "$%s a barrel".
 	Figure string
+	// One is Figure for exactly one: "%s ship a day". It is empty if the words are the same.
+	One string
 	// PerUnit is how many of the signal's units one of the figure's is. Zero is one.
 	PerUnit float64
 	// Decimals is the number of decimals of a figure.
@@ -79,7 +81,11 @@ func (d Definition) distance(value, baseline float64, observed time.Time) string
 
 // figure writes a value with its unit. A minus sign comes first, also before a currency.
 func (p Phrasing) figure(v float64) string {
-	s := fmt.Sprintf(p.Figure, p.number(v))
+	form := p.Figure
+	if p.One != "" && p.number(v) == "1" {
+		form = p.One
+	}
+	s := fmt.Sprintf(form, p.number(v))
 	if v < 0 && p.number(v) != p.number(0) {
 		return "−" + s
 	}

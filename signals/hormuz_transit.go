@@ -68,7 +68,7 @@ func hormuzTransit() Definition {
 			Truth:  "the mean of the same seven days as PortWatch next estimates it anew, and not the true number of ships",
 			Trials: hormuzTrials,
 		},
-		Phrasing: Phrasing{Short: "Hormuz", Figure: "%s ships a day", Normal: "normal", Seasonal: true},
+		Phrasing: Phrasing{Short: "Hormuz", Figure: "%s ships a day", One: "%s ship a day", Normal: "normal", Seasonal: true},
 		Phrase: map[string]string{
 			"en": "ship traffic through the Strait of Hormuz",
 			"es": "el paso de buques por el estrecho de Ormuz",

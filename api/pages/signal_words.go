@@ -252,7 +252,11 @@ func (l localizer) finding(d signals.Definition, s view.SignalSnapshot) signals.
 	own, value := l.Own(d), *s.Value
 	number, negative := strings.CutPrefix(strings.TrimPrefix(l.Figure(own, value), own.Prefix()), "−")
 	number = strings.TrimPrefix(number, own.Prefix())
-	told.Short, told.Figure = t.Short, fmt.Sprintf(t.Figure, number)
+	form := t.Figure
+	if t.One != "" && l.language().Singular(number) {
+		form = t.One
+	}
+	told.Short, told.Figure = t.Short, fmt.Sprintf(form, number)
 	if negative {
 		told.Figure = "−" + told.Figure
 	}

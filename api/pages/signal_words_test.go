@@ -35,6 +35,12 @@ func TestAFindingIsToldInEachLanguage(t *testing.T) {
 			"pt": "Ormuz: 112 navios por dia, 31% acima do normal para meados de novembro",
 			"hi": "होर्मुज़: 112 जहाज़ प्रतिदिन, नवंबर के मध्य के सामान्य स्तर से 31% ज़्यादा",
 		}},
+		{"hormuz-transit", 0.6, 85.5, map[picks.Lang]string{
+			"en": "Hormuz: 1 ship a day, 99% below normal for mid-November",
+			"es": "Ormuz: 1 buque al día, un 99\u00a0% por debajo de lo normal para mediados de noviembre",
+			"pt": "Ormuz: 1 navio por dia, 99% abaixo do normal para meados de novembro",
+			"hi": "होर्मुज़: 1 जहाज़ प्रतिदिन, नवंबर के मध्य के सामान्य स्तर से 99% कम",
+		}},
 		{"crack-spread-321", -0.36, 12.5, map[picks.Lang]string{
 			"en": "Crack spread: −$0.36 a barrel, $12.86 below normal for mid-November",
 			"es": "Margen de refino: −0,36 dólares por barril, 12,86 dólares por debajo de lo normal para mediados de noviembre",

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/text/feature/plural"
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
 	"golang.org/x/text/number"
@@ -80,7 +79,7 @@ func (w changeWriter) inUnit(sign, number string) string {
 	switch {
 	case w.figure == "":
 		return sign + number + " " + w.d.Unit
-	case w.one != "" && w.l.Plural(strings.NewReplacer(w.l.Group, "", w.l.Decimal, ".").Replace(number)) == plural.One:
+	case w.one != "" && w.l.Singular(number):
 		return sign + fmt.Sprintf(w.one, number)
 	case before == "":
 		return sign + number + after

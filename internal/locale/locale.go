@@ -235,6 +235,11 @@ func (l *Language) Plural(number string) plural.Form {
 	return plural.Cardinal.MatchPlural(l.Tag, n, len(fraction), len(short), f, t)
 }
 
+// Singular reports whether a number takes the singular. The number is as the language writes it.
+func (l *Language) Singular(written string) bool {
+	return l.Plural(strings.NewReplacer(l.Group, "", l.Decimal, ".").Replace(written)) == plural.One
+}
+
 // List joins words: "a, b and c".
 func (l *Language) List(words []string) string {
 	if len(words) < 2 {

@@ -33,7 +33,7 @@ var keyWords = map[string]string{
 	"key.usage":         "Uso",
 	"key.usage plot":    "Solicitudes por día (UTC)",
 	"key.usage caption": "Solicitudes por día (UTC), últimos 30 días",
-	"key.usage text":    "Del %[2]s al %[3]s se respondieron %[1]d solicitudes. La tabla siguiente las desglosa por día y punto de acceso.",
+	"key.usage text":    "Solicitudes respondidas del %[2]s al %[3]s: %[1]d. La tabla siguiente las desglosa por día y punto de acceso.",
 	"key.usage table":   "Por día y punto de acceso",
 	"key.usage label":   "Uso por día y punto de acceso",
 	"key.day":           "Día",

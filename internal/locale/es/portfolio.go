@@ -68,7 +68,7 @@ var portfolio = map[string]string{
 	"portfolio.weight":                   "Peso",
 	"portfolio.bought":                   "Comprada",
 	"portfolio.contribution":             "Contribución (puntos porcentuales)",
-	"portfolio.closed":                   "%s posiciones vendidas",
+	"portfolio.closed":                   "Posiciones vendidas: %s",
 	"portfolio.sold":                     "Vendida",
 	"portfolio.why":                      "Motivo",
 	"portfolio.plot":                     "Rentabilidad de la cartera modelo y del %[1]s desde el %[2]s",

@@ -57,7 +57,7 @@ var signalTexts = map[string]locale.SignalTexts{
 	},
 	"hormuz-transit": {
 		Brief: briefs["hormuz-transit"],
-		Short: "Ormuz", Figure: "%s buques al día", Normal: "de lo normal", At: "en lo normal",
+		Short: "Ormuz", Figure: "%s buques al día", One: "%s buque al día", Normal: "de lo normal", At: "en lo normal",
 		Baseline:  "media de la misma época, de 2019 a 2024",
 		Interval:  "reestimaciones de las semanas pasadas o, si son menos de 20, de las de abril a julio de 2026",
 		Truth:     "la media de los mismos siete días tal como PortWatch la reestime la próxima vez, y no el número verdadero de buques",

@@ -33,7 +33,7 @@ var keyWords = map[string]string{
 	"key.usage":         "Uso",
 	"key.usage plot":    "Requisições por dia (UTC)",
 	"key.usage caption": "Requisições por dia (UTC), últimos 30 dias",
-	"key.usage text":    "De %[2]s a %[3]s foram respondidas %[1]d requisições. A tabela abaixo as detalha por dia e endpoint.",
+	"key.usage text":    "Requisições respondidas de %[2]s a %[3]s: %[1]d. A tabela abaixo as detalha por dia e endpoint.",
 	"key.usage table":   "Por dia e endpoint",
 	"key.usage label":   "Uso por dia e endpoint",
 	"key.day":           "Dia",
