@@ -88,7 +88,7 @@ func TestPagesShowTheSnapshot(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{stored: []postgres.Snapshot{full(), partial()}})
 	tests := map[string][]string{
-		"/": {"3:2:1 crack spread", "22.50", "+1.25", "2026-03-02", "fresh", "Hormuz &lt;transits&gt;", "decayed"},
+		"/": {"3:2:1 crack spread", "22.50", "+1.25", "March 2, 2026", "fresh", "Hormuz &lt;transits&gt;", "decayed"},
 		"/signals/crack-spread-321": {
 			"22.50", "USD/bbl", "21.25 to 23.75", "20.00", "mean of five years", "+12.5%", "+1.25", "WTI, Cushing", "71.50",
 			"Public domain; acknowledgement requested", "https://upstream.example/data?a=1&amp;b=2", "https://upstream.example/terms",
@@ -362,10 +362,10 @@ func TestAPictureIsInTheLanguageOfItsPageAndTheTextSaysWhatIsInIt(t *testing.T) 
 	s := start(t, setup{stored: []postgres.Snapshot{full()}})
 	bodies := map[string]string{}
 	for _, c := range []struct{ lang, picture, words string }{
-		{"en", "/signals/crack-spread-321/card.png", "observed 2026-03-02; z +1.25"},
-		{"es", "/signals/crack-spread-321/card.png?lang=es", "observado el 2026-03-02; z +1,25"},
-		{"pt", "/signals/crack-spread-321/card.png?lang=pt", "observado em 2026-03-02; z +1,25"},
-		{"hi", "/signals/crack-spread-321/card.png", "observed 2026-03-02; z +1.25"},
+		{"en", "/signals/crack-spread-321/card.png", "observed March 2, 2026; z +1.25"},
+		{"es", "/signals/crack-spread-321/card.png?lang=es", "observado el 2 de marzo de 2026; z +1,25"},
+		{"pt", "/signals/crack-spread-321/card.png?lang=pt", "observado em 2 de março de 2026; z +1,25"},
+		{"hi", "/signals/crack-spread-321/card.png", "observed March 2, 2026; z +1.25"},
 	} {
 		page := s.ask(http.MethodGet, "/signals/crack-spread-321?lang="+c.lang, "Accept", browser)
 		found := pictured.FindStringSubmatch(string(page.body))

@@ -165,7 +165,7 @@ func (l localizer) cardOfSignal(english signals.Definition, s view.SignalSnapsho
 	}
 	var foot []string
 	if s.ObservedAt != nil {
-		foot = append(foot, l.Say("card.observed", instant(*s.ObservedAt)))
+		foot = append(foot, l.Say("card.observed", l.Instant(*s.ObservedAt)))
 	}
 	if s.ZScore != nil {
 		foot = append(foot, "z "+l.Z(s.ZScore))
@@ -182,9 +182,9 @@ func (p *Pages) researchCard(r request, l localizer, of view.Research) card.Card
 	c := card.Card{Kicker: l.Sector(of.Sector) + ", " + l.Country(of.Country), Title: of.Name, Value: of.Ticker}
 	if k := of.Pick; k != nil {
 		if k.ReturnFromEntryPct != nil && k.EntryDate != nil && (r.all || r.public(l)[k.Seq]) {
-			c.Unit = l.Pct(k.ReturnFromEntryPct) + " " + l.Say("home.since", *k.EntryDate)
+			c.Unit = l.Pct(k.ReturnFromEntryPct) + " " + l.Say("home.since", l.Date(*k.EntryDate))
 		}
-		c.Foot = l.Say("card.picked", k.Date, l.Price(k.Price))
+		c.Foot = l.Say("card.picked", l.Date(k.Date), l.Price(k.Price))
 	}
 	return p.marked(l, c)
 }

@@ -95,7 +95,7 @@ const pictureWidth, pictureLetters = 1000, 150
 func (b signalBody) pictureText() []string {
 	shown := b.Measure(b.Def) + ", " + b.RangeTitle(b.Span) + b.Stop()
 	if b.AsOf != "" {
-		shown += " " + b.Say("signal.as of", b.AsOf)
+		shown += " " + b.Say("signal.as of", b.Date(b.AsOf))
 	}
 	if b.Snapshot.Synthetic {
 		shown += " " + b.T("embed.synthetic")

@@ -21,12 +21,10 @@ import (
 )
 
 var functions = template.FuncMap{
-	"signed":  signed,
-	"instant": func(t any) string { return instant(timeOf(t)) },
 	"rfc3339": func(t any) string { return timeOf(t).UTC().Format(time.RFC3339) },
+	"signed":  signed,
 	"percent": percent,
 	"figure":  figure,
-	"whole":   wholeDay,
 	"date":    func(t time.Time) string { return t.UTC().Format(time.DateOnly) },
 	"short":   short,
 	"meter":   func(share float64) template.HTML { return template.HTML(plot.Meter(share)) },

@@ -43,7 +43,7 @@ func (r request) day(name string, now time.Time) (time.Time, error) {
 	}
 	switch today := now.UTC().Truncate(24 * time.Hour); {
 	case day.After(today):
-		return time.Time{}, invalid("refuse.future", name, instant(now))
+		return time.Time{}, invalid("refuse.future", name, now.UTC())
 	case day.Equal(today):
 		return time.Time{}, nil
 	}

@@ -99,7 +99,7 @@ func (b signalBody) NoPoints() string {
 	if first.IsZero() || last.Before(first) {
 		return text
 	}
-	return text + " " + b.Say("signal.all days", first.UTC().Format(time.DateOnly), last.UTC().Format(time.DateOnly))
+	return text + " " + b.Say("signal.all days", b.Date(first), b.Date(last))
 }
 
 // difference is a number as known on a day and as known now.
@@ -118,13 +118,13 @@ func (l localizer) differences(s *view.Signal, past view.SignalSnapshot) []diffe
 				same = p.Value
 			}
 		}
-		list = append(list, difference{l.Say("signal.value of", instant(*at)), l.Figure(d, past.Value), l.Figure(d, same)})
+		list = append(list, difference{l.Say("signal.value of", l.Instant(*at)), l.Figure(d, past.Value), l.Figure(d, same)})
 	}
 	observed := func(x view.SignalSnapshot) string {
 		if x.ObservedAt == nil {
 			return l.T("unknown")
 		}
-		return instant(*x.ObservedAt)
+		return l.Instant(*x.ObservedAt)
 	}
 	return append(list, difference{l.T("signal.newest"), observed(past), observed(now)}, difference{l.T("value"), l.Figure(d, past.Value), l.Figure(d, now.Value)},
 		difference{l.T("signal.interval row"), interval(past), interval(now)}, difference{l.T("signal.baseline"), l.Figure(d, past.BaselineValue), l.Figure(d, now.BaselineValue)},

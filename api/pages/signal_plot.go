@@ -226,8 +226,8 @@ func (l localizer) describe(d signals.Definition, points []view.HistoryPoint) st
 		return l.T("plot.no value")
 	}
 	lowest, highest, last := slices.MinFunc(known, compare), slices.MaxFunc(known, compare), known[len(known)-1]
-	return l.Say("plot.described", l.Measure(d), len(known), l.Figure(d, lowest.Value), instant(lowest.ObservedAt),
-		l.Figure(d, highest.Value), instant(highest.ObservedAt), l.Figure(d, last.Value), instant(last.ObservedAt))
+	return l.Say("plot.described", l.Measure(d), len(known), l.Figure(d, lowest.Value), l.Instant(lowest.ObservedAt),
+		l.Figure(d, highest.Value), l.Instant(highest.ObservedAt), l.Figure(d, last.Value), l.Instant(last.ObservedAt))
 }
 
 // backtestBody is a backtest with its plot.

@@ -170,7 +170,7 @@ func TestAPictureHasTheWholeLicenceAndSaysThatItsDataAreMadeUp(t *testing.T) {
 		Snapshot: view.SignalSnapshot{Synthetic: true, PageURL: "https://tidemark.example/signals/made-up"},
 	}
 	lines := b.pictureText()
-	if want := "Made up, index, one year. As it was known at the end of 2026-11-05, UTC. Synthetic data."; lines[0] != want {
+	if want := "Made up, index, one year. As it was known at the end of November 5, 2026, UTC. Synthetic data."; lines[0] != want {
 		t.Errorf("the first line is %q, want %q", lines[0], want)
 	}
 	if got := strings.Join(lines[2:], " "); got != licence || len(lines) < 5 {

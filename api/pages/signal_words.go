@@ -513,11 +513,11 @@ func (l localizer) RangeTitle(s span) string {
 	case s.Name != "":
 		return l.T("range." + s.Name)
 	case s.From.IsZero():
-		return l.Say("range.until", s.ToDay())
+		return l.Say("range.until", l.Date(s.To))
 	case s.To.IsZero():
-		return l.Say("range.since", s.FromDay())
+		return l.Say("range.since", l.Date(s.From))
 	}
-	return l.Say("range.days", s.FromDay(), s.ToDay())
+	return l.Say("range.days", l.Date(s.From), l.Date(s.To))
 }
 
 // valueOf returns a number or the number behind a pointer, and NaN for nil.

@@ -11,7 +11,8 @@ import (
 
 // How pages write days, instants, periods and durations in the reader's language.
 
-// Time writes an instant with its zone as an element, or that it is unknown.
+// Time writes an instant in a column of a table, with its zone, as an element, or that it is unknown. In a column, days are of equal width and
+// have digits only, as in 2026-11-20; in text, see Moment.
 func (l localizer) Time(t any) template.HTML {
 	if p, ok := t.(*time.Time); ok && p == nil {
 		return template.HTML(template.HTMLEscapeString(l.T("unknown"))) //nolint:gosec // escaped
@@ -28,14 +29,23 @@ func (l localizer) ObservedPart(d signals.Definition, t *time.Time) template.HTM
 	return l.Time(t)
 }
 
-// Moment writes an instant with its day in words, as an element. Midnight is the day alone.
-func (l localizer) Moment(t time.Time) template.HTML {
-	at := t.UTC()
+// Moment writes an instant in text, as an element, or that it is unknown. Its day is in words.
+func (l localizer) Moment(t any) template.HTML {
+	if p, ok := t.(*time.Time); ok && p == nil {
+		return template.HTML(template.HTMLEscapeString(l.T("unknown"))) //nolint:gosec // escaped
+	}
+	at := timeOf(t).UTC()
+	return template.HTML(`<time datetime="` + at.Format(time.RFC3339) + `">` + l.Instant(at) + `</time>`) //nolint:gosec // digits and names of months
+}
+
+// Instant writes an instant in text, with its day in words. Midnight is the day alone.
+func (l localizer) Instant(t any) string {
+	at := timeOf(t).UTC()
 	text := l.Date(at)
 	if at.Hour() > 0 || at.Minute() > 0 {
-		text += at.Format(", 15:04 UTC")
+		text += at.Format(", 15:04\u00a0UTC")
 	}
-	return template.HTML(`<time datetime="` + at.Format(time.RFC3339) + `">` + text + `</time>`) //nolint:gosec // digits and names of months
+	return text
 }
 
 // Lasts writes a number of seconds in hours, or in days if it is long.

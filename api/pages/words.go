@@ -274,12 +274,21 @@ func (l localizer) Country(code string) string {
 	return picks.WriteTerm(l.Lang, "country."+code)
 }
 
-// SourceTitle translates the word for a filing in the title of a source: "Formulario 10-K, 2026-02-20".
+// SourceTitle writes the title of a filing in the language: "Formulario 10-K, 20 de febrero de 2026". Titles of other sources stay.
 func (l localizer) SourceTitle(title string) string {
-	if form, ok := strings.CutPrefix(title, "Form "); ok {
-		return l.T("source form") + " " + form
+	rest, ok := strings.CutPrefix(title, "Form ")
+	if !ok {
+		return title
 	}
-	return title
+	form, filed, _ := strings.Cut(rest, ", ")
+	day, accession, _ := strings.Cut(filed, ", ")
+	parts := []string{l.T("source form") + " " + form}
+	for _, part := range []string{l.Date(day), accession} {
+		if part != "" {
+			parts = append(parts, part)
+		}
+	}
+	return strings.Join(parts, ", ")
 }
 
 // Tone returns the CSS class of a number: up, down or none.
