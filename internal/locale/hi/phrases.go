@@ -181,8 +181,8 @@ var phrases = map[string]string{
 	"event.signal_change.title":            "{ticker}: {signal} अपने सामान्य स्तर से दूर",
 	"event.signal_change.body":             "ताज़ा आँकड़ा अपने सामान्य स्तर से {z|abs} {z|up:ऊपर|down:नीचे} है; पिछला {z_before|abs} {z_before|up:ऊपर|down:नीचे} था। {name} ऐसे उद्योग की है जिस पर इस संकेत का असर हो सकता है। किसी परीक्षण से यह नहीं दिखा है कि असर कितना है।",
 	"event.signal_change.shown.body":       "ताज़ा आँकड़ा अपने सामान्य स्तर से {z|abs} {z|up:ऊपर|down:नीचे} है; पिछला {z_before|abs} {z_before|up:ऊपर|down:नीचे} था। {name} ऐसे उद्योग की है जिस पर इस संकेत का असर होता है।",
-	"event.signal_change.body.level":       "ताज़ा आँकड़ा अपने सामान्य स्तर से {z|abs} {z|up:ऊपर|down:नीचे} है; पिछला उसी स्तर पर था। {name} ऐसे उद्योग की है जिस पर इस संकेत का असर हो सकता है। किसी परीक्षण से यह नहीं दिखा है कि असर कितना है।",
-	"event.signal_change.shown.body.level": "ताज़ा आँकड़ा अपने सामान्य स्तर से {z|abs} {z|up:ऊपर|down:नीचे} है; पिछला उसी स्तर पर था। {name} ऐसे उद्योग की है जिस पर इस संकेत का असर होता है।",
+	"event.signal_change.body.level":       "ताज़ा आँकड़ा अपने सामान्य स्तर से {z|abs} {z|up:ऊपर|down:नीचे} है; पिछला सामान्य स्तर पर था। {name} ऐसे उद्योग की है जिस पर इस संकेत का असर हो सकता है। किसी परीक्षण से यह नहीं दिखा है कि असर कितना है।",
+	"event.signal_change.shown.body.level": "ताज़ा आँकड़ा अपने सामान्य स्तर से {z|abs} {z|up:ऊपर|down:नीचे} है; पिछला सामान्य स्तर पर था। {name} ऐसे उद्योग की है जिस पर इस संकेत का असर होता है।",
 
 	"econ.title":                               "{indicator}: {period} में {actual}",
 	"econ.title.week":                          "{indicator}: {week} को समाप्त सप्ताह में {actual}",
