@@ -306,7 +306,9 @@ func TestASignalThatWasAtItsUsualLevelWasNeitherAboveNorBelowIt(t *testing.T) {
 func TestACompanyWithoutProfitOrLossIsToldNeither(t *testing.T) {
 	t.Parallel()
 	facts := Data{
-		{ID: "net_income", Value: "0.0", Unit: locale.Millions}, {ID: "revenue", Value: "12.0", Unit: locale.Millions}, {ID: "net_margin", Value: "0.0", Unit: locale.Percent},
+		{ID: "net_income", Value: "0.0", Unit: locale.Millions},
+		{ID: "revenue", Value: "12.0", Unit: locale.Millions},
+		{ID: "net_margin", Value: "0.0", Unit: locale.Percent},
 		{ID: "income_to", Value: "2026-09-30", Unit: locale.Date},
 	}
 	if got := (Brief{Facts: facts}).business(); len(got) != 0 {
