@@ -177,7 +177,7 @@ Cuánto maíz rendirá este año un acre de Iowa, en la medida en que hoy puede 
 
 El valor pasa por tres etapas en cada campaña:
 
-- desde el 1 de mayo: la tendencia, una recta de mínimos cuadrados de los 25 últimos rendimientos finales. Necesita el final del año anterior
+- desde el 1 de mayo: la tendencia, una recta de mínimos cuadrados de los 25 últimos rendimientos finales. Necesita el dato final del año anterior
 - de agosto a noviembre: una combinación de esa tendencia y la previsión del mes del servicio de estadística agraria de Estados Unidos (NASS, del USDA), que se basa en encuestas a agricultores y, más tarde, en recuentos en los campos
 
       combinación = w * previsión + (1 - w) * tendencia,   w = T / (T + F)
@@ -196,13 +196,13 @@ La referencia es la tendencia. La escala es la raíz del error cuadrático medio
     z = (valor - tendencia) / escala
     diferencia en porcentaje = 100 * (valor / tendencia - 1)
 
-En Iowa la tendencia erró los finales de 1986 a 2011 por 17,7 bushels (raíz del error cuadrático medio), 12,9 de media, y quedó 2,9 por debajo.
+En Iowa la tendencia se desvió de los rendimientos finales de 1986 a 2011 en 17,7 bushels (raíz del error cuadrático medio), 12,9 de media, y quedó 2,9 por debajo.
 
 ## El intervalo
 
 Construido para el 90 %, acota el rendimiento final: con los cuantiles de los errores de la misma etapa en las 25 últimas campañas, al menos 20 de ellos, situados de modo que un error nuevo tenga la misma probabilidad de caer en cualquiera de los huecos entre los anteriores. Los errores de la tendencia se toman en porcentaje, porque crecieron con los rendimientos; los de una combinación, en bushels, porque no crecieron. Antes de que haya 20 se usa una distribución t: para la tendencia, la banda de la propia recta, y para una combinación, t veces la raíz del error cuadrático medio. Un dato final no tiene intervalo.
 
-El intervalo de la tendencia contuvo 107 de los 121 finales de Iowa de 1891 a 2011 (88 %). Para las combinaciones, la historia disponible es la de Illinois: allí los intervalos de 1980 a 2024 contuvieron el 91 % (agosto), el 89 % (septiembre), el 93 % (octubre) y el 96 % (noviembre).
+El intervalo de la tendencia contuvo 107 de los 121 rendimientos finales de Iowa de 1891 a 2011 (88 %). Para las combinaciones, la historia disponible es la de Illinois: allí los intervalos de 1980 a 2024 contuvieron el 91 % (agosto), el 89 % (septiembre), el 93 % (octubre) y el 96 % (noviembre).
 
 ## Prueba retrospectiva
 
@@ -215,12 +215,12 @@ El NASS revisa los datos finales. Por eso los casos con valores anteriores a la 
 - Entre mayo y la primera previsión no sabe nada de la campaña: una sequía en julio aparece en agosto.
 - La tendencia es una recta. Donde los rendimientos suben más deprisa o más despacio que en los 25 últimos años, se queda atrás.
 - La combinación trata los dos errores como independientes. No lo son: en un año de sequía ambos son demasiado altos.
-- Los finales pueden revisarse años después, casi siempre tras un censo agrario.
+- Los datos finales pueden revisarse años después, casi siempre tras un censo agrario.
 - Es el rendimiento de un estado, no la cosecha ni el precio.
 
 ## Fuentes
 
-- [USDA NASS, Quick Stats](https://quickstats.nass.usda.gov/): Crop Production, hacia el día 12 de agosto a noviembre, y el resumen anual hacia el 12 de enero. La fila de una campaña en curso que solo repite la última previsión no se toma por un final
+- [USDA NASS, Quick Stats](https://quickstats.nass.usda.gov/): Crop Production, hacia el día 12 de agosto a noviembre, y el resumen anual hacia el 12 de enero. La fila de una campaña en curso que solo repite la última previsión no se toma por un dato final
 
 Los datos del NASS son de dominio público; el NASS pide que se le cite.
 `,

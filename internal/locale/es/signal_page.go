@@ -192,7 +192,7 @@ var signalPage = map[string]string{
 	"plot.as known now":           "según se conoce hoy",
 	"plot.described":              "%[1]s. Puntos: %[2]s. Mínimo %[3]s el %[4]s, máximo %[5]s el %[6]s, último %[7]s el %[8]s.",
 	"plot.no value":               "No se conoce ningún valor.",
-	"plot.empty":                  "No hay nada que representar en este intervalo.",
+	"plot.empty":                  "No hay nada que dibujar en este periodo.",
 	"plot.z of":                   "Puntuación z: %s, %s",
 	"plot.z text":                 "La distancia a la referencia, medida en su dispersión habitual. Cero es la referencia.",
 	"home.lead":                   "Señales de mercado que puede comprobar",
