@@ -157,7 +157,7 @@ func smooth(n int) int {
 	}
 }
 
-// lags is the smallest shift of a shift test, in cases. It is 1.3 times the square root of the number of cases, or twice the overlap if more
+// lags is the smallest shift of a shift test, in cases. It is 1.3 times the square root of the number of cases. It is twice the overlap if that is more
 // (Lazarus, Lewis, Stock and Watson, Journal of Business & Economic Statistics 36, 2018).
 func lags(n, overlap int) int {
 	return min(max(int(1.3*math.Sqrt(float64(n))), 2*overlap), n-1)

@@ -159,7 +159,7 @@ var guides = []link{
 	{"/status", "Status", "freshness of every signal, state of the outside records"},
 	{"/method", "Method", "how picks, signals and forecasts are made, and how the chain is built"},
 	{"/changelog", "Changelog", "what changed, newest first"},
-	{"/terms", "Terms", "terms of use, licences of the data"},
+	{"/terms", "Terms", "terms of use, licenses of the data"},
 }
 
 // there returns the guides that exist.

@@ -129,7 +129,7 @@ var evidence = []link{
 	{path: "/evidence/{id}/{date}", about: "a page with the formula, its numbers, each observation and its bytes, which the browser hashes; `latest` is a date, too"},
 	{path: "/api/signals/{id}/evidence", about: "the same as JSON; `date` or `as_of` names a snapshot"},
 	{path: "/api/signals/{id}/inputs", about: "every archived body that the signal rests on, with the root of their Merkle tree"},
-	{path: "/raw/{sha256}", about: "the archived bytes; 451 with hash, size, time and proof where the publisher's licence forbids it"},
+	{path: "/raw/{sha256}", about: "the archived bytes; 451 with hash, size, time and proof where the publisher's license forbids it"},
 	{path: "/api/signals/{id}/changes", about: "why the signal moved between two snapshots (`from`, `to`), in parts that add up"},
 	{path: "/api/signals/{id}/forecasts", about: "figures forecast before their release, and their grades; `/api/signals/{id}/scorecard` judges them"},
 }

@@ -25,7 +25,7 @@ func (d *Server) addResources(s *mcp.Server) {
 	json, markdown := view.TypeJSON, "text/markdown"
 	s.AddResource(&mcp.Resource{
 		URI: d.base + signalsPath, Name: "signals", Title: "Catalog of the market signals", MIMEType: json,
-		Description: "The live signals with their newest value and z-score, licence and source.",
+		Description: "The live signals with their newest value and z-score, license and source.",
 	}, d.read(d.catalog))
 	for _, def := range d.o.Definitions {
 		s.AddResource(&mcp.Resource{

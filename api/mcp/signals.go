@@ -32,7 +32,7 @@ var (
 var signalTools = []tool{
 	{
 		name: "list_signals", title: "Market signals",
-		description: "The live market signals, each with its newest value, unit, z-score against its own past, licence and source, and with the leaf in the " +
+		description: "The live market signals, each with its newest value, unit, z-score against its own past, license and source, and with the leaf in the " +
 			"transparency log of the newest body behind it (proof). Use get_signal with an id for the interval, baseline, backtest and provenance.",
 		output: outputOf[view.AgentCatalog], run: listSignals,
 	},
@@ -40,7 +40,7 @@ var signalTools = []tool{
 		name: "get_signal", title: "One market signal",
 		description: "A snapshot of one signal: value, interval with what it bounds and whether that was measured, baseline, z-score, backtest, where the evidence " +
 			"for its numbers is (evidence: the formula with each observation and its archived body, as a page and as JSON), and the archived bytes behind it, " +
-			"the newest by SHA-256, each with its address (raw_url; 451 where a licence forbids it), its leaf in the transparency log (log_index) and a file that " +
+			"the newest by SHA-256, each with its address (raw_url; 451 where a license forbids it), its leaf in the transparency log (log_index) and a file that " +
 			"proves it offline (proof_url). With as_of, the snapshot as it was known then.",
 		arguments: []argument{signalID, asOf}, output: outputOf[view.AgentSignal], run: oneSignal,
 	},

@@ -48,7 +48,7 @@ func (p *Pages) status(_ context.Context, r request) (*view.Document, error) {
 	return p.document("status", l, time.Time{}), nil
 }
 
-// terms shows the terms of use and the licences of the data.
+// terms shows the terms of use and the licenses of the data.
 func (p *Pages) terms(_ context.Context, r request) (*view.Document, error) {
 	if r.signals == nil {
 		return nil, nil

@@ -36,7 +36,7 @@ type EvidenceLinks struct {
 type BodyProof struct {
 	Source string `json:"source"`
 	SHA256 string `json:"sha256"`
-	// RawURL is where the bytes are, if the publisher's licence lets us pass them on.
+	// RawURL is where the bytes are, if the publisher's license lets us pass them on.
 	RawURL string `json:"raw_url"`
 	// LogIndex is the number of its leaf in the log of sources, ProofURL the file that proves it offline. Both are null while no signed size
 	// of the log has it, and in lists while the database is unavailable.

@@ -128,7 +128,7 @@ type DataPackageResource struct {
 	Schema    DataPackageSchema    `json:"schema"`
 }
 
-// DataPackageLicense is a licence by its address.
+// DataPackageLicense is a license by its address.
 type DataPackageLicense struct {
 	Path string `json:"path"`
 }

@@ -113,7 +113,7 @@ type EvidenceBody struct {
 	ContentType string    `json:"content_type"`
 	RetrievedAt time.Time `json:"retrieved_at"`
 	Bytes       int64     `json:"bytes"`
-	// RawURL is where the bytes are, if the publisher's licence lets us pass them on.
+	// RawURL is where the bytes are, if the publisher's license lets us pass them on.
 	RawURL string `json:"raw_url"`
 }
 

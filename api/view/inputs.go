@@ -53,7 +53,7 @@ type InputBody struct {
 	Uses []string `json:"uses"`
 	// LogIndex is the number of its leaf in the transparency log of sources. It is null while no signed size of the log has it.
 	LogIndex *int64 `json:"log_index"`
-	// RawURL is where the bytes are, if the publisher's licence lets us pass them on.
+	// RawURL is where the bytes are, if the publisher's license lets us pass them on.
 	RawURL string `json:"raw_url"`
 }
 

@@ -265,7 +265,7 @@ func (o Options) catalogEntry(s SignalSnapshot) SignalCatalogEntry {
 	}
 }
 
-// brief returns the method of a signal as one Markdown document: its name, what its measurements are of, the definition's text, the licence and the disclaimer.
+// brief returns the method of a signal as one Markdown document: its name, what its measurements are of, the definition's text, the license and the disclaimer.
 func brief(d signals.Definition, s SignalSnapshot) string {
 	var b strings.Builder
 	b.WriteString("# " + d.Name + "\n\n")
@@ -278,7 +278,7 @@ func brief(d signals.Definition, s SignalSnapshot) string {
 	b.WriteString("*\n\n")
 	b.WriteString(strings.ReplaceAll(strings.TrimSpace(d.Brief), " %", "%") + "\n\n")
 	b.WriteString("---\n\n")
-	b.WriteString("Licence: " + d.License + "\n\n")
+	b.WriteString("License: " + d.License + "\n\n")
 	b.WriteString(s.Disclaimer + "\n")
 	return b.String()
 }

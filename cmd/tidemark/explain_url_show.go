@@ -83,7 +83,7 @@ func (o *outside) report(out io.Writer, asJSON bool) error {
 		verdict = fmt.Sprintf("%d comparisons could not be made.", n)
 	}
 	if n := o.count("body", hidden); n > 0 {
-		verdict += fmt.Sprintf(" %d of %d bodies are kept back by their licence: of these only the hash is known, and their observations are the server's word.",
+		verdict += fmt.Sprintf(" %d of %d bodies are kept back by their license: of these only the hash is known, and their observations are the server's word.",
 			n, len(o.stated.Bodies))
 	}
 	_, err := fmt.Fprintf(out, "\n%s %s\n", verdict, notRecomputed)

@@ -176,7 +176,7 @@ type Archive struct {
 
 // Raw selects the archived bytes that the API shows.
 type Raw struct {
-	RawBytes string `env:"RAW_BYTES" name:"raw-bytes" help:"Sources, separated by commas, whose archived answers /raw/{sha256} shows (eia-petroleum-weekly,nass-iowa-corn), or none. Default: those whose licence lets anyone pass them on. An answer to a request with your own key is never shown."`
+	RawBytes string `env:"RAW_BYTES" name:"raw-bytes" help:"Sources, separated by commas, whose archived answers /raw/{sha256} shows (eia-petroleum-weekly,nass-iowa-corn), or none. Default: those whose license lets anyone pass them on. An answer to a request with your own key is never shown."`
 }
 
 // Worlds holds the inputs of the replay world and the sandbox world.

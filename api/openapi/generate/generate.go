@@ -64,7 +64,7 @@ var (
 		Info: info{
 			Title: "Tidemark Signals API", Version: "1.0.0", Summary: "Alternative-data signals from free public sources.",
 			Description: "Read-only: the catalog of live signals, the latest snapshot of each, and every value as it was known at any instant. No key.\n\n" +
-				"Times are UTC (RFC 3339). Members that end in `_pct` are percentages. What is unknown is `null`. Every signal has a licence of its own. " +
+				"Times are UTC (RFC 3339). Members that end in `_pct` are percentages. What is unknown is `null`. Every signal has a license of its own. " +
 				"Errors are problem documents (RFC 9457). Clients must ignore members that they do not know.\n\n" + disclaimer,
 		},
 		Servers: []server{{openapi.Host + "/api/signals", "The Signals API."}},

@@ -108,7 +108,7 @@ var tags = []tag{
 	{"Picks", "One stock pick a trading day, research, the model portfolio in percentages, events, the weekly digest. With a key; see Pay per request for the same without one."},
 	{"Pay per request", "The same answers as the Picks API, each paid for separately with a stablecoin (x402). No key and no registration."},
 	{"Verification", "The hash chain of all announced picks, and where its two outside records are. No key."},
-	{"Changes", "What becomes known, as it becomes known: a stream of events and a feed. No key."},
+	{"Changes", "Changes as they become known: a stream of events and a feed. No key."},
 	{"Alerts", "Rules of a key that post changes to a webhook, signed. With a key, free of charge."},
 	{"Account", "Keys: register one for free, see its usage, rotate it, revoke it."},
 	{"Service", "What the service is, and whether it is up."},
@@ -135,7 +135,7 @@ func signalEndpoints() []route {
 		{
 			id: "listSignals", method: http.MethodGet, path: "/api/signals", alone: "/", tag: "Signals",
 			summary:     "List the live signals",
-			description: "The catalog: every signal that is live, with its latest value, its licence, and where its snapshot, page and brief are. A signal that is decayed or deprecated is not listed, but is still served at its id.",
+			description: "The catalog: every signal that is live, with its latest value, its license, and where its snapshot, page and brief are. A signal that is decayed or deprecated is not listed, but is still served at its id.",
 			answers:     []answer{ok("The catalog.", cached, body[view.SignalCatalog]("")), unchanged},
 			codes:       append([]string{view.CodeInvalidParameter}, reads...),
 		},

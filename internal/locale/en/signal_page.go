@@ -164,7 +164,7 @@ var signalPage = map[string]string{
 	"backtest.ranked":             "%[1]s (rank correlation %[2]s)",
 	"about":                       "What it is",
 	"about.brief":                 "Brief: how it is made and where it fails",
-	"about.licence":               "Source, licence, citation",
+	"about.licence":               "Source, license, citation",
 	"about.terms":                 "Terms",
 	"about.cite":                  "Cite as:",
 	"cite.data set":               "data set",
