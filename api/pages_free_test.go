@@ -336,7 +336,7 @@ func TestFreePagesHaveNothingThatIsSold(t *testing.T) {
 			"/portfolio":                {"Return since March 9, 2026", `id="plot-return"`, ticker(14), "one point a week", "0.01 USD"},
 			"/economic-events":          {"unemployment"},
 			"/events":                   {"ACME", "0.001 USD"},
-			"/digest":                   {"2026-W14", "crack-spread-321"},
+			"/digest":                   {"Week 14 of 2026", "crack-spread-321"},
 			"/picks.atom":               {ticker(15) + " Inc.", ticker(0) + " at 100.00"},
 			"/research/UNPK":            {"Research on other companies requires a key"},
 			"/research/NONE":            {"Research on other companies requires a key"},

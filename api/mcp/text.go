@@ -39,6 +39,14 @@ func signed(pct *float64) string {
 	return positive(*pct) + "%"
 }
 
+// points formats a difference of two percentages with its sign, or returns "unknown".
+func points(pct *float64) string {
+	if pct == nil {
+		return "unknown"
+	}
+	return positive(*pct) + " percentage points"
+}
+
 // period formats the return of a period, which a young record does not have.
 func period(pct *float64) string {
 	if pct == nil {
@@ -107,14 +115,14 @@ func (l *lines) sources(heading string, list []view.SourceDocument) {
 func portfolioText(a view.PortfolioSummary) string {
 	var l lines
 	l.add("Model portfolio at the close of %s, since %s: %s; %s (%s) %s; difference %s.", a.AsOf, a.InceptionDate, signed(a.ReturnPct),
-		a.Benchmark.Name, a.Benchmark.Symbol, signed(a.Benchmark.ReturnPct), signed(a.ExcessReturnPct))
+		a.Benchmark.Name, a.Benchmark.Symbol, signed(a.Benchmark.ReturnPct), points(a.ExcessReturnPct))
 	l.add("One day %s, one week %s, one month %s, this year %s. Volatility %s, largest drawdown %s.", period(a.Return1DPct), period(a.Return1WPct),
 		period(a.Return1MPct), period(a.ReturnYTDPct), strings.TrimPrefix(period(a.VolatilityPct), "+"), signed(a.MaxDrawdownPct))
 	l.add("%d positions, %s%% cash. Best: %s. Worst: %s.", a.PositionsCount, decimals(a.CashPct), positions(a.Best), positions(a.Worst))
 	if c := a.LikeWithLike; c != nil {
 		l.add("Against %s with the same share of cash: %s, volatility %s, largest drawdown %s; difference %s.", a.Benchmark.Symbol,
 			signed(c.Benchmark.ReturnPct), strings.TrimPrefix(period(c.Benchmark.VolatilityPct), "+"), signed(c.Benchmark.MaxDrawdownPct),
-			signed(c.ExcessReturnPct))
+			points(c.ExcessReturnPct))
 	}
 	if d := a.Delistings; d != nil && d.Sessions > 0 {
 		l.add("Positions that stopped trading without a known price are assumed to lose 30%% (NYSE) or 55%% (Nasdaq), in %d sessions. Without any loss, the return is %s; with a total loss, %s.",
@@ -128,7 +136,7 @@ func portfolioText(a view.PortfolioSummary) string {
 	}
 	for _, s := range a.Skill {
 		if s.TStatistic != nil {
-			l.add("Picks by %s: excess from entry %s a year, t %s, probability of skill %s.", s.Origin, signed(s.ExcessPctPerYear), decimals(*s.TStatistic),
+			l.add("Picks by %s: excess from entry %s a year, t %s, probability of skill %s.", s.Origin, points(s.ExcessPctPerYear), decimals(*s.TStatistic),
 				strings.TrimPrefix(signed(s.ProbabilityPct), "+"))
 		}
 	}

@@ -17,7 +17,7 @@ func TestNumbersForAgentsAreWrittenAsOnThePages(t *testing.T) {
 	var a view.PortfolioSummary
 	a.CashPct, a.ReturnPct, a.ExcessReturnPct = 54.37, new(0.93), new(-1.85)
 	text := portfolioText(a)
-	for _, want := range []string{": +0.93%;", "difference −1.85%.", "one month not applicable", "54.37% cash"} {
+	for _, want := range []string{": +0.93%;", "difference −1.85 percentage points.", "one month not applicable", "54.37% cash"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in %s", want, text)
 		}

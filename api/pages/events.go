@@ -156,7 +156,7 @@ func (p *Pages) digest(_ context.Context, r request) (*view.Document, error) {
 	if body.Digest != nil {
 		if body.Sample = !r.whole(pricedDigest); body.Sample {
 			d := body.Digest
-			body.Digest = &view.Digest{Week: d.Week, Period: d.Period, Title: d.Week, EconomicEvents: d.EconomicEvents, Signals: d.Signals}
+			body.Digest = &view.Digest{Week: d.Week, Period: d.Period, Title: d.Title, EconomicEvents: d.EconomicEvents, Signals: d.Signals}
 		} else {
 			body.Text = markdown(minus(body.Digest.Body))
 		}

@@ -274,10 +274,19 @@ func breakable(name string) template.HTML {
 }
 
 // hyphenMinus matches a hyphen that means minus: it is before a number or a currency sign, and not after a character that it could join.
-var hyphenMinus = regexp.MustCompile(`(^|[\s(|:])-([0-9$])`)
+var hyphenMinus = regexp.MustCompile(`(^|[\s(|:])-([0-9$]|US\$)`)
 
 // unbroken keeps a minus sign and the currency sign after it on one line.
 func unbroken(text string) string { return strings.ReplaceAll(text, "−$", "−\u2060$") }
+
+// rangeOfDegrees and degreesOf find "30-33" and "33 N" in the name of a region.
+var rangeOfDegrees, degreesOf = regexp.MustCompile(`([0-9])-([0-9])`), regexp.MustCompile(`([0-9]) ([NSEWOL])([ ]|$)`)
+
+// coordinates writes the ranges of coordinates in a name as ranges, which no line cuts: "30–33 N".
+func coordinates(name string) string {
+	name = rangeOfDegrees.ReplaceAllString(name, "$1–\u2060$2")
+	return degreesOf.ReplaceAllString(name, "$1\u00a0$2$3")
+}
 
 // minus replaces the minus signs of a text by the typographic ones of the pages. The stored text does not change.
 func minus(text string) string { return hyphenMinus.ReplaceAllString(text, "$1−$2") }

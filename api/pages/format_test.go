@@ -86,11 +86,26 @@ func TestProbability(t *testing.T) {
 	}
 }
 
+func TestTheCoordinatesOfARegionAreRangesThatNoLineCuts(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{
+		"Yangtze delta, 30-33 N 118-122 E":      "Yangtze delta, 30–\u206033\u00a0N 118–\u2060122\u00a0E",
+		"Houston, 29-30,5 N 96-94,5 O":          "Houston, 29–\u206030,5\u00a0N 96–\u206094,5\u00a0O",
+		"Crack spread 3:2:1, all 7 N-S days":    "Crack spread 3:2:1, all 7 N-S days",
+		"Motor gasoline, 40 Economies, 12-hour": "Motor gasoline, 40 Economies, 12-hour",
+	} {
+		if got := coordinates(name); got != want {
+			t.Errorf("%q became %q, want %q", name, got, want)
+		}
+	}
+}
+
 func TestAMinusIsOneAndHyphensStay(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"it returned -7.1% on average": "it returned −7.1% on average", "| growth | -2.1% |": "| growth | −2.1% |", "(-$3.5 million)": "(−$3.5 million)",
 		"on 2026-11-16, form 10-Q, 8-K, 12-month": "on 2026-11-16, form 10-Q, 8-K, 12-month", "- a point": "- a point", "-5": "−5",
+		"a perda foi de -US$\u00a061,2 milhões": "a perda foi de −US$\u00a061,2 milhões",
 	} {
 		if got := minus(text); got != want {
 			t.Errorf("%q became %q, want %q", text, got, want)

@@ -309,9 +309,9 @@ func (l localizer) timeOfYear(d signals.Definition, at time.Time) string {
 // Label returns the label of a component of a signal.
 func (l localizer) Label(d signals.Definition, c view.Component) string {
 	if t, ok := l.texts(d); ok && t.Parts[c.Name] != "" {
-		return t.Parts[c.Name]
+		return coordinates(t.Parts[c.Name])
 	}
-	return c.Label
+	return coordinates(c.Label)
 }
 
 // Part writes a value of a component, and PartUnit the words after it. A component in the signal's own unit is written like the signal.
