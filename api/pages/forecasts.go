@@ -46,8 +46,22 @@ type figureForecasts struct {
 	// Open is the forecast whose print has not come yet, or nil.
 	Open *forecastRow
 	Plot template.HTML
+	// Points are the points of the plot as JSON, for the script.
+	Points template.JS
 	// Rows are the forecasts of the page, newest first.
 	Rows []forecastRow
+}
+
+// forecastPoint is a forecast in a plot, in the units of the signal. Published is nil until the figure is published.
+type forecastPoint struct {
+	ReleaseAt string   `json:"observed_at"`
+	Period    string   `json:"name"`
+	Published *float64 `json:"published"`
+	// Instead stands in place of a figure that is not published.
+	Instead string   `json:"instead,omitempty"`
+	Median  *float64 `json:"median"`
+	Low     *float64 `json:"uncertainty_lo"`
+	High    *float64 `json:"uncertainty_hi"`
 }
 
 // forecastRow is a forecast with its numbers as the page shows them.
@@ -110,7 +124,7 @@ func (p *Pages) forecasts(ctx context.Context, r request, s *view.Signal) (*view
 			}
 			f.Rows = append(f.Rows, row)
 		}
-		f.Plot = f.plot(own)
+		f.Plot, f.Points = f.plot(own), embedJSON(local.forecastPoints(own))
 		body.Figures = append(body.Figures, f)
 	}
 	l := p.layoutIn(local, r.site, r.path)
@@ -124,6 +138,7 @@ func (p *Pages) forecasts(ctx context.Context, r request, s *view.Signal) (*view
 		body.Feed = forecastsFeed
 		l.follow(feed{local.T("forecasts.feed title"), body.Feed})
 	}
+	l.Scripts = []string{p.staticAddress("plot.js")}
 	l.Body = body
 	p.inLanguages(&l, r)
 	return p.document("forecasts", l, time.Time{}), nil
@@ -133,7 +148,7 @@ func (p *Pages) forecasts(ctx context.Context, r request, s *view.Signal) (*view
 type forecastUnit struct {
 	localizer
 
-	def signals.Definition
+	Def signals.Definition
 }
 
 // forecastUnit returns the unit of a signal's forecast figures that suits the given ones.
@@ -153,22 +168,22 @@ func (l localizer) unitOf(d signals.Definition, figure string, list []view.Forec
 }
 
 // Words follow a number.
-func (u forecastUnit) Words() string { return u.FigureUnit(u.def) }
+func (u forecastUnit) Words() string { return u.FigureUnit(u.Def) }
 
 // write writes a value of the figure without the words.
-func (u forecastUnit) write(v float64) string { return u.Figure(u.def, v) }
+func (u forecastUnit) write(v float64) string { return u.Figure(u.Def, v) }
 
 // between writes two bounds with the words in the same place as for a single number.
 func (u forecastUnit) between(lo, hi float64) string {
 	bounds := u.Between(u.write(lo), u.write(hi))
-	if before, _, _ := strings.Cut(u.def.Phrasing.Figure, "%s"); strings.HasSuffix(before, " ") {
+	if before, _, _ := strings.Cut(u.Def.Phrasing.Figure, "%s"); strings.HasSuffix(before, " ") {
 		return u.Words() + " " + bounds
 	}
 	return bounds + " " + u.Words()
 }
 
 // score writes a score, which has the unit of the figure.
-func (u forecastUnit) score(v *float64) string { return u.Plain(scaled(v, 1/u.def.Scale())) }
+func (u forecastUnit) score(v *float64) string { return u.Plain(scaled(v, 1/u.Def.Scale())) }
 
 // figureName returns the name of a signal's forecast figure, whose English name is given.
 func (l localizer) figureName(signal, figure, english string) string {
@@ -229,7 +244,7 @@ func (f figureForecasts) plot(list []view.Forecast) template.HTML {
 	}
 	var band plot.Band
 	median, outcome := plot.Line{Class: "second"}, plot.Line{}
-	per := f.Unit.def.Scale()
+	per := f.Unit.Def.Scale()
 	for _, one := range slices.Backward(list) {
 		x := float64(one.Target.ReleaseAt.Unix())
 		band.X, median.X, outcome.X = append(band.X, x), append(median.X, x), append(outcome.X, x)
@@ -247,6 +262,27 @@ func (f figureForecasts) plot(list []view.Forecast) template.HTML {
 		Marks: []plot.Mark{band, median, outcome},
 	}
 	return template.HTML(figure.SVG()) //nolint:gosec // made here, with its texts escaped
+}
+
+// forecastPoints returns the points of the plot of forecasts, which are newest first.
+func (l localizer) forecastPoints(list []view.Forecast) []forecastPoint {
+	var out []forecastPoint
+	for _, one := range slices.Backward(list) {
+		point := forecastPoint{
+			ReleaseAt: one.Target.ReleaseAt.UTC().Format(time.RFC3339), Period: l.Period(one.Target.Period),
+			Median: finite(quantileAt(one, 0.5)), Low: finite(quantileAt(one, 0.1)), High: finite(quantileAt(one, 0.9)),
+		}
+		switch {
+		case one.Grade == nil:
+			point.Instead = l.T("forecasts.not yet")
+		case one.Grade.Outcome == nil:
+			point.Instead = l.T("forecasts.did not come")
+		default:
+			point.Published = one.Grade.Outcome
+		}
+		out = append(out, point)
+	}
+	return out
 }
 
 func quantileAt(f view.Forecast, p float64) float64 {

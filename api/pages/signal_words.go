@@ -222,11 +222,11 @@ func (l localizer) FigureUnit(d signals.Definition) string {
 }
 
 // Measure names a signal with the unit of its figures: "US crude oil stocks, million barrels", "3:2:1 crack spread, $ a barrel".
-func (l localizer) Measure(d signals.Definition) string {
-	if prefix := strings.TrimSpace(d.Prefix()); prefix != "" {
-		return d.Name + ", " + prefix + " " + l.FigureUnit(d)
-	}
-	return d.Name + ", " + l.FigureUnit(d)
+func (l localizer) Measure(d signals.Definition) string { return d.Name + ", " + l.MeasureUnit(d) }
+
+// MeasureUnit names the unit of a signal's figures: "million barrels", "$ a barrel".
+func (l localizer) MeasureUnit(d signals.Definition) string {
+	return strings.TrimSpace(strings.TrimSpace(d.Prefix()) + " " + l.FigureUnit(d))
 }
 
 // Difference writes by how much a value of a signal is above another, with its sign. It is the difference of the two as they are shown.

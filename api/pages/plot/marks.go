@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Line joins points in ascending x. A NaN in Y interrupts it.
+// Line joins points in ascending x. A NaN in Y interrupts it. A point between two interruptions is a dot.
 type Line struct {
 	Class string
 	X, Y  []float64
@@ -30,7 +30,22 @@ func (l Line) end() (x, y float64, ok bool) {
 func (l Line) bounds() (lo, hi float64) { return extent(l.Y) }
 
 func (l Line) draw(b *strings.Builder, s scale) {
-	path(b, "line "+l.Class, s, pieces(l.Y), func(i int) (x, y float64) { return l.X[i], l.Y[i] }, nil)
+	joined := pieces(l.Y)
+	var dots strings.Builder
+	joined = slices.DeleteFunc(joined, func(p [2]int) bool {
+		if p[1]-p[0] > 1 {
+			return false
+		}
+		dots.WriteString("M" + number(s.x(l.X[p[0]])) + " " + number(s.y(l.Y[p[0]])) + "h0") // no length, and round ends
+		return true
+	})
+	class := strings.TrimSpace("line " + l.Class)
+	if len(joined) > 0 {
+		path(b, class, s, joined, func(i int) (x, y float64) { return l.X[i], l.Y[i] }, nil)
+	}
+	if dots.Len() > 0 {
+		b.WriteString(`<path class="` + class + ` lone" d="` + dots.String() + `"/>`)
+	}
 }
 
 // labelHeight is the minimum distance of two line labels in pixels. A letter is about letterWidth wide, on a figure that is at least
@@ -242,21 +257,18 @@ func pieces(columns ...[]float64) [][2]int {
 	return out
 }
 
-// aloneWidth is how wide an isolated point is, of inner.
-const aloneWidth = 8
+// loneWidth is how wide the area at an isolated point is, of inner.
+const loneWidth = 8
 
-// path draws ranges of points along one line and, if back is not nil, back along another. An isolated point is drawn aloneWidth wide.
+// path draws ranges of points along one line and, if back is not nil, back along another. The area at an isolated point is loneWidth wide.
 func path(b *strings.Builder, class string, s scale, list [][2]int, there, back func(i int) (x, y float64)) {
 	b.WriteString(`<path class="` + strings.TrimSpace(class) + `" d="`)
 	point := func(command string, x, y float64) { b.WriteString(command + number(s.x(x)) + " " + number(s.y(y))) }
 	for _, p := range list {
-		if p[1]-p[0] == 1 {
+		if p[1]-p[0] == 1 && back != nil {
 			x, y := there(p[0])
-			b.WriteString("M" + number(s.x(x)-aloneWidth/2) + " " + number(s.y(y)) + "h" + number(aloneWidth))
-			if back != nil {
-				_, low := back(p[0])
-				b.WriteString("V" + number(s.y(low)) + "h" + number(-aloneWidth) + "Z")
-			}
+			_, low := back(p[0])
+			b.WriteString("M" + number(s.x(x)-loneWidth/2) + " " + number(s.y(y)) + "h" + number(loneWidth) + "V" + number(s.y(low)) + "h" + number(-loneWidth) + "Z")
 			continue
 		}
 		for i := p[0]; i < p[1]; i++ {

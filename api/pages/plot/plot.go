@@ -162,7 +162,7 @@ const aloneStyle = `.paper{fill:#fff}text{fill:#4d606a;font-size:12px}.title{fil
 	`.label{fill:#0a6072;font-weight:600}.label.second{fill:#9a5b12}.label.ghost{fill:#4d606a}.grid-line{stroke:#d9e2e5}.axis{stroke:#4d606a}path,line{vector-effect:non-scaling-stroke}` +
 	`.line{fill:none;stroke:#0a6072;stroke-width:2;stroke-linejoin:round}.line.second{stroke:#9a5b12;stroke-width:1.5;stroke-dasharray:5 4}` +
 	`.line.ghost{stroke:#4d606a;stroke-width:1.5;stroke-dasharray:1 3}.band{fill:#0a6072;opacity:.16}.band.fan{fill:#9a5b12;opacity:.2}` +
-	`.end{fill:#0a6072}.line.fan{stroke:#9a5b12;stroke-width:1.5}.range{fill:none;stroke-width:3;opacity:.8}.range.held{stroke:#17673a}.range.missed{stroke:#a1311a;stroke-dasharray:3 2}`
+	`.line.lone{stroke-width:6;stroke-linecap:round;stroke-dasharray:none}.end{fill:#0a6072}.line.fan{stroke:#9a5b12;stroke-width:1.5}.range{fill:none;stroke-width:3;opacity:.8}.range.held{stroke:#17673a}.range.missed{stroke:#a1311a;stroke-dasharray:3 2}`
 
 // SVG draws the figure. If it has no values, it says so.
 func (f Figure) SVG() string {
@@ -213,7 +213,7 @@ func dates(b *strings.Builder, s scale, f Figure) {
 		at, width := s.x(float64(t.At.Unix()))/inner*100, letterWidth*float64(utf8.RuneCountInString(label))/small*100
 		anchor, class, left := "middle", everyOther(i), at-width/2
 		switch {
-		case at < 4:
+		case at < 6: // of large letters one in the middle would reach below the labels of y
 			anchor, left = "start", at
 		case at > 96:
 			anchor, class, left = "end", everyOther(1), at-width

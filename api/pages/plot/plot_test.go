@@ -162,8 +162,12 @@ func TestFigure(t *testing.T) {
 		}
 	}
 	f.Marks = []Mark{Line{X: x, Y: []float64{1, unknown, 3, unknown, 5}}}
-	if got := strings.Count(f.SVG(), "h8"); got != 3 {
-		t.Errorf("%d points stand alone, want 3", got)
+	if svg := f.SVG(); !strings.Contains(svg, `<path class="line lone" d="M0 114.3h0M500 68h0M1000 21.7h0"/>`) || strings.Contains(svg, `class="line"`) {
+		t.Errorf("three points that stand alone are not three dots:\n%s", svg)
+	}
+	f.Marks = []Mark{Line{Class: "second", X: x, Y: []float64{1, unknown, 3, 4, unknown}}}
+	if svg := f.SVG(); strings.Count(svg, `<path class="line second`) != 2 || strings.Count(svg, "h0") != 1 {
+		t.Errorf("a point that stands alone and a line are not both drawn:\n%s", svg)
 	}
 	f.Marks = []Mark{Band{X: x, Lo: []float64{1, unknown, unknown, unknown, unknown}, Hi: []float64{2, unknown, unknown, unknown, unknown}}}
 	if svg := f.SVG(); !strings.Contains(svg, "h8V") {

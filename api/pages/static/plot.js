@@ -13,6 +13,9 @@ function rows(text) {
 const day = (seconds) => new Date(seconds * 1000).toISOString().slice(0, 10);
 const number = (cell) => (cell === "" || cell === undefined || cell === null ? NaN : Number(cell));
 
+// valueIn is the value of a point in a panel: the first of the panel's columns that the point has.
+const valueIn = (row, columns) => columns.map((name) => number(row[name])).find((v) => !Number.isNaN(v)) ?? NaN;
+
 // inside is the box of a drawing without the room for the labels of its values, which is left of it.
 function inside(svg) {
   const box = svg.getBoundingClientRect();
@@ -25,7 +28,7 @@ class Plot {
     this.figure = figure;
     const d = figure.dataset;
     const columns = d.columns.split(" ");
-    this.panels = [...figure.querySelectorAll(":scope > svg[data-from]")].map((svg, i) => this.panel(svg, columns[i]));
+    this.panels = [...figure.querySelectorAll(":scope > svg[data-from]")].map((svg, i) => this.panel(svg, columns[i].split("|")));
     if (!this.panels.length) return;
     const decimals = Number(d.decimals);
     this.per = Number(d.per || 1); // how many of the source's units one of the plot's value is
@@ -63,6 +66,7 @@ class Plot {
     figure.addEventListener("keydown", (e) => this.key(e));
     figure.addEventListener("focus", () => this.load());
     document.addEventListener("click", (e) => { if (!figure.contains(e.target)) this.clear(); });
+    window.addEventListener("pagehide", () => this.clear()); // a browser that keeps the page shows it again on the way back
     window.addEventListener("resize", () => { // a telephone is turned
       if (this.told) this.told();
       else if (this.pinned < 0 || this.chosen) this.clear();
@@ -70,14 +74,14 @@ class Plot {
     });
   }
 
-  panel(svg, column) {
+  panel(svg, columns) {
     const d = svg.dataset;
     const line = document.createElementNS(svgNS, "line");
     const dot = document.createElementNS(svgNS, "circle");
     line.setAttribute("class", "cursor");
     dot.setAttribute("class", "dot");
     dot.setAttribute("r", "5");
-    return { svg, column, line, dot, from: +d.from, to: +d.to, lo: +d.lo, hi: +d.hi, top: +d.top, end: +d.end };
+    return { svg, columns, line, dot, from: +d.from, to: +d.to, lo: +d.lo, hi: +d.hi, top: +d.top, end: +d.end };
   }
 
   async read() {
@@ -236,7 +240,7 @@ class Plot {
       const left = `${((x - p.from) / (p.to - p.from)) * 100}%`;
       for (const [name, value] of [["x1", left], ["x2", left], ["y1", p.top], ["y2", p.end]]) p.line.setAttribute(name, value);
       p.svg.append(p.line);
-      const y = number(row[p.column]) / (p === this.panels[0] ? this.per : 1);
+      const y = valueIn(row, p.columns) / (p === this.panels[0] ? this.per : 1);
       if (Number.isNaN(y)) { p.dot.remove(); continue; }
       const at = p.end - ((y - p.lo) / (p.hi - p.lo)) * (p.end - p.top);
       high ??= p === this.panels[0] ? at : undefined;
@@ -252,9 +256,9 @@ class Plot {
   say(row) {
     const d = this.figure.dataset;
     const strong = document.createElement("b");
-    strong.textContent = this.measured(row[this.panels[0].column]);
+    strong.textContent = row.instead ?? this.measured(row[this.panels[0].columns[0]]);
     const rest = [];
-    if (row.uncertainty_lo) rest.push(`${d.interval ?? "interval"} ${this.between(this.shown(row.uncertainty_lo), this.shown(row.uncertainty_hi))}`);
+    if (!Number.isNaN(number(row.uncertainty_lo))) rest.push(`${d.interval ?? "interval"} ${this.between(this.shown(row.uncertainty_lo), this.shown(row.uncertainty_hi))}`);
     if (row.baseline_value) rest.push(`${d.baseline ?? "baseline"} ${this.shown(row.baseline_value)}`);
     if (row.z_score) rest.push(`z\u00a0${this.score.format(number(row.z_score)).replace("-", "−")}`);
     for (const pair of d.also?.split("|") ?? []) {
@@ -263,7 +267,7 @@ class Plot {
     }
     if (row.revised === "true") rest.push(d.revised ?? "revised");
     const day = document.createElement("span");
-    day.textContent = row.observed_at.slice(0, 10);
+    day.textContent = row.name ?? row.observed_at.slice(0, 10);
     const more = document.createElement("small");
     more.textContent = rest.join(", ");
     this.tip.replaceChildren(day, " ", strong, " ", more);

@@ -56,6 +56,98 @@ export const tooWide = (page) => page.evaluate(() => {
   return `${document.documentElement.scrollWidth} wide in ${innerWidth}: ${wide.slice(0, 3).map((e) => e.outerHTML.slice(0, 90)).join(" ; ")}`;
 });
 
+// crowded says where a page has no room: words on words, labels of plots on each other, what stands outside of its card, a table that is cut
+// off, and a cell that is a column of single words. A name of more letters than a line holds may be cut in two, and so may a hash and an address.
+export const crowded = (page) => page.evaluate(() => {
+  const seen = (e) => e.checkVisibility({ visibilityProperty: true }) && !e.closest(".hidden, .skip");
+  const said = (e) => `${e.tagName.toLowerCase()} "${e.textContent.trim().replace(/\s+/g, " ").slice(0, 40)}"`;
+  const cutting = (e) => { for (let b = e.parentElement; b; b = b.parentElement) if (getComputedStyle(b).overflowX !== "visible") return b; return null; };
+  const common = (a, b) => [Math.min(a.right, b.right) - Math.max(a.left, b.left), Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top)];
+  const out = [];
+  for (const e of document.querySelectorAll(".card *, .notice *")) {
+    const card = e.closest(".card, .notice"), box = e.getBoundingClientRect(), cut = cutting(e);
+    if (!seen(e) || !box.width || e.closest("svg svg") || (cut && card.contains(cut))) continue;
+    const bounds = card.getBoundingClientRect();
+    if (box.right > bounds.right + 1 || box.left < bounds.left - 1) out.push(`outside of its card: ${said(e)}`);
+  }
+  for (const e of document.querySelectorAll("main *:not(pre, textarea)")) {
+    if (seen(e) && !e.closest("svg") && e.clientWidth && e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).overflowX !== "visible") out.push(`cut off: ${said(e)} ${e.scrollWidth} in ${e.clientWidth}`);
+  }
+  for (const svg of document.querySelectorAll("main svg")) {
+    const texts = [...svg.querySelectorAll(":scope > text")].filter(seen).map((e) => [e, e.getBoundingClientRect()]);
+    for (const [i, [e, a]] of texts.entries()) {
+      for (const [other, b] of texts.slice(0, i)) {
+        const [w, h] = common(a, b);
+        if (w > 1 && h > 4) out.push(`labels of ${svg.id} overlap: ${said(e)}, ${said(other)}`);
+      }
+    }
+  }
+  const words = [], walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT), range = document.createRange();
+  for (let node; (node = walk.nextNode());) {
+    if (!node.data.trim() || !seen(node.parentElement) || node.parentElement.closest("svg, script, noscript, option, textarea")) continue;
+    range.selectNodeContents(node);
+    words.push(...[...range.getClientRects()].filter((b) => b.width > 1).map((b) => [node, b]));
+  }
+  words.sort((a, b) => a[1].top - b[1].top);
+  for (const [i, [node, a]] of words.entries()) {
+    for (let j = i + 1; j < words.length && words[j][1].top < a.bottom; j++) {
+      const [other, b] = words[j], [w, h] = common(a, b);
+      if (node !== other && w > 2 && h > Math.min(a.height, b.height) / 2 && cutting(node.parentElement) === cutting(other.parentElement)) {
+        out.push(`words on words: ${said(node.parentElement)}, ${said(other.parentElement)}`);
+      }
+    }
+  }
+  for (const e of document.querySelectorAll("main :is(th, td, dt, dd)")) {
+    if (!seen(e) || e.matches(".hash")) continue;
+    const letter = parseFloat(getComputedStyle(e).fontSize);
+    range.selectNodeContents(e);
+    if (new Set([...range.getClientRects()].map((b) => Math.round(b.top / 8))).size > 6 && e.clientWidth - parseFloat(getComputedStyle(e).paddingRight) < 7 * letter) out.push(`a narrow column: ${said(e)}`);
+    if (e.matches(".long")) continue;
+    for (const node of e.childNodes) {
+      for (const word of node.nodeType === Node.TEXT_NODE ? node.data.matchAll(/[\p{L}\p{M}\p{N}]+/gu) : []) {
+        if (word[0].length > 18) continue;
+        range.setStart(node, word.index);
+        range.setEnd(node, word.index + word[0].length);
+        if (new Set([...range.getClientRects()].map((b) => Math.round(b.top))).size > 1) out.push(`${word[0]} is cut in two: ${said(e)}`);
+      }
+    }
+  }
+  return [...new Set(out)];
+});
+
+// faint are the words of a page, also those in plots, whose contrast with what is behind them is below WCAG's 4.5 (3 for large ones), and the
+// lines of plots below 3. The rules of axe do not look into drawings.
+export const faint = (page) => page.evaluate(() => {
+  const colour = (text) => { const [r, g, b, a = 1] = text.match(/[\d.]+/g).map(Number); return [r, g, b, a]; };
+  const over = ([r, g, b, a], below) => [r, g, b].map((v, i) => v * a + below[i] * (1 - a));
+  const light = (c) => { const [r, g, b] = c.map((v) => (v / 255 <= 0.03928 ? v / 255 / 12.92 : ((v / 255 + 0.055) / 1.055) ** 2.4)); return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
+  const contrast = (a, b) => { const [x, y] = [light(a), light(b)].sort((p, q) => q - p); return (x + 0.05) / (y + 0.05); };
+  const behind = (e) => {
+    const list = [];
+    for (; e; e = e.parentElement) list.unshift(colour(getComputedStyle(e).backgroundColor));
+    return list.reduce((below, c) => over(c, below), [255, 255, 255]);
+  };
+  const opacity = (e) => (e ? Number(getComputedStyle(e).opacity) * opacity(e.parentElement) : 1);
+  const out = new Map();
+  const look = (e, text, below, least) => {
+    const [r, g, b, a] = colour(text), ratio = contrast(over([r, g, b, a * opacity(e)], below), below);
+    if (ratio < least) out.set(`${e.tagName}.${e.getAttribute("class")} has a contrast of ${ratio.toFixed(2)}`, e);
+  };
+  const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  for (let node; (node = walk.nextNode());) {
+    const e = node.parentElement;
+    if (!node.data.trim() || !e.checkVisibility() || e.closest(".hidden, .skip, script, noscript, option, title, desc, :disabled")) continue;
+    const style = getComputedStyle(e), svg = e.closest("svg"), rect = e.parentElement.querySelector(":scope > rect:not(.reach)");
+    const big = parseFloat(style.fontSize) >= 24 || (parseFloat(style.fontSize) >= 18.66 && style.fontWeight >= 700);
+    look(e, svg ? style.fill : style.color, svg && rect && e.closest(".mark") ? colour(getComputedStyle(rect).fill).slice(0, 3) : behind(svg ? svg.parentElement : e), big ? 3 : 4.5);
+  }
+  for (const e of document.querySelectorAll(".plot :is(.line, .dot, .end, .range)")) {
+    const style = getComputedStyle(e);
+    look(e, style.fill === "none" ? style.stroke : style.fill, behind(e.closest(".plot").parentElement), 3);
+  }
+  return [...out.keys()];
+});
+
 // widths are those of a telephone, a tablet and a desk.
 export const widths = [390, 768, 1280];
 
