@@ -53,11 +53,11 @@ func (p *Pages) annotate(l *layout, r request, limits string, endpoints ...strin
 	case info.Billing.Model == accounts.ModelPlan, cost == 0 && !missing:
 		n.Texts = append(n.Texts, l.T("note.seen"))
 	case !missing:
-		n.Texts = append(n.Texts, fmt.Sprintf(l.T("note.paid"), cost.Shortest()))
+		n.Texts = append(n.Texts, fmt.Sprintf(l.T("note.paid"), l.Price(cost.Shortest())))
 	case cost == 0:
 		n.Texts = append(n.Texts, l.T("note.nothing"))
 	default:
-		n.Texts = append(n.Texts, fmt.Sprintf(l.T("note.cost"), cost.Shortest()))
+		n.Texts = append(n.Texts, fmt.Sprintf(l.T("note.cost"), l.Price(cost.Shortest())))
 	}
 	if missing {
 		address := "/docs#keys"
