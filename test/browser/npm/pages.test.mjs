@@ -463,7 +463,7 @@ test("a signal is shown as it was known on a day, without a script", async () =>
     await page.getByRole("button", { name: "Show" }).click();
     await page.waitForURL(new RegExp(`as_of=${day}`));
     assert.equal(Number(await page.locator(".value data").getAttribute("value")), then.value);
-    assert.match(await text(page, "[role=status]"), new RegExp(day));
+    assert.match(await text(page, "[role=status]"), new RegExp(new Date(day).toLocaleDateString("en-US", { dateStyle: "long", timeZone: "UTC" })));
     assert.equal(await page.locator("#plot-value").count(), 1);
     await page.getByRole("link", { name: "Back to what is known now" }).click();
     await page.waitForURL((url) => !url.searchParams.has("as_of"));
