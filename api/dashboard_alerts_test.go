@@ -123,6 +123,9 @@ func TestTheDashboardIsInEveryLanguage(t *testing.T) {
 		}
 		id := url.Values{"id": {regexp.MustCompile(`name="id" value="(alert_[0-9a-z]{26})"`).FindStringSubmatch(o.page)[1]}}
 		look("a test message", o.send("/dashboard/alert-test"+query, maps.Clone(id)), "said test sent")
+		if o.open("/dashboard" + query); !regexp.MustCompile(`id="balance">\d+` + regexp.QuoteMeta(l.Decimal) + `\d\d<`).MatchString(o.page) {
+			t.Errorf("%s: the balance is not written with the language's mark of decimals", l.Code)
+		}
 		look("a second one", o.send("/dashboard/alert-test"+query, maps.Clone(id)), "said too soon")
 		a = o.send("/dashboard/alert-secret"+query, maps.Clone(id))
 		look("another secret", a, "said secret rotated", "secret text")

@@ -66,6 +66,9 @@ var (
 			"many of one", `(?:^|[^\d.,])([2-9]|\d\d+) (ponto|evento|posição|seleção|ação|ano|desvio|voto|vez|milhão|bilhão)(?:$|[^\pL])`,
 			"a point for the decimals", `(?:^|[^\d.,])\d{1,3}\.\d{1,2}(?:$|[^\d.])`,
 			"a percent sign after a blank", `\d[ \x{00A0}]%`,
+			"a first day without its º", `(?:^|[^\d.,])1 de (janeiro|fevereiro|março|abril|maio|junho|julho|agosto|setembro|outubro|novembro|dezembro)`,
+			"dollars after the number", `\d (?:(?:milh|bilh|trilh)(?:ão|ões) de )?dólar`,
+			"a translated term", `(?i)fundos federais|respaldo|facilidade de depósito`,
 			"a word of Portugal", `(?i)(?:^|[^\pL])(facto|registo|registada|acç\pL+|equipa|utilizador|ecrã)(?:$|[^\pL])`,
 		),
 		"hi": rules(
@@ -109,7 +112,10 @@ func TestTheRulesOfLanguageFindFaultsThatOnceWereWritten(t *testing.T) {
 			"con el código de actividad correspondiente a el tabaco", "el rendimiento es de 190 bu/acre", "121,9 mil millones de dólares", "sube un 7%.",
 			"energía y industria", "1 veces el beneficio", "2 desviación típica", "un 7.5\u00a0% más", "con datos a fecha de 20 de noviembre",
 		},
-		"pt": {"US$\u00a01,4 bilhões", "por o estreito", "o nível de a bacia", "1 vezes o lucro", "sobe 7 %", "o registo", "190 bu/acre", "2 evento"},
+		"pt": {
+			"US$\u00a01,4 bilhões", "por o estreito", "o nível de a bacia", "1 vezes o lucro", "sobe 7 %", "o registo", "190 bu/acre", "2 evento",
+			"desde 1 de maio", "2 bilhões de dólares", "a taxa dos fundos federais",
+		},
 		"hi": {"190 bu/acre", "७ प्रतिशत", "यह अच्छा है.", "3 मिलियन बैरल", "अचरज (z)", "यह यह है।"},
 	} {
 		for _, text := range texts {

@@ -198,7 +198,7 @@ func (l localizer) Price(text string) string {
 		return text
 	}
 	_, fraction, _ := strings.Cut(text, ".")
-	return l.decimals(v, len(fraction))
+	return l.Num(&v, len(fraction))
 }
 
 // Amount writes a value with its unit in the words of the language: "248 mil", "2,1 millones de barriles". It returns an unknown value as

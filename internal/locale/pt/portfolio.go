@@ -3,7 +3,7 @@ package pt
 // portfolio are the texts of the page of the portfolio.
 var portfolio = map[string]string{
 	"portfolio.title":                    "Carteira modelo",
-	"portfolio.lead":                     "Todas as seleções, com o mesmo peso, desde o fechamento do pregão seguinte ao anúncio. É mostrada só em porcentagens: mede as seleções e não contém dinheiro.",
+	"portfolio.lead":                     "Todas as seleções, com o mesmo peso, desde o fechamento do pregão seguinte ao anúncio. Aparece só em porcentagens: mede as seleções e não envolve dinheiro.",
 	"portfolio.about":                    "A carteira modelo de todas as seleções em comparação com seu índice: retorno, queda máxima, posições, setores e regiões. Só porcentagens.",
 	"portfolio.none":                     "Ainda não há carteira: a primeira seleção é comprada no fechamento posterior ao anúncio.",
 	"portfolio.summary":                  "Resumo",

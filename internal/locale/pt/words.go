@@ -184,7 +184,7 @@ var words = map[string]string{
 	"change.index":              "%s pontos do índice",
 	"change.small":              "outros efeitos menores",
 	"change.rounding":           "arredondamento",
-	"change.code":               "outra versão do programa ou dados gravados tarde",
+	"change.code":               "outra versão do programa ou dados gravados com atraso",
 	"change.baseline.up":        "a referência sobe %s",
 	"change.baseline.down":      "a referência cai %s",
 	"change.baseline.part":      "referência %s",
