@@ -84,6 +84,9 @@ func inRound(facts Data, key string, round int) Data {
 		} else if value := extremes[round%len(extremes)]; x.Unit != locale.Count || value[0] != '-' && !strings.Contains(value, ".") {
 			facts[i].Value = value
 		}
+		if x.Unit == locale.Millions && !strings.Contains(facts[i].Value, ".") { // amounts have one decimal
+			facts[i].Value += ".0"
+		}
 	}
 	return facts
 }

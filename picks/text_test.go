@@ -256,6 +256,8 @@ func TestHowNumbersLookInEachLanguage(t *testing.T) {
 		// An amount without a fraction has the precision of the one that a text compares it with.
 		{"50.0", locale.Millions, "50,0 millones de dólares", "$50.0 million", "US$\u00a050,0 milhões", "5.00 करोड़ डॉलर"},
 		{"27.0", locale.Billions, "27.000 millones de dólares", "$27.0 billion", "US$\u00a027,0 bilhões", "27.0 अरब डॉलर"},
+		{"1.0", locale.Barrels, "1,0 millones de barriles", "1.0 million barrels", "1,0 milhão de barris", "10 लाख बैरल"},
+		{"1.00", locale.Dollars, "1,00 dólares", "$1.00", "US$\u00a01,00", "1.00 डॉलर"},
 		{"1.0", locale.Times, "1 vez", "1 times", "1 vez", "1 गुना"},
 		{"1.5", locale.Times, "1,5 veces", "1.5 times", "1,5 vez", "1.5 गुना"},
 		{"1.0", locale.Points, "1 punto porcentual", "1 percentage point", "1 ponto percentual", "1 प्रतिशत अंक"},

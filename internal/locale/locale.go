@@ -124,6 +124,8 @@ type Language struct {
 	// Contractions maps what a preposition and a following article or name become: "de el " becomes "del ", "en NYSE" becomes "en la NYSE". Nil
 	// where a language has none.
 	Contractions map[string]string
+	// PluralDecimals reports whether every number with decimals takes the plural, also 1.0: "1,0 millones".
+	PluralDecimals bool
 	// Decimal and Group are the separators between the digits of a number.
 	Decimal, Group string
 	// Sizes are the words that may follow a number, with the resulting unit. It also lists sizes that no fact uses, so that a number before
@@ -226,7 +228,7 @@ func (l *Language) day(t time.Time) string {
 func (l *Language) Plural(number string) plural.Form {
 	whole, fraction, _ := strings.Cut(strings.TrimPrefix(number, "-"), ".")
 	n, err := strconv.Atoi(whole)
-	if err != nil {
+	if err != nil || l.PluralDecimals && fraction != "" {
 		return plural.Other
 	}
 	f, _ := strconv.Atoi(fraction)

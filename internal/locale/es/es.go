@@ -28,9 +28,9 @@ var Language = locale.Language{
 		"enero", "febrero", "marzo", "abril", "mayo", "junio", "julio", "agosto", "septiembre", "octubre", "noviembre", "diciembre",
 	},
 	DateOrder: "D de M de Y", MonthOrder: "M de Y",
-	Ranges:       [3]string{"D al E de M de Y", "D de M al E de N de Y", "D de M de Y al E de N de Z"},
-	Contractions: map[string]string{"a el ": "al ", "de el ": "del ", "en NYSE": "en la NYSE", "en Nasdaq": "en el Nasdaq"},
-	Decimal:      ",", Group: ".",
+	Ranges:         [3]string{"D al E de M de Y", "D de M al E de N de Y", "D de M de Y al E de N de Z"},
+	Contractions:   map[string]string{"a el ": "al ", "de el ": "del ", "en NYSE": "en la NYSE", "en Nasdaq": "en el Nasdaq"},
+	PluralDecimals: true, Decimal: ",", Group: ".",
 	Sizes: map[string]locale.Unit{
 		"%": locale.Percent, "por ciento": locale.Percent, "puntos porcentuales": locale.Points, "punto porcentual": locale.Points, "puntos básicos": locale.BasisPoint, "punto básico": locale.BasisPoint,
 		"mil millones": locale.Billions, "millones": locale.Millions, "millón": locale.Millions, "mil": locale.Thousands, "billones": "10^12", "billón": "10^12",
