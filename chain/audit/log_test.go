@@ -193,7 +193,7 @@ func TestALogThatSignedTwoHistoriesIsContradicted(t *testing.T) {
 				return body
 			}
 			return second
-		}, audit.NotChecked, "this accuses who carried them"},
+		}, audit.NotChecked, "this is a fault of the carrier, not of the log"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

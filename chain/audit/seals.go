@@ -122,7 +122,7 @@ func (s *server) followLog(ctx context.Context, newest, witnessed *tlog.Opened) 
 	}
 	for _, c := range []*tlog.Opened{witnessed, newest} {
 		if roots[c.Size] != c.Root {
-			return nil, fmt.Errorf("the %d leaves of the log have another root than its checkpoint: ask a mirror, this accuses who carried them", c.Size)
+			return nil, fmt.Errorf("the %d leaves of the log have another root than its checkpoint: ask a mirror: this is a fault of the carrier, not of the log", c.Size)
 		}
 	}
 	if witnessed.Size > newest.Size {

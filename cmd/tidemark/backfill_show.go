@@ -40,7 +40,7 @@ func (p *program) follow(ctx context.Context, db *postgres.DB, id int64) error {
 		switch {
 		case ctx.Err() != nil:
 			show.end()
-			return fmt.Errorf("no longer followed: backfill %d goes on in the workers (`tidemark backfill show %d` looks at it, "+
+			return fmt.Errorf("no longer followed: backfill %d continues in the workers (`tidemark backfill show %d` looks at it, "+
 				"`tidemark backfill pause %d` stops it)", id, id, id)
 		case err != nil:
 			show.end()

@@ -33,7 +33,7 @@ type doctorCommand struct {
 }
 
 // errUnhealthy reports that a check of the doctor failed; the failures were printed before.
-var errUnhealthy = errors.New("something is bad, see above")
+var errUnhealthy = errors.New("a check failed: see above")
 
 // Run checks everything that an installation needs, and prints a line for each check with the repair. It changes nothing.
 func (c doctorCommand) Run(ctx context.Context, p *program) error {

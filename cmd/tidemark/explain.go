@@ -87,9 +87,9 @@ func (c explainCommand) Run(ctx context.Context, p *program) error {
 	}
 	switch {
 	case e.broken:
-		return errors.New("the archive does not hold all bytes that this rests on")
+		return errors.New("the archive lacks some of the bytes that this value rests on")
 	case len(e.differs) > 0:
-		return errors.New("computed again it comes out otherwise")
+		return errors.New("the recomputed value differs from the stored one")
 	}
 	return nil
 }

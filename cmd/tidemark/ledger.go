@@ -208,7 +208,7 @@ func compareLedger(r *gitledger.Record, entries []postgres.LedgerEntry) (waiting
 		delete(ledger, key)
 	}
 	if len(ledger) > 0 {
-		errs = append(errs, fmt.Errorf("the ledger has %d entries that the database has not", len(ledger)))
+		errs = append(errs, fmt.Errorf("the ledger has %d entries that the database lacks", len(ledger)))
 	}
 	return waiting, errors.Join(errs...)
 }

@@ -123,7 +123,7 @@ type logKey struct {
 // Run makes a file of keys.
 func (c logKey) Run(p *program) error {
 	if _, err := os.Stat(c.File); err == nil {
-		return usageError{fmt.Errorf("%s is there already", c.File)}
+		return usageError{fmt.Errorf("%s already exists", c.File)}
 	}
 	if err := workers.MakeLogKeys(c.File, c.Origin); err != nil {
 		return err

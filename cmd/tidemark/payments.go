@@ -139,7 +139,7 @@ func (p *program) dialChain() (*base.Client, error) {
 		}
 	}
 	if len(urls) == 0 {
-		return nil, usageError{errors.New("BASE_RPC_URL is not set: only the chain knows what became of a payment (or say it with `tidemark payments resolve`)")}
+		return nil, usageError{errors.New("BASE_RPC_URL is not set: only the chain knows the outcome of a payment (or state it with `tidemark payments resolve`)")}
 	}
 	node, err := base.Dial(id, urls...)
 	if err != nil {

@@ -198,7 +198,7 @@ func operatorName(by string) (string, error) {
 	}
 	u, err := user.Current()
 	if err != nil {
-		return "", usageError{fmt.Errorf("the user has no name here, say who with --by: %w", err)}
+		return "", usageError{fmt.Errorf("the user name is unknown: name the operator with --by: %w", err)}
 	}
 	return u.Username, nil
 }

@@ -163,7 +163,7 @@ func (c quarantineDecision) decision(ctx context.Context, p *program, db *postgr
 	if by == "" {
 		u, err := user.Current()
 		if err != nil {
-			return postgres.Decision{}, usageError{fmt.Errorf("the user has no name here, say who decides with --by: %w", err)}
+			return postgres.Decision{}, usageError{fmt.Errorf("the user name is unknown: name the operator with --by: %w", err)}
 		}
 		by = u.Username
 	}

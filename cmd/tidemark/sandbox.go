@@ -72,7 +72,7 @@ func (p *program) seeFault(source string) string {
 // inSandbox returns an error in every other world.
 func (p *program) inSandbox() error {
 	if p.settings.World != "sandbox" {
-		return usageError{fmt.Errorf("WORLD is %s: only a sandbox (--world=sandbox) has upstreams that obey", p.settings.World)}
+		return usageError{fmt.Errorf("WORLD is %s: only a sandbox (--world=sandbox) has upstreams whose faults can be set", p.settings.World)}
 	}
 	return nil
 }
@@ -154,7 +154,7 @@ func (c sandboxClear) Run(_ context.Context, p *program) error {
 	switch {
 	case c.Source == "":
 		if err := os.Remove(p.troublesFile()); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return fmt.Errorf("clear the troubles of the sandbox: %w", err)
+			return fmt.Errorf("clear the faults of the sandbox: %w", err)
 		}
 		_, err = fmt.Fprintf(p.stdout, "%s\n", map[bool]string{true: "1 upstream behaves again", false: fmt.Sprintf("%d upstreams behave again", len(list))}[len(list) == 1])
 		return err
