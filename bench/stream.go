@@ -8,10 +8,13 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"tidemark/internal/postgres"
 )
@@ -74,10 +77,12 @@ func streamVisible(ctx context.Context, m *meter) error {
 		m.say("  %d commits to %d listeners: sent after %s; target p99 <= %d ms  %s", streamed, listeners, spread(pushed), streamLimit.Milliseconds(), verdict(p99 <= streamLimit))
 		m.say("  as many read by a session that waits for them: %s  ratio of the medians %6.2f, of p99 %6.2f", spread(read),
 			pushed[len(pushed)/2].Seconds()/read[len(read)/2].Seconds(), p99.Seconds()/read[len(read)*99/100].Seconds())
-		bare, err := m.bareWrite(ctx)
+		bare, floor, err := m.bareWrites(ctx)
 		if err != nil {
 			return err
 		}
+		m.say("  %d bare writes to as many connections, in one process on %d goroutines: the last is done after %s (median)  ratio of the medians %6.2f",
+			listeners, runtime.GOMAXPROCS(0), floor.Round(100*time.Microsecond), pushed[len(pushed)/2].Seconds()/floor.Seconds())
 		own := (after - used) / time.Duration(listeners*b.done)
 		m.say("  processor time of the API for a listener and commit: %s, of a bare write of as many bytes to a connection: %s  ratio %6.2f", own, bare, own.Seconds()/bare.Seconds())
 		return nil
@@ -87,45 +92,63 @@ func streamVisible(ctx context.Context, m *meter) error {
 // frameBytes is about the length of an event.
 const frameBytes = 700
 
-// bareWrite returns the processor time of the kernel's part: one write of an event to a local connection, without anything around it. The other
-// ends do not read, so that nothing wakes.
-func (m *meter) bareWrite(ctx context.Context) (time.Duration, error) {
-	const connections, rounds = 2000, 10
+// bareWrites measures the kernel's part, without anything around it: writes of an event to as many local connections as there are listeners, on
+// all cores. The other ends do not read, so that nothing wakes. used is the processor time of one write, elapsed the median time until the last
+// one is done.
+func (m *meter) bareWrites(ctx context.Context) (used, elapsed time.Duration, err error) {
+	const rounds = 10
 	ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	defer func() { _ = ln.Close() }()
-	list := make([]net.Conn, 0, 2*connections)
+	own, theirs := make([]net.Conn, 0, listeners), make([]net.Conn, 0, listeners)
 	defer func() {
-		for _, c := range list {
+		for _, c := range append(own, theirs...) {
 			_ = c.Close()
 		}
 	}()
-	for range connections {
-		theirs, err := (&net.Dialer{}).DialContext(ctx, "tcp", ln.Addr().String())
+	for range listeners {
+		c, err := (&net.Dialer{}).DialContext(ctx, "tcp", ln.Addr().String())
 		if err != nil {
-			return 0, err
+			return 0, 0, err
 		}
-		list = append(list, theirs)
-		own, err := ln.Accept()
-		if err != nil {
-			return 0, err
+		theirs = append(theirs, c)
+		if c, err = ln.Accept(); err != nil {
+			return 0, 0, err
 		}
-		list = append(list, own)
+		own = append(own, c)
 	}
 	event := make([]byte, frameBytes)
-	used, err := m.processor(func() error {
-		for range rounds {
-			for i := 1; i < len(list); i += 2 {
-				if _, err := list[i].Write(event); err != nil {
-					return err
+	write := func() error {
+		var g errgroup.Group
+		for part := range slices.Chunk(own, 1+(listeners-1)/runtime.GOMAXPROCS(0)) {
+			g.Go(func() error {
+				for _, c := range part {
+					if _, err := c.Write(event); err != nil {
+						return err
+					}
 				}
+				return nil
+			})
+		}
+		return g.Wait()
+	}
+	var took []time.Duration
+	used, err = m.processor(func() error {
+		for range rounds {
+			d, err := m.once(write)
+			if err != nil {
+				return err
 			}
+			took = append(took, d)
 		}
 		return nil
 	})
-	return used / (connections * rounds), err
+	if err != nil {
+		return 0, 0, err
+	}
+	return used / (listeners * rounds), median(took), nil
 }
 
 type streamBench struct {

@@ -310,6 +310,9 @@ func (r *Record) readChain(ctx context.Context, st, before *RecordState, full bo
 			same = i
 			links = slices.Clip(links[:i])
 		}
+		if len(links) == cap(links) {
+			links = slices.Grow(links, len(links)+chunkLinks) // append alone would copy a long chain often
+		}
 		links = append(links, newLink(seq, ticker, price, date, previous, hash))
 		i++
 		return nil

@@ -22,25 +22,18 @@ type link struct {
 
 // newLink returns a link with the values of a row.
 func newLink(seq int64, ticker, price, date, previous, hash []byte) link {
-	var b strings.Builder
-	b.Grow(len(ticker) + len(price) + len(date) + len(previous) + len(hash) + 3)
-	from := 0
-	put := func(v []byte) (begin, end int) {
-		begin = from
-		b.Write(v)
-		from += len(v)
-		return begin, from
-	}
-	bar := []byte{'|'}
-	_, t := put(ticker)
-	put(bar)
-	p0, p1 := put(price)
-	put(bar)
-	d0, d1 := put(date)
-	put(bar)
-	r0, r1 := put(previous)
-	h0, h1 := put(hash)
-	s := b.String()
+	var room [256]byte // most links fit, so that only their string is allocated
+	b := append(append(room[:0], ticker...), '|')
+	t := len(ticker)
+	p0 := len(b)
+	b = append(append(b, price...), '|')
+	p1, d0 := len(b)-1, len(b)
+	b = append(append(b, date...), '|')
+	d1, r0 := len(b)-1, len(b)
+	b = append(b, previous...)
+	r1 := len(b)
+	b = append(b, hash...)
+	s, h0, h1 := string(b), r1, len(b)
 	return link{Link: chain.Link{Seq: seq, Ticker: s[:t], Price: s[p0:p1], Date: s[d0:d1], PreviousHash: s[r0:r1], Hash: s[h0:h1]}, preimage: s[:r1]}
 }
 
