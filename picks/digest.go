@@ -201,7 +201,7 @@ func (g Digest) Facts() Data {
 			}
 		}
 	}
-	if len(g.Signals) > 0 {
+	if len(g.Signals) > 0 && math.Abs(g.Signals[0].Z) >= 0.05 { // as it is told
 		d.word("signal", "signal."+g.Signals[0].ID, locale.Term)
 		d.add("z", g.Signals[0].Z, 1, locale.Deviations, g.To, -1)
 	}

@@ -305,6 +305,11 @@ func TestAHoldWithDissentRanksAboveAUnanimousOne(t *testing.T) {
 	if text, err := cut.Text(English); err != nil || text.Title != "The Federal Reserve cuts its rate by 25 basis points, to between 3.50% and 3.75%" {
 		t.Errorf("%+v, %v", text, err)
 	}
+	lowest := cut.WithVote(0, 10, 2) // as of March 2020
+	lowest.Print.Value = 0.25
+	if text, err := lowest.Text(English); err != nil || text.Title != "The Federal Reserve cuts its rate by 25 basis points, to between 0.00% and 0.25%" {
+		t.Errorf("%+v, %v", text, err)
+	}
 	if cut.Severity != 5 {
 		t.Errorf("a cut by a quarter against two votes has severity %d", cut.Severity)
 	}

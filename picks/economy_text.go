@@ -59,7 +59,7 @@ func (e EconomicEvent) Facts() Data {
 		d.add("window", expectedWindow, 0, locale.Count, asOf, -1)
 	}
 	e.periodFacts(&d)
-	if e.Lower > 0 {
+	if e.hasRange() {
 		number("lower", e.Lower, def.Unit)
 	}
 	if def.Frequency == "meeting" {
@@ -108,9 +108,12 @@ func (e EconomicEvent) decision() string {
 	return map[string]string{"above": "hike", "below": "cut", "near": "hold"}[e.direction()]
 }
 
+// hasRange reports whether the target range is known. The range of a statement with votes can begin at zero.
+func (e EconomicEvent) hasRange() bool { return e.Lower > 0 || e.For > 0 }
+
 // rate reports whether the event is a rate decision that can be described as one.
 func (e EconomicEvent) rate() bool {
-	return e.Indicator.Frequency == "meeting" && (e.Indicator.ID != fomc || e.Lower > 0) && !math.IsNaN(e.Surprise)
+	return e.Indicator.Frequency == "meeting" && (e.Indicator.ID != fomc || e.hasRange()) && !math.IsNaN(e.Surprise)
 }
 
 // title is the phrase of the title.
@@ -160,7 +163,7 @@ func (e EconomicEvent) Text(lang Lang) (EconomicText, error) {
 		if measured {
 			size = "econ.size"
 		}
-		if !e.near() && !(measured && z.Number() == 0) { // a gap of no deviations is none
+		if !e.near() && !(measured && z.Number() == 0) { // such a gap has no size
 			first = append(first, size)
 		}
 		if facts.fits("econ.revised") {

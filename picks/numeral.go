@@ -56,7 +56,7 @@ var readers = sync.OnceValue(func() map[Lang]*reader {
 	return all
 })
 
-// ordinalOf finds what a language may write after the number of a day: the sign in "1º".
+// ordinalOf finds the sign after the number of a day, as in "1º".
 func ordinalOf(firstDay string) string {
 	sign := strings.TrimLeft(firstDay, "0123456789")
 	if sign == "" {

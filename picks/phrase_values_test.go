@@ -6,7 +6,7 @@ import (
 )
 
 // phraseValues are the values that a fact can have in a phrase. Facts of one phrase belong together: they take the values of the same place in their
-// lists, so that what is called more is more.
+// lists, so that the larger of two is written as the larger.
 type phraseValues struct {
 	phrases *regexp.Regexp
 	facts   map[string]string
@@ -58,7 +58,7 @@ var valuesOf = []phraseValues{
 	// Standings and counts.
 	inPhrases(``, "fscore_known", "9 8 7", "measures", "13 12 11", "weights_tried", "8", "universe", "2 40 3000", "range_quarters", "20"),
 	inPhrases(`\.good$`, "fscore", "9 5 4"),
-	inPhrases(``, "fscore", "1 2 3", "unknown", "4 7 11", "weights_same", "0 1 2 8", "rank", "2 7 3000", "range_known", "12 19"),
+	inPhrases(``, "fscore", "1 2 3", "unknown", "4 7 11", "weights_same", "1 2 7", "rank", "2 7 3000", "range_known", "12 19"),
 	inPhrases(``, "window", "12", "years", "2 5 10", "votes_for", "12 11 7", "votes_against", "0 1 5", "severity", "3"),
 	inPhrases(`^quarter\.days`, "quarter_days", "98 91", "quarter_days_before", "91 98"),
 	inPhrases(`^why\.weak`, "quality_ahead value_ahead momentum_ahead risk_ahead", "1 2 33"),
@@ -66,8 +66,10 @@ var valuesOf = []phraseValues{
 	inPhrases(``, "pe peers_pe price_to_tangible", "0.5 1 1.0 2 12.3 1000000"),
 	inPhrases(``, "range_low", "0.5 1 12.3", "range_median", "1.0 2 15.1", "range_high", "2 31.5 1000000"),
 	// Moves.
-	inPhrases(`^price_momentum\.good`, "momentum", "1.0 -1 1000000 0.0", "sector_momentum", "-1.5 -2 2 -0.1"),
-	inPhrases(`^price_momentum\.bad`, "momentum", "-1.5 -2 2 -0.1", "sector_momentum", "1.0 -1 1000000 0.0"),
+	inPhrases(`^price_momentum\.good.*\.flat`, "momentum", "0.0 12.3 0.0", "sector_momentum", "-0.1 0.0 -99.9"),
+	inPhrases(`^price_momentum\.bad\.flat`, "momentum", "-0.1 0.0 -99.9", "sector_momentum", "0.0 12.3 0.0"),
+	inPhrases(`^price_momentum\.good`, "momentum", "1.0 -1 1000000", "sector_momentum", "-1.5 -2 2"),
+	inPhrases(`^price_momentum\.bad`, "momentum", "-1.5 -2 2", "sector_momentum", "1.0 -1 1000000"),
 	inPhrases(`^risk\.shrinking`, "revenue_growth", "-5.1 -12.3 -99.9"),
 	inPhrases(`^risk\.|^(growth|quarter)\.down`, "momentum revenue_growth quarter_growth", falls),
 	inPhrases(`^(growth|quarter)\.up`, "revenue_growth quarter_growth", gains),

@@ -45,7 +45,7 @@ func indicatorOf(term string) (Indicator, bool) {
 	return all[i], true
 }
 
-// titlePhrase is the phrase of the titles of an indicator, if its figure is no rate that is compared.
+// titlePhrase is the phrase of the titles of an indicator whose figure is not compared with an earlier rate.
 func titlePhrase(def Indicator) string {
 	return EconomicEvent{Indicator: def, Surprise: math.NaN()}.title()
 }
@@ -60,7 +60,7 @@ func titled(key string) (Indicator, bool) {
 	return Indicator{}, false
 }
 
-// setIndicator makes the facts those of an indicator. Its figure has its unit.
+// setIndicator gives the facts the name and the unit of an indicator.
 func (d Data) setIndicator(def Indicator) {
 	for i := range d {
 		switch d[i].ID {
@@ -122,7 +122,7 @@ func termsOf(l *locale.Language, key, term string) []string {
 			}
 		}
 		return all
-	case "basis": // of revenue, the only one that a phrase names
+	case "basis": // of revenue: phrases name no other basis
 		return []string{"basis.only", "basis.ordered", "basis.largest", "basis.net_of_interest", "basis.equal"}
 	}
 	var all []string
@@ -205,13 +205,19 @@ func TestPhrasesHoldExtremeValues(t *testing.T) {
 	if *phrasebook == "" {
 		return
 	}
-	if err := os.MkdirAll(filepath.Dir(*phrasebook), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(*phrasebook, []byte(book.String()), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	writeBook(t, *phrasebook, book.String())
 	t.Logf("%d sentences are in %s", strings.Count(book.String(), "\n  "), *phrasebook)
+}
+
+// writeBook writes a book and the folder that it is in.
+func writeBook(t *testing.T, path, book string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(book), 0o644); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func TestALoneCompanyHasNoStanding(t *testing.T) {
@@ -273,6 +279,43 @@ func TestAPhraseFollowsTheSignOfItsFigure(t *testing.T) {
 	}
 	if got := income("0.1"); !slices.Equal(got, []string{"what.loss"}) {
 		t.Errorf("with revenue: %q", got)
+	}
+}
+
+func TestAShareThatStayedNeitherGainedNorLost(t *testing.T) {
+	t.Parallel()
+	brief := func(share, sector string) Brief {
+		d := Data{{ID: "momentum", Value: share, Unit: locale.Percent}, {ID: "sector_momentum", Value: sector, Unit: locale.Percent}}
+		d.date("momentum_from", day("2025-05-15"))
+		d.date("momentum_to", day("2026-05-15"))
+		return Brief{Facts: d}
+	}
+	for _, c := range []struct{ share, sector, side, want string }{
+		{"0.0", "-4.0", "good", "From May 15, 2025 to May 15, 2026, the share returned 0.0%, dividends included; its sector returned -4.0% on average."},
+		{"-4.0", "0.0", "bad", "The share lagged: from May 15, 2025 to May 15, 2026, it returned -4.0%, while its sector returned 0.0% on average."},
+		{"4.0", "0.1", "good", "From May 15, 2025 to May 15, 2026, the share gained 4.0%, dividends included; its sector gained 0.1% on average."},
+	} {
+		b := brief(c.share, c.sector)
+		if got, err := b.Facts.paragraph(English, b.points([]string{PriceMomentum}, c.side)...); err != nil || got != c.want {
+			t.Errorf("%q, %v, want %q", got, err, c.want)
+		}
+	}
+	if got := brief("4.0", "4.0").points([]string{PriceMomentum}, "bad"); len(got) != 0 {
+		t.Errorf("a share that gained as much as its sector is told by %q", got)
+	}
+}
+
+func TestCasesOfOtherWeightsAreToldByTheirNumber(t *testing.T) {
+	t.Parallel()
+	for same, want := range map[string]string{
+		"0": "another company would have been the pick in all 8 cases.",
+		"3": "this company would still have been the pick in 3 of 8 cases.",
+		"8": "this company would still have been the pick in all 8 cases.",
+	} {
+		b := Brief{Facts: Data{{ID: "weights_same", Value: same, Unit: locale.Count}, {ID: "weights_tried", Value: "8", Unit: locale.Count}}}
+		if got, err := b.Facts.paragraph(English, b.listed(b.weightsPhrase())...); err != nil || !strings.HasSuffix(got, want) {
+			t.Errorf("%q, %v, want %q at the end", got, err, want)
+		}
 	}
 }
 

@@ -41,12 +41,25 @@ func (b Brief) full(w *textWriter, t Texts) string {
 
 // origin is where the figures are from.
 func (b Brief) origin() []string {
-	phrases := b.listed("sources.annual", "sources.latest", "sources.next", "sources.revenue", "sources.prices", "sources.method", "sources.weights")
+	phrases := b.listed("sources.annual", "sources.latest", "sources.next", "sources.revenue", "sources.prices", "sources.method", b.weightsPhrase())
 	annual, _ := b.Facts.Find("annual_filed")
 	if latest, _ := b.Facts.Find("latest_filed"); latest.Source == annual.Source {
 		phrases = slices.DeleteFunc(phrases, func(p string) bool { return p == "sources.latest" })
 	}
 	return phrases
+}
+
+// weightsPhrase is the phrase for the cases of other weights in which the pick stays.
+func (b Brief) weightsPhrase() string {
+	tried, _ := b.Facts.Find("weights_tried")
+	switch {
+	case b.isZero("weights_same"):
+		return "sources.weights.none"
+	case b.tells("weights_same", tried):
+		return "sources.weights.all"
+	default:
+		return "sources.weights"
+	}
 }
 
 // table is the table of figures.

@@ -243,7 +243,7 @@ func (b Brief) points(metrics []string, side string) []string {
 	named := 0
 	for _, id := range metrics {
 		phrase := b.listed(b.metricPhrase(id, side))
-		if len(phrase) == 0 || named == maxReasons {
+		if len(phrase) == 0 || named == maxReasons || id == PriceMomentum && b.movesWithSector() {
 			continue
 		}
 		phrases = append(phrases, phrase...)
@@ -253,6 +253,12 @@ func (b Brief) points(metrics []string, side string) []string {
 		}
 	}
 	return phrases
+}
+
+// movesWithSector reports whether the momentum is written with the same digits as the momentum of the sector. A text then sees neither ahead.
+func (b Brief) movesWithSector() bool {
+	sector, ok := b.Facts.Find("sector_momentum")
+	return ok && b.tells("momentum", sector)
 }
 
 // spinOff says of a momentum that it counts more than the closes, if the company gave away shares of another.
@@ -331,8 +337,19 @@ func (b Brief) metricPhrase(id, side string) string {
 	if id == LowDebt {
 		return b.debtPhrase(id + "." + side)
 	}
-	if id == PriceMomentum && side == "good" && b.priceOnly {
-		side += ".price" // the other phrase says "with dividends"
+	if id == PriceMomentum {
+		side = b.momentumSide(side)
 	}
 	return id + "." + side
+}
+
+// momentumSide chooses the phrase for a side of the momentum.
+func (b Brief) momentumSide(side string) string {
+	if side == "good" && b.priceOnly {
+		side += ".price" // the other phrase says "with dividends"
+	}
+	if b.isZero("momentum") || b.isZero("sector_momentum") {
+		side += ".flat" // a price that stayed neither gained nor lost
+	}
+	return side
 }

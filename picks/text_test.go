@@ -253,7 +253,7 @@ func TestHowNumbersLookInEachLanguage(t *testing.T) {
 		{"-92", locale.Thousands, "-92.000", "-92,000", "-92 mil", "-92 हज़ार"},
 		{"248", locale.Thousands, "248.000", "248,000", "248 mil", "2.48 लाख"},
 		{"7430", locale.Thousands, "7,43 millones", "7.43 million", "7,43 milhões", "74.3 लाख"},
-		// An amount without a fraction has the precision of the one that a text compares it with.
+		// An amount without a fraction has the precision of the amount next to it.
 		{"50.0", locale.Millions, "50,0 millones de dólares", "$50.0 million", "US$\u00a050,0 milhões", "5.00 करोड़ डॉलर"},
 		{"27.0", locale.Billions, "27.000 millones de dólares", "$27.0 billion", "US$\u00a027,0 bilhões", "27.0 अरब डॉलर"},
 		{"1.0", locale.Barrels, "1,0 millones de barriles", "1.0 million barrels", "1,0 milhão de barris", "10 लाख बैरल"},
@@ -405,7 +405,7 @@ func TestFactsPointToTheirFilings(t *testing.T) {
 		t.Errorf("net income is from %d of %v", income.Source, b.Sources)
 	}
 	if price, _ := b.Facts.Find("price"); price.Value != string(s.Price) || price.Source != -1 {
-		t.Errorf("the price %+v is not the one that is hashed, %s", price, s.Price)
+		t.Errorf("the price %+v is not the hashed price, %s", price, s.Price)
 	}
 }
 

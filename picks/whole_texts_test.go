@@ -3,7 +3,6 @@ package picks
 import (
 	"fmt"
 	"math"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -70,11 +69,11 @@ func economicText(def Indicator, surprise float64) wholeText {
 		e.Expected = 60 * def.Step
 		e.Print.Value, e.Print.Previous, e.Print.Revised = e.Expected+surprise, e.Expected, 59*def.Step
 	}
-	if def.ID == fomc {
-		e.Lower, e.For, e.Against = max(e.Print.Value-def.Step, def.Step), 11, 1
-	}
 	if math.IsNaN(surprise) {
 		e.Print.Value, e.Print.Previous, e.Expected, e.Z = 7*def.Step, surprise, surprise, surprise
+	}
+	if def.ID == fomc {
+		e.Lower, e.For, e.Against = e.Print.Value-def.Step, 11, 1
 	}
 	return wholeText{fmt.Sprintf("%s, surprise %g", def.ID, surprise), e.Facts(), func(lang Lang) (string, error) {
 		x, err := e.Text(lang)
@@ -101,8 +100,6 @@ func TestWholeTextsHoldTheRulesOfLanguage(t *testing.T) {
 		}
 	}
 	if *phrasebook != "" {
-		if err := os.WriteFile(*phrasebook+".texts.md", []byte(book.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		writeBook(t, *phrasebook+".texts.md", book.String())
 	}
 }

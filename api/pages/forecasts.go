@@ -57,7 +57,7 @@ type forecastPoint struct {
 	ReleaseAt string   `json:"observed_at"`
 	Period    string   `json:"name"`
 	Published *float64 `json:"published"`
-	// Instead stands in place of a figure that is not published.
+	// Instead is written while the figure is not published.
 	Instead string   `json:"instead,omitempty"`
 	Median  *float64 `json:"median"`
 	Low     *float64 `json:"uncertainty_lo"`
@@ -156,7 +156,7 @@ func (l localizer) forecastUnit(d signals.Definition, figures ...any) forecastUn
 	return forecastUnit{l, l.Sized(l.Own(d), figures...)}
 }
 
-// unitOf returns the unit of one figure among forecasts: the one that suits their medians.
+// unitOf returns the unit of one figure among forecasts. It suits their medians.
 func (l localizer) unitOf(d signals.Definition, figure string, list []view.Forecast) forecastUnit {
 	var medians []any
 	for _, one := range list {

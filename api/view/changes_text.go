@@ -21,8 +21,8 @@ import (
 type changeWriter struct {
 	l *locale.Language
 	d signals.Definition
-	// figure is how the language writes a value, per how many of the signal's units one of its unit is, and places the value's decimals.
-	// one is figure for a number that takes the singular, if that differs.
+	// Figure is how the language writes a value. Its unit is so many units of the signal as per says, and places are the value's decimals.
+	// One is figure for a number that takes the singular, if that differs.
 	figure string
 	one    string
 	per    float64

@@ -39,7 +39,7 @@ type SignalTexts struct {
 	Figures map[string]string
 }
 
-// SmallFigure is a figure in a smaller unit: लाख below one करोड़. Its members are as those of SignalTexts.
+// SmallFigure is a figure in a smaller unit: लाख below one करोड़. Its members are as in SignalTexts.
 type SmallFigure struct {
 	Figure   string
 	PerUnit  float64

@@ -354,7 +354,7 @@ func TestOrderOfComputingDoesNotMatter(t *testing.T) {
 }
 
 // TestTwoWorkersOnOneSignal computes all instants at once, from several connections.
-// checkServed fails unless what a process reads when it starts is the history as of then.
+// checkServed fails unless a process reads the history as of its start.
 func checkServed(t *testing.T, db *postgres.DB, at time.Time) {
 	t.Helper()
 	served, err := db.Serve(t.Context(), "s", at, 0)

@@ -36,7 +36,7 @@ func (db SnapshotStore) Serve(ctx context.Context, signal string, now time.Time,
 	return s, nil
 }
 
-// unrevisedSQL selects the points of a history that have one version. Its columns are those of HistoryQuery. Most points are such points, and
+// unrevisedSQL selects the points of a history that have one version. Its columns are the same as in HistoryQuery. Most points are such points, and
 // without the window functions of HistoryQuery they are read eight times as fast.
 const unrevisedSQL = `
 	select observed_at, known_at, null::timestamptz as known_to, gone, input_known_at, value, lo, hi, baseline, delta_pct, z_score,

@@ -213,7 +213,7 @@ func dates(b *strings.Builder, s scale, f Figure) {
 		at, width := s.x(float64(t.At.Unix()))/inner*100, letterWidth*float64(utf8.RuneCountInString(label))/small*100
 		anchor, class, left := "middle", everyOther(i), at-width/2
 		switch {
-		case at < 6: // of large letters one in the middle would reach below the labels of y
+		case at < 6: // large letters in the middle would reach below the labels of y
 			anchor, left = "start", at
 		case at > 96:
 			anchor, class, left = "end", everyOther(1), at-width

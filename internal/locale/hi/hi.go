@@ -17,11 +17,13 @@ var Language = locale.Language{
 	Scaled: map[locale.Unit][]locale.Scale{
 		locale.Millions: {
 			{From: 10, Shift: -1, Around: "N करोड़ डॉलर"},
-			{From: 0, Shift: 1, Around: "N लाख डॉलर"},
+			{From: 0.1, Shift: 1, Around: "N लाख डॉलर"},
+			{From: 0, Shift: 6, Around: "N डॉलर"},
 		},
 		locale.Barrels: {
 			{From: 10, Shift: -1, Around: "N करोड़ बैरल"},
-			{From: 0, Shift: 1, Around: "N लाख बैरल"},
+			{From: 0.1, Shift: 1, Around: "N लाख बैरल"},
+			{From: 0, Shift: 6, Around: "N बैरल"},
 		},
 		locale.Thousands: {{From: 100, Shift: -2, Around: "N लाख"}},
 	},
