@@ -106,6 +106,17 @@ func TestDigestOfAWeekWithNothingInIt(t *testing.T) {
 	}
 }
 
+func TestADigestNamesNoSignalAtItsUsualLevel(t *testing.T) {
+	t.Parallel()
+	for z, want := range map[float64]bool{0.04: false, -0.04: false, 0.06: true} {
+		g := NewDigest(DigestInput{Signals: []SignalState{{"hormuz-transit", z, true}}}, day("2026-11-20"))
+		text, err := g.Text(English)
+		if told := strings.Contains(text.Body, "furthest from its usual level"); err != nil || told != want {
+			t.Errorf("z-score %v: told %v, %v, want %v:\n%s", z, told, err, want, text.Body)
+		}
+	}
+}
+
 func TestTheFirstWeekCountsFromTheInception(t *testing.T) {
 	t.Parallel()
 	p := Portfolio{Inception: day("2024-12-04"), Snapshots: []Snapshot{

@@ -254,6 +254,8 @@ func TestHowNumbersLookInEachLanguage(t *testing.T) {
 		{"248", locale.Thousands, "248.000", "248,000", "248 mil", "2.48 लाख"},
 		{"7430", locale.Thousands, "7,43 millones", "7.43 million", "7,43 milhões", "74.3 लाख"},
 		// An amount without a fraction has the precision of the amount next to it.
+		{"0.0", locale.Millions, "0,0 millones de dólares", "$0.0 million", "US$\u00a00,0 milhão", "0 डॉलर"},
+		{"0.0", locale.Barrels, "0,0 millones de barriles", "0.0 million barrels", "0,0 milhão de barris", "0 बैरल"},
 		{"50.0", locale.Millions, "50,0 millones de dólares", "$50.0 million", "US$\u00a050,0 milhões", "5.00 करोड़ डॉलर"},
 		{"27.0", locale.Billions, "27.000 millones de dólares", "$27.0 billion", "US$\u00a027,0 bilhões", "27.0 अरब डॉलर"},
 		{"1.0", locale.Barrels, "1,0 millones de barriles", "1.0 million barrels", "1,0 milhão de barris", "10 लाख बैरल"},
