@@ -268,7 +268,7 @@ func TestADayThatOnlyTheHistoryShowsHasEvidence(t *testing.T) {
 	f, first, second := startEvidence(t, snapshot)
 	point := func(daysBefore int, value float64) signals.Estimate {
 		r := about(daysBefore, value)
-		return signals.Estimate{ObservedAt: r.ObservedAt, KnownAt: before, Value: r.Value, Baseline: 20, Scale: 2}
+		return signals.Estimate{ObservedAt: series.InstantOf(r.ObservedAt), KnownAt: series.InstantOf(before), Value: r.Value, Baseline: 20, Scale: 2}
 	}
 	if err := f.worker.SaveSnapshot(t.Context(), task.Fence{}, snapshot, signals.Track{point(1, 20.5), point(0, 22.5)}); err != nil {
 		t.Fatal(err)

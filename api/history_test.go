@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"tidemark/internal/series"
+
 	"github.com/google/go-cmp/cmp"
 
 	"tidemark/internal/postgres"
@@ -26,7 +28,7 @@ const crack = "/api/signals/crack-spread-321"
 func estimate(n int, value float64) signals.Estimate {
 	at := time.Date(2026, time.February, 20+n, 0, 0, 0, 0, time.UTC)
 	return signals.Estimate{
-		ObservedAt: at, KnownAt: at.AddDate(0, 0, 2).Add(90*time.Second + 250*time.Millisecond),
+		ObservedAt: series.InstantOf(at), KnownAt: series.InstantOf(at.AddDate(0, 0, 2).Add(90*time.Second + 250*time.Millisecond)),
 		Value: value, Lo: value - 1, Hi: value + 1, Baseline: 20, Scale: 2, N: 9,
 	}
 }
@@ -36,7 +38,7 @@ func (s *system) say(at time.Time, track ...signals.Estimate) {
 	s.t.Helper()
 	e := track[len(track)-1]
 	snap := full()
-	snap.At, snap.CoversFrom, snap.ObservedAt, snap.KnownAt = at, &track[0].ObservedAt, &e.ObservedAt, &e.KnownAt
+	snap.At, snap.CoversFrom, snap.ObservedAt, snap.KnownAt = at, new(track[0].ObservedAt.Time()), new(e.ObservedAt.Time()), new(e.KnownAt.Time())
 	snap.Value, snap.Lo, snap.Hi = postgres.Known(e.Value), postgres.Known(e.Lo), postgres.Known(e.Hi)
 	if err := s.worker.SaveSnapshot(s.t.Context(), task.Fence{}, snap, track); err != nil {
 		s.t.Fatal(err)
@@ -51,7 +53,7 @@ func told(t *testing.T) *system {
 	unknown.Lo, unknown.Hi, unknown.Baseline = math.NaN(), math.NaN(), math.NaN()
 	s.say(noon.Add(-49*time.Hour), estimate(0, 20.5), estimate(1, 21), unknown)
 	revised := estimate(1, 21.25) // the publisher changed an input
-	revised.KnownAt = noon.Add(-26 * time.Hour)
+	revised.KnownAt = series.InstantOf(noon.Add(-26 * time.Hour))
 	s.say(noon.Add(-25*time.Hour), estimate(0, 20.5), revised, unknown, estimate(3, 19))
 	s.say(noon.Add(-time.Hour), estimate(0, 20.5), unknown, estimate(3, 19), estimate(4, 18))
 	s.eventually("the newest to be served", func() bool { return s.get(crack)["value"] == 18.0 })
@@ -260,7 +262,7 @@ func TestAHistorySaysOfItsIntervalsWhatItsSnapshotSays(t *testing.T) {
 	s := start(t, setup{})
 	before := full()
 	point := estimate(0, 20.5)
-	before.At, before.CoversFrom, before.ObservedAt, before.KnownAt = noon.Add(-49*time.Hour), &point.ObservedAt, &point.ObservedAt, &point.KnownAt
+	before.At, before.CoversFrom, before.ObservedAt, before.KnownAt = noon.Add(-49*time.Hour), new(point.ObservedAt.Time()), new(point.ObservedAt.Time()), new(point.KnownAt.Time())
 	before.Uncertainty = nil // too few cases yet
 	if err := s.worker.SaveSnapshot(t.Context(), task.Fence{}, before, []signals.Estimate{point}); err != nil {
 		t.Fatal(err)

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"tidemark/internal/series"
 )
 
 func TestAStretchOfAPlotIsInItsAddress(t *testing.T) {
@@ -41,14 +43,22 @@ func TestAStretchOfAPlotIsInItsAddress(t *testing.T) {
 			}
 		}
 	}
+	words := func(day string) string {
+		t.Helper()
+		at, err := time.Parse(time.DateOnly, day)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return at.Format("January 2, 2006")
+	}
 	// One day, to its end: one point, and its files are of this day.
 	query := "?from=" + last + "&to=" + last
-	has(query, open(query, http.StatusOK), `>1 points in this view`, "history?format=csv&from="+last+"&to="+last, "plot.svg?from="+last+"&to="+last,
-		`name="from" value="`+last+`"`, `name="to" value="`+last+`"`, last+" to "+last)
+	has(query, open(query, http.StatusOK), "Points in this view (1):", "history?format=csv&from="+last+"&to="+last, "plot.svg?from="+last+"&to="+last,
+		`name="from" value="`+last+`"`, `name="to" value="`+last+`"`, words(last)+" to "+words(last))
 	// One end alone is enough. The form also sends the named range, and empty fields.
 	query = "?range=1y&from=" + first + "&to=&as_of="
 	body := open(query, http.StatusOK)
-	has(query, body, "plot.svg?from="+first+`"`, "from "+first)
+	has(query, body, "plot.svg?from="+first+`"`, "from "+words(first))
 	if strings.Contains(body, `aria-current="true">1y`) {
 		t.Error("a named range is marked though days were chosen")
 	}
@@ -56,18 +66,18 @@ func TestAStretchOfAPlotIsInItsAddress(t *testing.T) {
 	then := noon.AddDate(0, 0, -2).Format("2006-01-02")
 	query = "?from=" + first + "&to=" + last + "&as_of=" + then
 	has(query, open(query, http.StatusOK), "range=all&as_of="+then+"#history", `data-zoom="/signals/crack-spread-321?as_of=`+then+`"`)
-	if query = "?to=" + first; !strings.Contains(open(query, http.StatusOK), "points in this view") {
+	if query = "?to=" + first; !strings.Contains(open(query, http.StatusOK), "Points in this view (") {
 		t.Errorf("%s shows no view", query)
 	}
 	has("", open("?from=1900-01-01&to=1900-12-31", http.StatusOK), "There is nothing to plot in this range.",
-		"There is no value in this range. The history runs from "+first+" to "+last+".")
+		"There is no value in this range. The history runs from "+words(first)+" to "+words(last)+".")
 	if body := open("?from=1900-01-01&to=1900-12-31", http.StatusOK); strings.Contains(body, ">0 points") {
 		t.Error("files without a point are offered")
 	}
 	has("", open("?from=2026-03-04&to=2026-03-03", http.StatusBadRequest), "The last day is before the first.")
 	has("", open("?from=spring", http.StatusBadRequest), "from is not a day (2026-03-04).")
 	has("", open("?form=2026-03-04", http.StatusBadRequest), "Did you mean from?")
-	if a := s.ask(http.MethodGet, page+"/plot.svg?from="+first+"&to="+last); a.StatusCode != http.StatusOK || !strings.Contains(string(a.body), first+" to "+last) {
+	if a := s.ask(http.MethodGet, page+"/plot.svg?from="+first+"&to="+last); a.StatusCode != http.StatusOK || !strings.Contains(string(a.body), words(first)+" to "+words(last)) {
 		t.Errorf("the picture of a stretch: %s %.200s", a.Status, a.body)
 	}
 }
@@ -83,7 +93,7 @@ func TestAPlotShowsWhatWasFirstPublished(t *testing.T) {
 		t.Error("a point that was withdrawn counts as revised")
 	}
 	revised := estimate(3, 19.5)
-	revised.KnownAt = noon.Add(-50 * time.Minute)
+	revised.KnownAt = series.InstantOf(noon.Add(-50 * time.Minute))
 	s.say(noon.Add(-30*time.Minute), estimate(0, 20.5), estimate(2, 22), revised, estimate(4, 18))
 	s.eventually("a revised point", func() bool { return strings.Contains(open("?range=all"), "differs from what was first published") })
 	body := open("?range=all")

@@ -85,7 +85,7 @@ func TestABacktestWhoseTargetWasLoadedLaterIsNotAnotherVersion(t *testing.T) {
 	s.def.Backtest = signals.Backtest{Inputs: []series.ID{target}, Cases: func(_ signals.Track, in series.Set) (list []signals.Case) {
 		for i, p := range in[target] {
 			list = append(list, signals.Case{
-				Known: p.ObservedAt, Start: p.ObservedAt, End: p.ObservedAt.Add(time.Hour), Predicted: float64(i), Happened: p.Value, Naive: 1,
+				Known: p.ObservedAt, Start: p.ObservedAt, End: series.InstantOf(p.ObservedAt.Time().Add(time.Hour)), Predicted: float64(i), Happened: p.Value, Naive: 1,
 			})
 		}
 		return list

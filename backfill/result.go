@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tidemark/internal/postgres"
+	"tidemark/internal/series"
 	"tidemark/signals"
 )
 
@@ -99,7 +100,7 @@ func equal(a, b *float64) bool {
 // previous is a signal's whole track as known at one instant.
 type previous struct {
 	asOf  time.Time
-	track map[int64]signals.Estimate
+	track map[series.Instant]signals.Estimate
 }
 
 // readPrevious computes a signal's track once, from the data known at an instant.
@@ -109,9 +110,9 @@ func readPrevious(ctx context.Context, db *postgres.DB, def signals.Definition, 
 		return nil, err
 	}
 	track := def.Compute(in, asOf)
-	h := &previous{asOf: asOf, track: make(map[int64]signals.Estimate, len(track))}
+	h := &previous{asOf: asOf, track: make(map[series.Instant]signals.Estimate, len(track))}
 	for _, e := range track {
-		h.track[e.ObservedAt.UnixMicro()] = e
+		h.track[e.ObservedAt] = e
 	}
 	return h, nil
 }
@@ -123,11 +124,11 @@ func (h *previous) about(s postgres.Snapshot) Result {
 	if s.ObservedAt == nil {
 		return res
 	}
-	e, ok := h.track[s.ObservedAt.UnixMicro()]
+	e, ok := h.track[series.InstantOf(*s.ObservedAt)]
 	if !ok {
 		return res
 	}
-	known := e.KnownAt.UTC()
+	known := e.KnownAt.Time()
 	res.KnownAt = &known
 	res.Value, res.Lo, res.Hi, res.Baseline, res.Scale = number(e.Value), number(e.Lo), number(e.Hi), number(e.Baseline), number(e.Scale)
 	res.Z, res.DeltaPct, res.N = number(e.Z()), number(e.DeltaPct()), e.N

@@ -23,6 +23,7 @@ import (
 	"tidemark/api/view"
 	"tidemark/internal/devstack"
 	"tidemark/internal/postgres"
+	"tidemark/internal/series"
 	"tidemark/internal/task"
 	"tidemark/signals"
 )
@@ -141,7 +142,7 @@ func fill(ctx context.Context, db *postgres.DB, def signals.Definition, points i
 		v += rng.NormFloat64()
 		at := now.AddDate(0, 0, i-points-revisions)
 		track[i] = signals.Estimate{
-			ObservedAt: at, KnownAt: at.Add(70*time.Hour + time.Duration(rng.IntN(1e9))*time.Microsecond),
+			ObservedAt: series.InstantOf(at), KnownAt: series.InstantOf(at.Add(70*time.Hour + time.Duration(rng.IntN(1e9))*time.Microsecond)),
 			Value: v, Lo: v - rng.Float64(), Hi: v + rng.Float64(), Baseline: v + rng.NormFloat64(), Scale: 1 + rng.Float64(), N: 105,
 		}
 	}
@@ -155,8 +156,8 @@ func fill(ctx context.Context, db *postgres.DB, def signals.Definition, points i
 			}
 		}
 		snap := postgres.Snapshot{
-			Signal: def.ID, At: now.AddDate(0, 0, i-revisions), Status: signals.StatusLive, Cause: "bench", ObservedAt: &track[points-1].ObservedAt,
-			KnownAt: &track[points-1].KnownAt, Value: &track[points-1].Value, Synthetic: true, CodeVersion: "bench",
+			Signal: def.ID, At: now.AddDate(0, 0, i-revisions), Status: signals.StatusLive, Cause: "bench", ObservedAt: new(track[points-1].ObservedAt.Time()),
+			KnownAt: new(track[points-1].KnownAt.Time()), Value: &track[points-1].Value, Synthetic: true, CodeVersion: "bench",
 		}
 		if err := db.SaveSnapshot(ctx, task.Fence{}, snap, track); err != nil {
 			return nil, err

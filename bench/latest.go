@@ -248,7 +248,7 @@ func (c *changer) commit(ctx context.Context) (time.Time, error) {
 	c.done++
 	err := c.worker.SaveSnapshot(ctx, task.Fence{}, postgres.Snapshot{
 		Signal: c.def.ID, At: now.Add(time.Duration(c.done-2*changes) * time.Second), Status: signals.StatusLive, Cause: "bench",
-		ObservedAt: &newest.ObservedAt, KnownAt: &newest.KnownAt, Value: &newest.Value, Synthetic: true, CodeVersion: "bench",
+		ObservedAt: new(newest.ObservedAt.Time()), KnownAt: new(newest.KnownAt.Time()), Value: &newest.Value, Synthetic: true, CodeVersion: "bench",
 	}, c.track)
 	return c.now(), err
 }

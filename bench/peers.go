@@ -121,9 +121,9 @@ func (r *running) begin(ctx context.Context, program string, args []string, in s
 	for id, points := range in {
 		var days, values, known []byte
 		for _, pt := range points {
-			days = binary.LittleEndian.AppendUint64(days, uint64(pt.ObservedAt.Unix()/86400))
+			days = binary.LittleEndian.AppendUint64(days, uint64(pt.ObservedAt.Time().Unix()/86400))
 			values = binary.LittleEndian.AppendUint64(values, math.Float64bits(pt.Value))
-			known = binary.LittleEndian.AppendUint64(known, uint64(pt.VintageAt.Unix()))
+			known = binary.LittleEndian.AppendUint64(known, uint64(pt.VintageAt.Time().Unix()))
 		}
 		for ext, b := range map[string][]byte{"days": days, "values": values, "known": known} {
 			if err := os.WriteFile(filepath.Join(r.dir, string(id)+"."+ext), b, 0o600); err != nil {

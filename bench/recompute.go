@@ -166,7 +166,7 @@ func walk(id series.ID, rhythm string, from, until time.Time) []series.Point {
 		if rhythm != "weekly" && rng.IntN(100) == 0 {
 			continue
 		}
-		out = append(out, series.Point{ObservedAt: at, VintageAt: release(at), Value: math.Round(v*100) / 100})
+		out = append(out, series.Point{ObservedAt: series.InstantOf(at), VintageAt: series.InstantOf(release(at)), Value: math.Round(v*100) / 100})
 	}
 	return out
 }

@@ -55,12 +55,11 @@ func recomputeOnce(ctx context.Context, m *meter) error {
 			if d.Frequency == "weekly" {
 				step = 7
 			}
-			var newest time.Time
+			var last series.Instant
 			for _, input := range d.Inputs {
-				if at := in[input][len(in[input])-1].ObservedAt; at.After(newest) {
-					newest = at
-				}
+				last = max(last, in[input][len(in[input])-1].ObservedAt)
 			}
+			newest := last.Time()
 			first, news, started := recomputing{server: server}, recomputing{server: server}, recomputing{server: server}
 			for round := range onceRounds {
 				d.ID = fmt.Sprintf("%s-%d", id, round) // a history that is empty
@@ -104,7 +103,7 @@ func (s *fixture) observe(ctx context.Context, in series.Set) error {
 	var rows bytes.Buffer
 	for id, points := range in {
 		for _, p := range points {
-			fmt.Fprintf(&rows, "%s\t%s\t%s\t%g\t\\N\tf\t1\n", id, p.ObservedAt.Format(time.RFC3339), p.VintageAt.Format(time.RFC3339), p.Value)
+			fmt.Fprintf(&rows, "%s\t%s\t%s\t%g\t\\N\tf\t1\n", id, p.ObservedAt, p.VintageAt, p.Value)
 		}
 	}
 	load := &recordFixture{dsn: s.server}
@@ -117,7 +116,7 @@ func (s *fixture) observe(ctx context.Context, in series.Set) error {
 func oneMore(d signals.Definition, observed, known time.Time) series.Set {
 	in := series.Set{}
 	for _, id := range d.Inputs {
-		in[id] = []series.Point{{ObservedAt: observed, VintageAt: known, Value: 50}}
+		in[id] = []series.Point{{ObservedAt: series.InstantOf(observed), VintageAt: series.InstantOf(known), Value: 50}}
 	}
 	return in
 }
@@ -151,7 +150,7 @@ func (r *recomputing) take(ctx context.Context, m *meter, db *postgres.DB, d sig
 	newest := track[len(track)-1]
 	stored, err := m.once(func() error {
 		return db.SaveSnapshot(ctx, task.Fence{}, postgres.Snapshot{
-			Signal: d.ID, At: at, Status: signals.StatusLive, Cause: "bench", ObservedAt: &newest.ObservedAt, KnownAt: &newest.KnownAt,
+			Signal: d.ID, At: at, Status: signals.StatusLive, Cause: "bench", ObservedAt: new(newest.ObservedAt.Time()), KnownAt: new(newest.KnownAt.Time()),
 			Value: &newest.Value, Synthetic: true, CodeVersion: "bench",
 		}, track)
 	})

@@ -14,6 +14,7 @@ import (
 
 	"tidemark/accounts"
 	"tidemark/internal/postgres"
+	"tidemark/internal/series"
 	"tidemark/internal/task"
 	"tidemark/signals"
 )
@@ -74,7 +75,7 @@ func scaleTrack(seed uint64) signals.Track {
 		v += rng.NormFloat64()
 		at := now.AddDate(0, 0, 7*(i-scaleWeeks))
 		track[i] = signals.Estimate{
-			ObservedAt: at, KnownAt: at.Add(70*time.Hour + time.Duration(rng.IntN(1e9))*time.Microsecond),
+			ObservedAt: series.InstantOf(at), KnownAt: series.InstantOf(at.Add(70*time.Hour + time.Duration(rng.IntN(1e9))*time.Microsecond)),
 			Value: v, Lo: v - rng.Float64(), Hi: v + rng.Float64(), Baseline: v + rng.NormFloat64(), Scale: 1 + rng.Float64(), N: 105,
 		}
 		if i < 300 {
@@ -88,7 +89,7 @@ func scaleTrack(seed uint64) signals.Track {
 func (b *scaleBench) store(ctx context.Context, db *postgres.DB, i int, at time.Time) error {
 	newest := &b.tracks[i][len(b.tracks[i])-1]
 	return db.SaveSnapshot(ctx, task.Fence{}, postgres.Snapshot{
-		Signal: b.definition(i).ID, At: at, Status: signals.StatusLive, Cause: "bench", ObservedAt: &newest.ObservedAt, KnownAt: &newest.KnownAt,
+		Signal: b.definition(i).ID, At: at, Status: signals.StatusLive, Cause: "bench", ObservedAt: new(newest.ObservedAt.Time()), KnownAt: new(newest.KnownAt.Time()),
 		Value: &newest.Value, Synthetic: true, CodeVersion: "bench",
 	}, b.tracks[i])
 }

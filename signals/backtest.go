@@ -29,7 +29,7 @@ type Backtest struct {
 // Case is one forecast and its outcome.
 type Case struct {
 	// Known is when the forecast could be made. The outcome happened from Start to End, and Start is never before Known.
-	Known, Start, End time.Time
+	Known, Start, End series.Instant
 	// Predicted is oriented: the larger, the larger the outcome is expected to be; above zero means an outcome above zero. Naive, of the
 	// same kind, takes nothing from the signal.
 	Predicted, Happened, Naive float64
@@ -156,9 +156,9 @@ func (r BacktestResult) LookAheadSafe() bool {
 
 // lookAhead judges cases.
 func (a Arrivals) lookAhead(cases []Case) (string, []series.ID) {
-	assumed := slices.ContainsFunc(cases, func(c Case) bool { return !c.Known.After(a.RecordedFrom) })
+	assumed := slices.ContainsFunc(cases, func(c Case) bool { return !c.Known.Time().After(a.RecordedFrom) })
 	switch {
-	case slices.ContainsFunc(cases, func(c Case) bool { return c.Start.Before(c.Known) || c.End.Before(c.Start) }):
+	case slices.ContainsFunc(cases, func(c Case) bool { return c.Start < c.Known || c.End < c.Start }):
 		return LookAheadFound, nil
 	case assumed && len(a.Revised) == 0:
 		return LookAheadUnwatched, a.Unwatched
@@ -194,7 +194,12 @@ func (d Definition) BacktestInputs() []series.ID {
 // fewer cases. RunBacktest is pure. It costs O(n log n) for each time at which old values changed, and O(n²) for series that never stop persisting.
 func (d Definition) RunBacktest(in series.Set, at time.Time, a Arrivals) BacktestResult {
 	arrived := d.arrived(in)
-	firsts := d.asRead(arrived, at)
+	var firsts Track
+	if d.read != nil && len(a.Vintages) == 0 {
+		firsts = d.read(arrived, at, false) // no case has an interval, but a change of one is a change of its estimate
+	} else {
+		firsts = d.asRead(arrived, at)
+	}
 	read := d.reread(firsts, in, at, a)
 	cases := slices.DeleteFunc(d.Backtest.Cases(read, arrived), func(c Case) bool {
 		return math.IsNaN(known(c.Predicted)) || math.IsNaN(known(c.Happened))
@@ -206,7 +211,7 @@ func (d Definition) RunBacktest(in series.Set, at time.Time, a Arrivals) Backtes
 	}
 	r.LookAhead, r.Doubted = a.lookAhead(cases)
 	first := len(cases)
-	if i := slices.IndexFunc(cases, func(c Case) bool { return c.Known.After(a.RecordedFrom) }); i >= 0 {
+	if i := slices.IndexFunc(cases, func(c Case) bool { return c.Known.Time().After(a.RecordedFrom) }); i >= 0 {
 		first = i
 	}
 	r.Assumed, r.Recorded = all.part(0, first).edge(), r.Edge
@@ -220,11 +225,13 @@ func (d Definition) RunBacktest(in series.Set, at time.Time, a Arrivals) Backtes
 		r.BestRule, r.BestRuleIC = "the opposite of "+d.Backtest.Naive, -r.NaiveRankIC
 	}
 	if n := len(cases); n > 0 {
-		r.From, r.OutOfSampleFrom = cases[0].Start, cases[n/2].Start
-		for _, c := range cases {
-			r.To = latest(r.To, c.End)
+		r.From, r.OutOfSampleFrom = cases[0].Start.Time(), cases[n/2].Start.Time()
+		var end series.Instant
+		for i := range cases {
+			end = max(end, cases[i].End)
 		}
-		r.Examples = slices.CompactFunc([]Case{cases[0], cases[n/2], cases[n-1]}, func(a, b Case) bool { return a.Start.Equal(b.Start) })
+		r.To = end.Time()
+		r.Examples = slices.CompactFunc([]Case{cases[0], cases[n/2], cases[n-1]}, func(a, b Case) bool { return a.Start == b.Start })
 	}
 	if d.Backtest.Skill != nil {
 		r.Skill = d.Backtest.Skill(firsts, arrived)

@@ -34,12 +34,12 @@ const (
 // Watched counts the values of an unchanged series that were recorded as they came, after recordedFrom. It counts only values that a load
 // with something new left unchanged, 30 days later or more.
 func Watched(first []series.Point, recordedFrom time.Time) (n int) {
-	var newest time.Time
-	for _, p := range first {
-		newest = latest(newest, p.VintageAt)
+	var newest series.Instant
+	for i := range first {
+		newest = max(newest, first[i].VintageAt)
 	}
 	for _, p := range first {
-		if p.VintageAt.After(recordedFrom) && !p.VintageAt.Add(watchedFor).After(newest) {
+		if known := p.VintageAt.Time(); known.After(recordedFrom) && !known.Add(watchedFor).After(newest.Time()) {
 			n++
 		}
 	}
@@ -53,7 +53,7 @@ func Watched(first []series.Point, recordedFrom time.Time) (n int) {
 func (d Definition) Arrivals(first, newest series.Set, recordedFrom func(...series.ID) (time.Time, error)) (a Arrivals, changed []series.ID, err error) {
 	for _, id := range d.BacktestInputs() {
 		same := slices.EqualFunc(first[id], newest[id], func(a, b series.Point) bool {
-			return a.ObservedAt.Equal(b.ObservedAt) && a.VintageAt.Equal(b.VintageAt) // a changed value has another vintage
+			return a.ObservedAt == b.ObservedAt && a.VintageAt == b.VintageAt // a changed value has another vintage
 		})
 		if !same && slices.Contains(d.Inputs, id) {
 			changed = append(changed, id)
@@ -94,19 +94,19 @@ func (d Definition) reread(first Track, in series.Set, at time.Time, a Arrivals)
 	if len(changes) == 0 {
 		return first
 	}
-	n := slices.IndexFunc(first, func(e Estimate) bool { return e.KnownAt.After(a.RecordedFrom) })
+	n := slices.IndexFunc(first, func(e Estimate) bool { return e.KnownAt.Time().After(a.RecordedFrom) })
 	if n < 0 {
 		n = len(first)
 	}
 	read := slices.Clone(first[:n])
 	states := map[series.ID][]series.Point{}
-	from := a.RecordedFrom.Add(time.Nanosecond)
+	from := series.InstantOf(a.RecordedFrom) + 1
 	for i := range len(changes) + 1 {
-		until := at.Add(time.Nanosecond)
+		until := series.InstantOf(at) + 1
 		if i < len(changes) {
-			until = changes[i]
+			until = series.InstantOf(changes[i])
 		}
-		for len(rows) > 0 && rows[0].VintageAt.Before(until) {
+		for len(rows) > 0 && series.InstantOf(rows[0].VintageAt) < until {
 			states[rows[0].Series] = put(states[rows[0].Series], rows[0])
 			rows = rows[1:]
 		}
@@ -116,10 +116,10 @@ func (d Definition) reread(first Track, in series.Set, at time.Time, a Arrivals)
 				known[id] = slices.Clone(states[id])
 				continue
 			}
-			known[id] = slices.DeleteFunc(slices.Clone(in[id]), func(p series.Point) bool { return !p.VintageAt.Before(until) })
+			known[id] = slices.DeleteFunc(slices.Clone(in[id]), func(p series.Point) bool { return p.VintageAt >= until })
 		}
-		track := d.asRead(known, until.Add(-time.Nanosecond))
-		start, found := slices.BinarySearchFunc(track, from, func(e Estimate, t time.Time) int { return e.KnownAt.Compare(t) })
+		track := d.asRead(known, (until - 1).Time())
+		start, found := slices.BinarySearchFunc(track, from, func(e Estimate, t series.Instant) int { return cmp.Compare(e.KnownAt, t) })
 		if start > 0 && !found && i > 0 { // the newest estimate of the change itself
 			if e := track[start-1]; len(read) == 0 || !read[len(read)-1].same(e) {
 				e.KnownAt = from
@@ -156,8 +156,8 @@ func (a Arrivals) sinceRecorded() (rows []series.Observation, changes []time.Tim
 
 // put adds a vintage to the points of its series, in place of the one before.
 func put(points []series.Point, o series.Observation) []series.Point {
-	i, found := slices.BinarySearchFunc(points, o.ObservedAt, func(p series.Point, t time.Time) int { return p.ObservedAt.Compare(t) })
-	p := series.Point{ObservedAt: o.ObservedAt, VintageAt: o.VintageAt, Value: o.Value}
+	p := o.Point()
+	i, found := slices.BinarySearchFunc(points, p.ObservedAt, func(p series.Point, t series.Instant) int { return cmp.Compare(p.ObservedAt, t) })
 	switch {
 	case o.Marker != "" && found:
 		return slices.Delete(points, i, i+1)
@@ -209,7 +209,7 @@ func (d Definition) LooksAhead(in series.Set, at time.Time) bool {
 		if i%2 == 0 {
 			continue // leaving out finds less, and costs as much
 		}
-		if !sameTrack(read, d.asRead(then, cut), cut) {
+		if !sameTrack(read, d.asRead(then, cut.Time()), cut) {
 			return true
 		}
 	}
@@ -218,11 +218,11 @@ func (d Definition) LooksAhead(in series.Set, at time.Time) bool {
 
 // bend returns the points with other values after an instant, and the points known at it. No two points in a row change by the same
 // factor. All changes are small: a value keeps its sign, and the version of a product its whole number.
-func bend(points []series.Point, cut time.Time) (bent, then []series.Point) {
+func bend(points []series.Point, cut series.Instant) (bent, then []series.Point) {
 	bent = slices.Clone(points)
 	for i := range bent {
 		p := &bent[i]
-		if !p.VintageAt.After(cut) {
+		if p.VintageAt <= cut {
 			then = append(then, *p)
 			continue
 		}
@@ -231,16 +231,16 @@ func bend(points []series.Point, cut time.Time) (bent, then []series.Point) {
 	return bent, then
 }
 
-func sameTrack(a, b Track, until time.Time) bool {
-	later := func(e Estimate) bool { return e.KnownAt.After(until) }
+func sameTrack(a, b Track, until series.Instant) bool {
+	later := func(e Estimate) bool { return e.KnownAt > until }
 	return slices.EqualFunc(upTo(a, later), upTo(b, later), Estimate.same)
 }
 
-func sameForecasts(a, b []Case, until time.Time) bool {
-	later := func(c Case) bool { return c.Known.After(until) }
+func sameForecasts(a, b []Case, until series.Instant) bool {
+	later := func(c Case) bool { return c.Known > until }
 	equal := func(x, y float64) bool { return x == y || math.IsNaN(x) && math.IsNaN(y) }
 	return slices.EqualFunc(upTo(a, later), upTo(b, later), func(x, y Case) bool {
-		return x.Known.Equal(y.Known) && x.Start.Equal(y.Start) && equal(x.Predicted, y.Predicted) && equal(x.Naive, y.Naive)
+		return x.Known == y.Known && x.Start == y.Start && equal(x.Predicted, y.Predicted) && equal(x.Naive, y.Naive)
 	})
 }
 

@@ -20,13 +20,13 @@ func TestFromTheFirstRecordedValueOnACaseHasTheNumbersThatReadersHad(t *testing.
 		vintages := map[series.ID][]series.Observation{}
 		for _, id := range d.Inputs {
 			for i, p := range first[id] {
-				vintages[id] = append(vintages[id], series.Observation{Series: id, ObservedAt: p.ObservedAt, Value: p.Value, VintageAt: p.VintageAt})
+				vintages[id] = append(vintages[id], series.Observation{Series: id, ObservedAt: p.ObservedAt.Time(), Value: p.Value, VintageAt: p.VintageAt.Time()})
 				for k := range 5 {
 					change := from.AddDate(0, 9*k+2, 3*k).Add(time.Hour)
-					if !change.After(p.VintageAt) || i%2 == 0 && rng.IntN(3) > 0 {
+					if !change.After(p.VintageAt.Time()) || i%2 == 0 && rng.IntN(3) > 0 {
 						continue
 					}
-					o := series.Observation{Series: id, ObservedAt: p.ObservedAt, Value: p.Value * (1 - 0.03*float64(k)), VintageAt: change}
+					o := series.Observation{Series: id, ObservedAt: p.ObservedAt.Time(), Value: p.Value * (1 - 0.03*float64(k)), VintageAt: change}
 					if rng.IntN(50) == 0 {
 						o.Value, o.Marker = 0, series.MarkerWithdrawn
 					}
@@ -40,7 +40,7 @@ func TestFromTheFirstRecordedValueOnACaseHasTheNumbersThatReadersHad(t *testing.
 				for i, o := range list {
 					last := i+1 == len(list) || !list[i+1].ObservedAt.Equal(o.ObservedAt) || list[i+1].VintageAt.After(at)
 					if last && !o.VintageAt.After(at) && o.Marker == "" {
-						set[id] = append(set[id], series.Point{ObservedAt: o.ObservedAt, VintageAt: o.VintageAt, Value: o.Value})
+						set[id] = append(set[id], series.Point{ObservedAt: series.InstantOf(o.ObservedAt), VintageAt: series.InstantOf(o.VintageAt), Value: o.Value})
 					}
 				}
 			}
@@ -58,13 +58,13 @@ func TestFromTheFirstRecordedValueOnACaseHasTheNumbersThatReadersHad(t *testing.
 		}
 		seen := 0
 		for i, e := range read {
-			if !e.KnownAt.After(from) || i%(len(read)/100+1) != 0 && i+1 < len(read) && e.KnownAt.Hour() != 1 {
+			if !e.KnownAt.Time().After(from) || i%(len(read)/100+1) != 0 && i+1 < len(read) && e.KnownAt.Time().Hour() != 1 {
 				continue
 			}
 			seen++
-			track := d.Compute(asOf(e.KnownAt), e.KnownAt)
+			track := d.Compute(asOf(e.KnownAt.Time()), e.KnownAt.Time())
 			had := track[len(track)-1]
-			if !had.ObservedAt.Equal(e.ObservedAt) || !sameNumber(had.Value, e.Value) || !sameNumber(had.Z(), e.Z()) {
+			if !had.ObservedAt.Time().Equal(e.ObservedAt.Time()) || !sameNumber(had.Value, e.Value) || !sameNumber(had.Z(), e.Z()) {
 				t.Fatalf("known %s: %v of %s with z %v, and readers had %v of %s with z %v",
 					e.KnownAt, e.Value, e.ObservedAt, e.Z(), had.Value, had.ObservedAt, had.Z())
 			}

@@ -12,9 +12,9 @@ import (
 // points, up to any point, were known when that point was. It costs O(n), and returns the same slice if no point is left out.
 func inOrder(points []series.Point) []series.Point {
 	n := 0
-	for last := (instant{second: math.MinInt64}); n < len(points); n++ {
-		known := instantOf(&points[n].VintageAt)
-		if known.before(last) {
+	for last := series.Instant(math.MinInt64); n < len(points); n++ {
+		known := points[n].VintageAt
+		if known < last {
 			break
 		}
 		last = known
@@ -23,9 +23,9 @@ func inOrder(points []series.Point) []series.Point {
 		return points
 	}
 	var out []series.Point
-	var next time.Time // the earliest vintage among the points that follow
+	var next series.Instant // the earliest vintage among the points that follow
 	for _, p := range slices.Backward(points) {
-		if !next.IsZero() && p.VintageAt.After(next) {
+		if !next.IsZero() && p.VintageAt > next {
 			continue
 		}
 		next = p.VintageAt
@@ -39,12 +39,10 @@ func inOrder(points []series.Point) []series.Point {
 // baseline depends, were known. Of the estimates of one instant only the newest is kept. It reuses the track's memory.
 func asKnown(track Track) Track {
 	read := track[:0]
-	var known time.Time
+	var known series.Instant
 	for i := range track {
-		if instantOf(&known).before(instantOf(&track[i].KnownAt)) {
-			known = track[i].KnownAt
-		}
-		if i+1 < len(track) && !instantOf(&known).before(instantOf(&track[i+1].KnownAt)) {
+		known = max(known, track[i].KnownAt)
+		if i+1 < len(track) && known >= track[i+1].KnownAt {
 			continue // the next one is of the same instant
 		}
 		read = append(read, track[i])
@@ -56,7 +54,7 @@ func asKnown(track Track) Track {
 // asRead returns the part of the signal's track that readers had: see asKnown.
 func (d Definition) asRead(in series.Set, at time.Time) Track {
 	if d.read != nil {
-		return d.read(in, at)
+		return d.read(in, at, true)
 	}
 	return asKnown(d.Compute(in, at))
 }
@@ -76,11 +74,10 @@ func forwardChanges(target func(series.Set) []series.Point, steps int, sign floa
 		start, last := 0, -1
 		for i := range read {
 			e := &read[i]
-			knownAt := instantOf(&e.KnownAt)
-			for start < len(points) && instantOf(&points[start].ObservedAt).before(knownAt) {
+			for start < len(points) && points[start].ObservedAt < e.KnownAt {
 				start++
 			}
-			for last+1 < len(points) && !knownAt.before(instantOf(&points[last+1].VintageAt)) {
+			for last+1 < len(points) && points[last+1].VintageAt <= e.KnownAt {
 				last++
 			}
 			if start+steps >= len(points) {
@@ -93,7 +90,7 @@ func forwardChanges(target func(series.Set) []series.Point, steps int, sign floa
 			if last >= steps {
 				c.Naive = known(points[last].Value - points[last-steps].Value)
 			}
-			if n := len(out); n > 0 && out[n-1].Start.Equal(c.Start) {
+			if n := len(out); n > 0 && out[n-1].Start == c.Start {
 				out[n-1] = c
 				continue
 			}

@@ -42,8 +42,8 @@ func TestCasesDoNotChangeWithWhatCameLater(t *testing.T) {
 		whole := d.Backtest.Cases(track, set)
 		for _, share := range []float64{0.5, 0.7, 0.9, 0.97} {
 			at := track[int(share*float64(len(track)))].KnownAt
-			known := knownBy(set, at)
-			early := d.Backtest.Cases(d.Compute(known, at), known)
+			known := knownBy(set, at.Time())
+			early := d.Backtest.Cases(d.Compute(known, at.Time()), known)
 			if len(early) == 0 || len(early) >= len(whole) {
 				t.Fatalf("as of %v there are %d cases, in the end %d", at, len(early), len(whole))
 			}
@@ -52,7 +52,7 @@ func TestCasesDoNotChangeWithWhatCameLater(t *testing.T) {
 			}
 		}
 		for _, c := range whole {
-			if c.Start.Before(c.Known) || c.End.Before(c.Start) {
+			if c.Start.Time().Before(c.Known.Time()) || c.End.Time().Before(c.Start.Time()) {
 				t.Fatalf("the outcome of %+v began before it was foretold", c)
 			}
 		}

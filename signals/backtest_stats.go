@@ -167,7 +167,7 @@ func lags(n, overlap int) int {
 func overlapOf(cases []Case) int {
 	most, next := 0, 0
 	for i, c := range cases {
-		for next < len(cases) && cases[next].Start.Before(c.End) {
+		for next < len(cases) && cases[next].Start < c.End {
 			next++
 		}
 		most = max(most, next-1-i)

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"testing"
 
+	"tidemark/internal/series"
+
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 )
@@ -17,7 +19,7 @@ func inRow(predicted, happened []float64, lasting int) []Case {
 	for i := range out {
 		day := date("2020-01-01").AddDate(0, 0, i)
 		out[i] = Case{
-			Known: day, Start: day, End: day.AddDate(0, 0, lasting), Predicted: predicted[i], Happened: happened[i], Naive: math.NaN(),
+			Known: series.InstantOf(day), Start: series.InstantOf(day), End: series.InstantOf(day.AddDate(0, 0, lasting)), Predicted: predicted[i], Happened: happened[i], Naive: math.NaN(),
 		}
 	}
 	return out
@@ -123,7 +125,7 @@ func TestLagsCoverTwiceTheOverlap(t *testing.T) {
 	var weekly []Case
 	for i := range 50 {
 		day := date("2020-01-01").AddDate(0, 0, 7*i)
-		weekly = append(weekly, Case{Known: day, Start: day, End: day.AddDate(0, 0, 28)})
+		weekly = append(weekly, Case{Known: series.InstantOf(day), Start: series.InstantOf(day), End: series.InstantOf(day.AddDate(0, 0, 28))})
 	}
 	if got := overlapOf(weekly); got != 3 {
 		t.Errorf("four weeks overlap with %d others, want 3", got)

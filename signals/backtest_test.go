@@ -39,7 +39,7 @@ func randomWalk(seed uint64, n int) []series.Point {
 	out := make([]series.Point, n)
 	for i, day := range weekdaysFrom("2015-01-01", n) {
 		level += rng.NormFloat64()
-		out[i] = series.Point{ObservedAt: day, VintageAt: day.Add(22 * time.Hour), Value: level}
+		out[i] = series.Point{ObservedAt: series.InstantOf(day), VintageAt: series.InstantOf(day.Add(22 * time.Hour)), Value: level}
 	}
 	return out
 }
@@ -91,8 +91,8 @@ func TestLookAheadSafeIsFalseForCasesOfWhichTheFirstValueIsNotKnown(t *testing.T
 	told := tell(target, 1, func(i int) float64 { return float64(i%11) - 5 })
 	set := series.Set{toldSeries: told, targetSeries: target}
 	assumed := told[399].VintageAt
-	r := logExporter().RunBacktest(set, backtestEnd, Arrivals{RecordedFrom: assumed})
-	if r.LookAheadSafe() || r.LookAhead != LookAheadUnwatched || !r.RecordedFrom.Equal(assumed) {
+	r := logExporter().RunBacktest(set, backtestEnd, Arrivals{RecordedFrom: assumed.Time()})
+	if r.LookAheadSafe() || r.LookAhead != LookAheadUnwatched || !r.RecordedFrom.Equal(assumed.Time()) {
 		t.Errorf("%s, recorded from %s, want values up to %s to be in doubt", r.LookAhead, r.RecordedFrom, assumed)
 	}
 	if r.Assumed.N != 400 || r.Recorded.N != r.N-400 || r.Recorded.N < 500 {
@@ -103,7 +103,7 @@ func TestLookAheadSafeIsFalseForCasesOfWhichTheFirstValueIsNotKnown(t *testing.T
 	if d := cmp.Diff(late.Edge, r.Recorded, equalNaNs); d != "" || late.LookAhead != LookAheadRecorded {
 		t.Errorf("the newer part (-alone +part), alone safe %t:\n%s", late.LookAheadSafe(), d)
 	}
-	if r := logExporter().RunBacktest(set, backtestEnd, Arrivals{RecordedFrom: told[0].VintageAt.Add(-time.Hour)}); !r.LookAheadSafe() || r.Assumed.N != 0 {
+	if r := logExporter().RunBacktest(set, backtestEnd, Arrivals{RecordedFrom: told[0].VintageAt.Time().Add(-time.Hour)}); !r.LookAheadSafe() || r.Assumed.N != 0 {
 		t.Errorf("no case rests on an assumed value, and yet safe is %t with %d cases before", r.LookAheadSafe(), r.Assumed.N)
 	}
 }
@@ -233,7 +233,7 @@ func TestAFewShiftsCannotMakeASmallPValue(t *testing.T) {
 		for i := range cases { // foretold to perfection
 			day := date("2020-01-01").AddDate(0, i, 0)
 			x := math.Sin(float64(i * i))
-			cases[i] = Case{Known: day, Start: day, End: day.AddDate(0, 0, 20), Predicted: x, Happened: x, Naive: math.NaN()}
+			cases[i] = Case{Known: series.InstantOf(day), Start: series.InstantOf(day), End: series.InstantOf(day.AddDate(0, 0, 20)), Predicted: x, Happened: x, Naive: math.NaN()}
 		}
 		d := logExporter()
 		d.Backtest.Cases = func(Track, series.Set) []Case { return cases }
@@ -285,26 +285,26 @@ func TestCasesUseTheNewestValueKnownAndTheFirstPriceAfter(t *testing.T) {
 	t.Parallel()
 	at := func(day string, hour int) time.Time { return date(day).Add(time.Duration(hour) * time.Hour) }
 	told := []series.Point{ // Monday's and Tuesday's are published on Wednesday evening, Wednesday's on Saturday, Thursday's on Sunday
-		{ObservedAt: date("2024-01-01"), VintageAt: at("2024-01-03", 23), Value: 1},
-		{ObservedAt: date("2024-01-02"), VintageAt: at("2024-01-03", 23), Value: 2},
-		{ObservedAt: date("2024-01-03"), VintageAt: at("2024-01-06", 9), Value: 3},
-		{ObservedAt: date("2024-01-04"), VintageAt: at("2024-01-07", 9), Value: 4},
-		{ObservedAt: date("2024-01-05"), VintageAt: date("2024-01-09"), Value: -5}, // known with the day's first instant
-		{ObservedAt: date("2024-01-08"), VintageAt: at("2024-01-11", 1), Value: 6}, // too late for two more prices
+		{ObservedAt: series.InstantOf(date("2024-01-01")), VintageAt: series.InstantOf(at("2024-01-03", 23)), Value: 1},
+		{ObservedAt: series.InstantOf(date("2024-01-02")), VintageAt: series.InstantOf(at("2024-01-03", 23)), Value: 2},
+		{ObservedAt: series.InstantOf(date("2024-01-03")), VintageAt: series.InstantOf(at("2024-01-06", 9)), Value: 3},
+		{ObservedAt: series.InstantOf(date("2024-01-04")), VintageAt: series.InstantOf(at("2024-01-07", 9)), Value: 4},
+		{ObservedAt: series.InstantOf(date("2024-01-05")), VintageAt: series.InstantOf(date("2024-01-09")), Value: -5}, // known with the day's first instant
+		{ObservedAt: series.InstantOf(date("2024-01-08")), VintageAt: series.InstantOf(at("2024-01-11", 1)), Value: 6}, // too late for two more prices
 	}
 	var target []series.Point
 	for i, day := range weekdaysFrom("2024-01-01", 10) { // to Friday the 12th: 0, 1, 4, 9 and so on
-		target = append(target, series.Point{ObservedAt: day, VintageAt: day.AddDate(0, 0, 1), Value: float64(i * i)})
+		target = append(target, series.Point{ObservedAt: series.InstantOf(day), VintageAt: series.InstantOf(day.AddDate(0, 0, 1)), Value: float64(i * i)})
 	}
 	d := logExporter()
 	d.Backtest.Cases = forwardChanges(pointsOf(targetSeries), 2, -1)
 	got := d.Backtest.Cases(asKnown(d.Compute(series.Set{toldSeries: told}, backtestEnd)), series.Set{targetSeries: target})
 	want := []Case{
 		// Tuesday's value; the price of Thursday is the first after it. Known were the prices to Tuesday: no change over two days yet.
-		{Known: at("2024-01-03", 23), Start: date("2024-01-04"), End: date("2024-01-08"), Predicted: -2, Happened: 25 - 9, Naive: math.NaN()},
+		{Known: series.InstantOf(at("2024-01-03", 23)), Start: series.InstantOf(date("2024-01-04")), End: series.InstantOf(date("2024-01-08")), Predicted: -2, Happened: 25 - 9, Naive: math.NaN()},
 		// Thursday's value in place of Wednesday's, for both precede Monday's price.
-		{Known: at("2024-01-07", 9), Start: date("2024-01-08"), End: date("2024-01-10"), Predicted: -4, Happened: 49 - 25, Naive: 16 - 4},
-		{Known: date("2024-01-09"), Start: date("2024-01-09"), End: date("2024-01-11"), Predicted: 5, Happened: 64 - 36, Naive: 25 - 9},
+		{Known: series.InstantOf(at("2024-01-07", 9)), Start: series.InstantOf(date("2024-01-08")), End: series.InstantOf(date("2024-01-10")), Predicted: -4, Happened: 49 - 25, Naive: 16 - 4},
+		{Known: series.InstantOf(date("2024-01-09")), Start: series.InstantOf(date("2024-01-09")), End: series.InstantOf(date("2024-01-11")), Predicted: 5, Happened: 64 - 36, Naive: 25 - 9},
 	}
 	if diff := cmp.Diff(want, got, equalNaNs); diff != "" {
 		t.Errorf("cases (-want +got):\n%s", diff)
@@ -334,7 +334,7 @@ func TestInOrderKeepsWhatWasKnownWhenTheNextWas(t *testing.T) {
 	days := func(vintages ...string) []series.Point {
 		var out []series.Point
 		for i, v := range vintages {
-			out = append(out, series.Point{ObservedAt: date("2024-01-01").AddDate(0, 0, i), VintageAt: date(v), Value: float64(i)})
+			out = append(out, series.Point{ObservedAt: series.InstantOf(date("2024-01-01").AddDate(0, 0, i)), VintageAt: series.InstantOf(date(v)), Value: float64(i)})
 		}
 		return out
 	}
@@ -403,10 +403,10 @@ func TestABacktestStatesItsSample(t *testing.T) {
 	target := randomWalk(3, 400)
 	r := logExporter().RunBacktest(series.Set{toldSeries: tell(target, 1, func(i int) float64 { return float64(i%11) - 5 }), targetSeries: target}, backtestEnd, Arrivals{})
 	// Told are 380 days; the first outcome begins on the second day, the last ends with the target.
-	if r.N != 379 || !r.From.Equal(target[1].ObservedAt) || !r.To.Equal(target[399].ObservedAt) || !r.At.Equal(backtestEnd) {
+	if r.N != 379 || !r.From.Equal(target[1].ObservedAt.Time()) || !r.To.Equal(target[399].ObservedAt.Time()) || !r.At.Equal(backtestEnd) {
 		t.Errorf("%d cases from %v to %v as of %v", r.N, r.From, r.To, r.At)
 	}
-	if r.OutOfSample.N != 190 || !r.OutOfSampleFrom.Equal(target[1+189].ObservedAt) {
+	if r.OutOfSample.N != 190 || !r.OutOfSampleFrom.Equal(target[1+189].ObservedAt.Time()) {
 		t.Errorf("out of sample are %d from %v, want the newer half", r.OutOfSample.N, r.OutOfSampleFrom)
 	}
 	// Every signal, and the six other rules for corn of docs/trials.md.
@@ -421,9 +421,9 @@ func TestABacktestStatesItsSample(t *testing.T) {
 	}
 	var starts []time.Time
 	for _, c := range r.Examples {
-		starts = append(starts, c.Start)
+		starts = append(starts, c.Start.Time())
 	}
-	if diff := cmp.Diff([]time.Time{target[1].ObservedAt, target[190].ObservedAt, target[379].ObservedAt}, starts); diff != "" {
+	if diff := cmp.Diff([]time.Time{target[1].ObservedAt.Time(), target[190].ObservedAt.Time(), target[379].ObservedAt.Time()}, starts); diff != "" {
 		t.Errorf("examples (-want +got):\n%s", diff)
 	}
 }

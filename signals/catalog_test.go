@@ -102,7 +102,7 @@ func madeUp(d signals.Definition, years int, seed uint64) series.Set {
 			if rng.IntN(100) == 0 || known.After(end) {
 				continue
 			}
-			set[id] = append(set[id], series.Point{ObservedAt: day, VintageAt: known, Value: value})
+			set[id] = append(set[id], series.Point{ObservedAt: series.InstantOf(day), VintageAt: series.InstantOf(known), Value: value})
 		}
 	}
 	return set
@@ -126,7 +126,7 @@ func knownBy(set series.Set, t time.Time) series.Set {
 	out := series.Set{}
 	for id, points := range set {
 		for _, p := range points {
-			if !p.VintageAt.After(t) {
+			if !p.VintageAt.Time().After(t) {
 				out[id] = append(out[id], p)
 			}
 		}
@@ -296,10 +296,10 @@ func TestTracksAscendAndTheNewestEstimateIsWhole(t *testing.T) {
 			t.Fatalf("%d estimates from %d years", len(track), history)
 		}
 		for i, e := range track {
-			if i > 0 && !e.ObservedAt.After(track[i-1].ObservedAt) {
+			if i > 0 && !e.ObservedAt.Time().After(track[i-1].ObservedAt.Time()) {
 				t.Fatalf("%v follows %v", e.ObservedAt, track[i-1].ObservedAt)
 			}
-			if e.KnownAt.Before(e.ObservedAt) {
+			if e.KnownAt.Time().Before(e.ObservedAt.Time()) {
 				t.Fatalf("%v was known before, at %v", e.ObservedAt, e.KnownAt)
 			}
 			if e.Lo > e.Hi {
@@ -338,8 +338,8 @@ func TestNoEstimateSeesItsFuture(t *testing.T) {
 		whole := d.Compute(set, end)
 		for _, share := range []float64{0.01, 0.3, 0.5, 0.77, 0.9, 0.99} {
 			cut := whole[int(share*float64(len(whole)))]
-			got := d.Compute(knownBy(set, cut.KnownAt), cut.KnownAt)
-			if len(got) == 0 || !got[len(got)-1].ObservedAt.Equal(cut.ObservedAt) {
+			got := d.Compute(knownBy(set, cut.KnownAt.Time()), cut.KnownAt.Time())
+			if len(got) == 0 || !got[len(got)-1].ObservedAt.Time().Equal(cut.ObservedAt.Time()) {
 				t.Fatalf("the track up to %v has %d estimates", cut.ObservedAt, len(got))
 			}
 			want := slices.Clone(whole[:len(got)])

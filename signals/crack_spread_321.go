@@ -102,34 +102,38 @@ func computeCrackSpread(in series.Set, at time.Time) Track {
 	track, spread := make(Track, most), newDated(most)
 	for p := range crackSpread(in) {
 		track[len(spread.days)].at(p)
-		spread.add(dayOf(*p.observedAt), p.value)
+		spread.add(p.ObservedAt.Days(), p.Value)
 	}
 	track = track[:len(spread.days)]
-	estimate := crackEstimate(spread, at)
+	estimate := crackEstimate(spread, at, true)
 	for i := range track {
 		estimate(i, &track[i])
 	}
 	return track
 }
 
-func readCrackSpread(in series.Set, at time.Time) Track {
+func readCrackSpread(in series.Set, at time.Time, intervals bool) Track {
 	most := crackDays(in)
 	read, spread := newReadPoints(most), newDated(most)
 	for p := range crackSpread(in) {
 		read.add(p)
-		spread.add(dayOf(*p.observedAt), p.value)
+		spread.add(p.ObservedAt.Days(), p.Value)
 	}
-	return read.track(crackEstimate(spread, at))
+	return read.track(crackEstimate(spread, at, intervals))
 }
 
 // crackEstimate returns what sets the numbers of the i-th estimate.
-func crackEstimate(spread datedSeries, at time.Time) func(i int, e *Estimate) {
+func crackEstimate(spread datedSeries, at time.Time, intervals bool) func(i int, e *Estimate) {
 	days, last := spread.days, len(spread.days)-1
-	season, moves := crackSeason.over(spread), trailing(changes(spread.values), crackMoves)
+	season := crackSeason.over(spread)
+	var moves func(i int) moments
+	if intervals {
+		moves = trailing(changes(spread.values), crackMoves)
+	}
 	return func(i int, e *Estimate) {
 		half := math.NaN()
-		if i > 0 {
-			read := dayOf(e.KnownAt)
+		if intervals && i > 0 {
+			read := e.KnownAt.Days()
 			if i == last {
 				read = dayOf(at)
 			}
@@ -161,39 +165,32 @@ func crackTrials(h IntervalHistory) []Trial {
 	// The newest is read now, and not when it became known.
 	return nextPrints(h.Read[:len(h.Read)-1], func(e Estimate) (series.Point, bool) {
 		p, ok := series.At(points, e.KnownAt)
-		return p, ok && p.ObservedAt.After(e.ObservedAt)
+		return p, ok && p.ObservedAt > e.ObservedAt
 	})
 }
 
 // crackSpread joins the three legs on the days that have all of them. A missing leg is never carried forward. A day became known
 // with the last of its legs.
-func crackSpread(in series.Set) iter.Seq[pointRef] {
-	return func(yield func(pointRef) bool) {
+func crackSpread(in series.Set) iter.Seq[series.Point] {
+	return func(yield func(series.Point) bool) {
 		crude, gasoline, diesel := in[wtiCushing], in[gasolineHarbor], in[ulsdHarbor]
 		g, d := 0, 0
 		for i := range crude {
 			c := &crude[i]
-			second := c.ObservedAt.Unix()
-			for g < len(gasoline) && gasoline[g].ObservedAt.Unix() < second {
+			for g < len(gasoline) && gasoline[g].ObservedAt < c.ObservedAt {
 				g++
 			}
-			for d < len(diesel) && diesel[d].ObservedAt.Unix() < second {
+			for d < len(diesel) && diesel[d].ObservedAt < c.ObservedAt {
 				d++
 			}
 			if g == len(gasoline) || d == len(diesel) {
 				return
 			}
-			if gasoline[g].ObservedAt.Unix() != second || diesel[d].ObservedAt.Unix() != second {
+			if gasoline[g].ObservedAt != c.ObservedAt || diesel[d].ObservedAt != c.ObservedAt {
 				continue
 			}
-			last, known := &c.VintageAt, instantOf(&c.VintageAt)
-			if leg := &gasoline[g].VintageAt; known.before(instantOf(leg)) {
-				last, known = leg, instantOf(leg)
-			}
-			if leg := &diesel[d].VintageAt; known.before(instantOf(leg)) {
-				last = leg
-			}
-			if !yield(pointRef{&c.ObservedAt, last, crack321(c.Value, gasoline[g].Value, diesel[d].Value)}) {
+			known := max(c.VintageAt, gasoline[g].VintageAt, diesel[d].VintageAt)
+			if !yield(series.Point{ObservedAt: c.ObservedAt, VintageAt: known, Value: crack321(c.Value, gasoline[g].Value, diesel[d].Value)}) {
 				return
 			}
 		}
@@ -205,21 +202,12 @@ func crackDays(in series.Set) int {
 	return min(len(in[wtiCushing]), len(in[gasolineHarbor]), len(in[ulsdHarbor]))
 }
 
-func crackPoints(in series.Set) []series.Point { return copies(crackSpread(in), crackDays(in)) }
+func crackPoints(in series.Set) []series.Point { return collected(crackSpread(in), crackDays(in)) }
 
 // crack321 is the 3:2:1 spread in USD/bbl of crude in USD/bbl and products in USD/gal: the ratio of CME's calculator and of EIA.
 func crack321(crude, gasoline, diesel float64) float64 {
 	products := float64(2*gallonsPerBarrel*gasoline) + float64(gallonsPerBarrel*diesel)
 	return (products - float64(3*crude)) / 3
-}
-
-func latest(first time.Time, others ...time.Time) time.Time {
-	for i := range others {
-		if instantOf(&first).before(instantOf(&others[i])) {
-			first = others[i]
-		}
-	}
-	return first
 }
 
 // crackComponents shows the three prices of the newest day, each against its own season, and the spread against the 252 values
@@ -248,7 +236,7 @@ func crackComponents(in series.Set, _ time.Time) []Component {
 }
 
 // crackLeg is the price of one leg on a day that it has, with the same baseline as the spread's.
-func crackLeg(points []series.Point, day time.Time, name, label, unit string) Component {
+func crackLeg(points []series.Point, day series.Instant, name, label, unit string) Component {
 	points = until(points, day)
 	points = points[len(until(points, day.AddDate(-seasonYears-1, 0, 0))):] // nothing older can enter the baseline
 	season := crackSeason.over(datedPoints(points))(len(points) - 1)

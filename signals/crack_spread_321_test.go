@@ -13,9 +13,9 @@ func legs(days []time.Time, crude, gasoline, diesel func(i int) float64) series.
 	set := series.Set{}
 	for i, day := range days {
 		known := day.AddDate(0, 0, 2)
-		set[wtiCushing] = append(set[wtiCushing], series.Point{ObservedAt: day, VintageAt: known, Value: crude(i)})
-		set[gasolineHarbor] = append(set[gasolineHarbor], series.Point{ObservedAt: day, VintageAt: known, Value: gasoline(i)})
-		set[ulsdHarbor] = append(set[ulsdHarbor], series.Point{ObservedAt: day, VintageAt: known, Value: diesel(i)})
+		set[wtiCushing] = append(set[wtiCushing], series.Point{ObservedAt: series.InstantOf(day), VintageAt: series.InstantOf(known), Value: crude(i)})
+		set[gasolineHarbor] = append(set[gasolineHarbor], series.Point{ObservedAt: series.InstantOf(day), VintageAt: series.InstantOf(known), Value: gasoline(i)})
+		set[ulsdHarbor] = append(set[ulsdHarbor], series.Point{ObservedAt: series.InstantOf(day), VintageAt: series.InstantOf(known), Value: diesel(i)})
 	}
 	return set
 }
@@ -57,13 +57,13 @@ func TestCrackSpreadHasADayOnlyWhenAllThreeLegsHaveIt(t *testing.T) {
 		gasolineHarbor: {point("2024-01-03", 2), point("2024-01-04", 2.1), point("2024-01-05", 2.2), point("2024-01-08", 2.3)},
 		ulsdHarbor:     {point("2024-01-02", 2.5), point("2024-01-03", 2.6), point("2024-01-08", 2.7), point("2024-01-09", 2.8)},
 	}
-	set[ulsdHarbor][2].VintageAt = date("2024-01-20") // the last leg of the 8th came late
+	set[ulsdHarbor][2].VintageAt = series.InstantOf(date("2024-01-20")) // the last leg of the 8th came late
 	track := computeCrackSpread(set, date("2024-01-25"))
 	if len(track) != 2 {
 		t.Fatalf("%d days, want the 3rd and the 8th", len(track))
 	}
 	for i, want := range []struct{ day, known string }{{"2024-01-03", "2024-01-05"}, {"2024-01-08", "2024-01-20"}} {
-		if !track[i].ObservedAt.Equal(date(want.day)) || !track[i].KnownAt.Equal(date(want.known)) {
+		if !track[i].ObservedAt.Time().Equal(date(want.day)) || !track[i].KnownAt.Time().Equal(date(want.known)) {
 			t.Errorf("day %v known at %v, want %v known at %v", track[i].ObservedAt, track[i].KnownAt, want.day, want.known)
 		}
 	}
@@ -98,7 +98,7 @@ func TestCrackIntervalIsARandomWalkOverTheBusinessDaysSinceThePrice(t *testing.T
 			t.Parallel()
 			track := computeCrackSpread(set, c.at)
 			last := track[len(track)-1]
-			if !last.ObservedAt.Equal(newest) {
+			if !last.ObservedAt.Time().Equal(newest) {
 				t.Fatalf("newest day %v, want %v", last.ObservedAt, newest)
 			}
 			half := 1.645 * step * math.Sqrt(c.days)
@@ -128,11 +128,11 @@ func TestALateCorrectionDoesNotWidenTheHistory(t *testing.T) {
 	t.Parallel()
 	days := weekdaysFrom("2023-01-02", 100)
 	set := legs(days, func(i int) float64 { return 70 + float64(i%2) }, always(2), always(2.5))
-	set[wtiCushing][80].VintageAt = days[80].AddDate(1, 0, 0)
+	set[wtiCushing][80].VintageAt = series.InstantOf(days[80].AddDate(1, 0, 0))
 	e := computeCrackSpread(set, date("2024-12-31"))[80]
 	half := 1.645 * math.Sqrt(60.0/59) * math.Sqrt(10) // fourteen days hold ten weekdays
 	wantNear(t, "upper bound", e.Hi, e.Value+half)
-	if !e.KnownAt.Equal(days[80].AddDate(1, 0, 0)) {
+	if !e.KnownAt.Time().Equal(days[80].AddDate(1, 0, 0)) {
 		t.Errorf("known at %v, want the correction's time", e.KnownAt)
 	}
 }
@@ -152,7 +152,7 @@ func TestCrackComponentsShowTheLegsAndTheSpreadsOwnYear(t *testing.T) {
 	for name, unit := range map[string]string{
 		"wti_cushing": "USD/bbl", "gasoline_ny_harbor": "USD/gal", "ulsd_ny_harbor": "USD/gal", "previous_252_days": "USD/bbl",
 	} {
-		if c, ok := parts[name]; !ok || c.Unit != unit || !c.ObservedAt.Equal(newest) || c.Label == "" {
+		if c, ok := parts[name]; !ok || c.Unit != unit || !c.ObservedAt.Time().Equal(newest) || c.Label == "" {
 			t.Errorf("component %s: %+v", name, c)
 		}
 	}

@@ -68,8 +68,9 @@ type Definition struct {
 	// Compute returns the whole track from the data known as of at. It costs at most O(n log n) in the history, and is pure: the same
 	// input gives the same bits.
 	Compute func(in series.Set, at time.Time) Track
-	// read, if it is set, returns what asKnown makes of Compute's track, without the estimates that no reader had.
-	read func(in series.Set, at time.Time) Track
+	// read, if it is set, returns what asKnown makes of Compute's track, without the estimates that no reader had. Without intervals, their
+	// bounds are unknown.
+	read func(in series.Set, at time.Time, intervals bool) Track
 	// Components returns the parts of the newest point that are shown with the value. It is nil if none exist.
 	Components func(in series.Set, at time.Time) []Component
 	// Cells returns the cells of an estimate, and the steps of its value, baseline and scale. If it is nil, all observations up to the
@@ -104,9 +105,9 @@ type Track []Estimate
 
 // Estimate is a signal at one observation time. A number that is unknown is NaN (never an infinity); the doors turn it into null.
 type Estimate struct {
-	ObservedAt time.Time
+	ObservedAt series.Instant
 	// KnownAt is when the newest of the inputs became known.
-	KnownAt time.Time
+	KnownAt series.Instant
 	Value   float64
 	Lo, Hi  float64
 	// Baseline is the reference value, Scale the spread that z is measured in, N how many values made them.
@@ -124,7 +125,7 @@ func (e Estimate) DeltaPct() float64 { return deltaPct(e.Value, e.Baseline) }
 // same reports whether two estimates have the same numbers, including unknown ones.
 func (e Estimate) same(o Estimate) bool {
 	equal := func(a, b float64) bool { return a == b || math.IsNaN(a) && math.IsNaN(b) }
-	return e.ObservedAt.Equal(o.ObservedAt) && e.N == o.N && equal(e.Value, o.Value) && equal(e.Lo, o.Lo) && equal(e.Hi, o.Hi) &&
+	return e.ObservedAt == o.ObservedAt && e.N == o.N && equal(e.Value, o.Value) && equal(e.Lo, o.Lo) && equal(e.Hi, o.Hi) &&
 		equal(e.Baseline, o.Baseline) && equal(e.Scale, o.Scale)
 }
 
@@ -132,7 +133,7 @@ func (e Estimate) same(o Estimate) bool {
 type Component struct {
 	// Name is a stable machine name, Label what a person reads.
 	Name, Label, Unit string
-	ObservedAt        time.Time
+	ObservedAt        series.Instant
 	Value             float64
 	Baseline, Scale   float64
 }

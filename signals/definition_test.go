@@ -49,18 +49,18 @@ func TestReadersHaveTheNewestEstimateOfAnInstantAndNoneBeforeItsPast(t *testing.
 	t.Parallel()
 	var track Track
 	for i, known := range []string{"2024-01-03", "2024-01-10", "2024-01-10", "2024-01-05", "2024-01-12"} {
-		track = append(track, Estimate{ObservedAt: date("2024-01-01").AddDate(0, 0, i), KnownAt: date(known)})
+		track = append(track, Estimate{ObservedAt: series.InstantOf(date("2024-01-01").AddDate(0, 0, i)), KnownAt: series.InstantOf(date(known))})
 	}
 	var got [][2]string
 	for _, e := range asKnown(track) {
-		got = append(got, [2]string{e.ObservedAt.Format(time.DateOnly), e.KnownAt.Format(time.DateOnly)})
+		got = append(got, [2]string{e.ObservedAt.Time().Format(time.DateOnly), e.KnownAt.Time().Format(time.DateOnly)})
 	}
 	// The estimate of the 4th depends on the values of the 2nd and 3rd, which came on the 10th.
 	want := [][2]string{{"2024-01-01", "2024-01-03"}, {"2024-01-04", "2024-01-10"}, {"2024-01-05", "2024-01-12"}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("estimates as read (-want +got):\n%s", diff)
 	}
-	if !track[3].KnownAt.Equal(date("2024-01-05")) {
+	if !track[3].KnownAt.Time().Equal(date("2024-01-05")) {
 		t.Error("the track itself was changed")
 	}
 }
@@ -83,17 +83,24 @@ func TestWhatReadersHadIsTheSameWithoutTheEstimatesThatNoneHad(t *testing.T) {
 				for day := date("2014-01-01"); day.Before(date("2026-01-01")); day = day.AddDate(0, 0, 1) {
 					if rng.IntN(20) > 0 {
 						in[id] = append(in[id], series.Point{
-							ObservedAt: day, VintageAt: day.Add(time.Duration(late()) * time.Hour), Value: 20 + math.Round(60*rng.Float64()),
+							ObservedAt: series.InstantOf(day), VintageAt: series.InstantOf(day.Add(time.Duration(late()) * time.Hour)), Value: 20 + math.Round(60*rng.Float64()),
 						})
 					}
 				}
 			}
 			at := date("2026-01-05")
-			if diff := cmp.Diff(asKnown(d.Compute(in, at)), d.read(in, at), equalNaNs); diff != "" {
+			whole := asKnown(d.Compute(in, at))
+			if diff := cmp.Diff(whole, d.read(in, at, true), equalNaNs); diff != "" {
 				t.Errorf("%s, %s (-of all +read):\n%s", d.ID, name, diff)
 			}
+			for i := range whole {
+				whole[i].Lo, whole[i].Hi = math.NaN(), math.NaN()
+			}
+			if diff := cmp.Diff(whole, d.read(in, at, false), equalNaNs); diff != "" {
+				t.Errorf("%s, %s, without intervals (-of all +read):\n%s", d.ID, name, diff)
+			}
 		}
-		if read := d.read(series.Set{}, date("2026-01-05")); len(read) > 0 {
+		if read := d.read(series.Set{}, date("2026-01-05"), true); len(read) > 0 {
 			t.Errorf("%s: %d estimates of nothing", d.ID, len(read))
 		}
 	}

@@ -1,6 +1,7 @@
 package signals
 
 import (
+	"math"
 	"time"
 
 	"tidemark/internal/series"
@@ -74,6 +75,7 @@ func eiaWeeklyPetroleum() Definition {
 		Technique: "Stocks as reported; baseline: mean of the same week (the Friday within three days of the same month and day) in the five " +
 			"previous years; surprise: the week's change less the mean change of those five weeks",
 		Compute:    computePetroleum,
+		read:       readPetroleum,
 		Components: petroleumComponents,
 		Cells:      petroleumCells,
 		Backtest: Backtest{
@@ -93,26 +95,43 @@ func eiaWeeklyPetroleum() Definition {
 // and 95 % quantiles of the surprises of the last five years.
 func computePetroleum(in series.Set, _ time.Time) Track {
 	crude := in[crudeStocks]
-	stands := weeks(crude)
+	track, stands := petroleumLevels(crude)
 	surprises := make([]float64, len(stands))
-	for i, w := range stands {
-		surprises[i] = w.surprise()
+	for i := range stands {
+		surprises[i] = stands[i].surprise()
 	}
 	lower, upper := trailingQuantiles(crude, surprises, seasonYears, petroleumSurprises, (1-Level)/2, (1+Level)/2)
-	track := make(Track, len(crude))
+	for i := range track {
+		track[i].Lo, track[i].Hi = known(track[i].Value+lower[i]), known(track[i].Value+upper[i])
+	}
+	return track
+}
+
+func readPetroleum(in series.Set, at time.Time, intervals bool) Track {
+	if intervals {
+		return asKnown(computePetroleum(in, at))
+	}
+	track, _ := petroleumLevels(in[crudeStocks])
+	return asKnown(track)
+}
+
+// petroleumLevels are the estimates without bounds, and how each week stands.
+func petroleumLevels(crude []series.Point) (Track, []week) {
+	track, stands := make(Track, len(crude)), weeks(crude)
 	for i, p := range crude {
+		level := &stands[i].level
 		track[i] = Estimate{
 			ObservedAt: p.ObservedAt,
 			KnownAt:    p.VintageAt,
 			Value:      p.Value,
-			Lo:         p.Value + lower[i],
-			Hi:         p.Value + upper[i],
-			Baseline:   stands[i].level.mean(),
-			Scale:      stands[i].level.sd(),
-			N:          stands[i].level.n,
+			Lo:         math.NaN(),
+			Hi:         math.NaN(),
+			Baseline:   level.mean(),
+			Scale:      level.sd(),
+			N:          level.n,
 		}.known()
 	}
-	return track
+	return track, stands
 }
 
 // petroleumTrials holds each interval against the stocks of seven days later.
@@ -120,7 +139,7 @@ func petroleumTrials(h IntervalHistory) []Trial {
 	return nextPrints(h.Read, func(e Estimate) (series.Point, bool) {
 		next := e.ObservedAt.AddDate(0, 0, 7)
 		p, ok := series.At(h.First[crudeStocks], next)
-		return p, ok && p.ObservedAt.Equal(next)
+		return p, ok && p.ObservedAt == next
 	})
 }
 

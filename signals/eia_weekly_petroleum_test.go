@@ -14,7 +14,7 @@ func fridays(first string, n int, value func(i int) float64) []series.Point {
 	out := make([]series.Point, n)
 	for i := range out {
 		day := date(first).AddDate(0, 0, 7*i)
-		out[i] = series.Point{ObservedAt: day, VintageAt: day.AddDate(0, 0, 5), Value: value(i)}
+		out[i] = series.Point{ObservedAt: series.InstantOf(day), VintageAt: series.InstantOf(day.AddDate(0, 0, 5)), Value: value(i)}
 	}
 	return out
 }
@@ -32,7 +32,7 @@ func TestPetroleumStandsAgainstTheSameWeeks(t *testing.T) {
 	}}
 	track := computePetroleum(set, date("2025-05-22"))
 	last := track[len(track)-1]
-	if last.Value != 443_158 || last.N != 5 || !last.KnownAt.Equal(date("2025-05-18")) {
+	if last.Value != 443_158 || last.N != 5 || !last.KnownAt.Time().Equal(date("2025-05-18")) {
 		t.Errorf("the newest week is %+v", last)
 	}
 	wantNear(t, "baseline", last.Baseline, 469_467.6)
@@ -83,7 +83,7 @@ func TestPetroleumIntervalIsTheQuantilesOfTheSurprises(t *testing.T) {
 	var surprises []float64
 	season := weeks(points)
 	for i := range points {
-		if points[i].ObservedAt.After(earlier(points[len(points)-1].ObservedAt, 5)) && !math.IsNaN(season[i].surprise()) {
+		if points[i].ObservedAt.Time().After(earlier(points[len(points)-1].ObservedAt.Time(), 5)) && !math.IsNaN(season[i].surprise()) {
 			surprises = append(surprises, season[i].surprise())
 		}
 	}
@@ -112,7 +112,7 @@ func TestPetroleumShowsEachPartAtItsOwnNewestWeek(t *testing.T) {
 	}
 	at := map[string]time.Time{}
 	for _, c := range petroleumComponents(set, date("2030-01-01")) {
-		at[c.Name] = c.ObservedAt
+		at[c.Name] = c.ObservedAt.Time()
 		if c.Name == "gasoline_stocks" && (c.Value != 220_000+497%52 || math.IsNaN(c.Z())) {
 			t.Errorf("gasoline stocks are %+v", c)
 		}

@@ -19,7 +19,7 @@ func date(s string) time.Time {
 
 // point is a value that became known two days after the day it is about.
 func point(day string, value float64) series.Point {
-	return series.Point{ObservedAt: date(day), VintageAt: date(day).AddDate(0, 0, 2), Value: value}
+	return series.Point{ObservedAt: series.InstantOf(date(day)), VintageAt: series.InstantOf(date(day).AddDate(0, 0, 2)), Value: value}
 }
 
 // walk draws a random walk on the days from one to another that keep admits. As with publishers, a tenth of the days are missing, and now
@@ -38,7 +38,7 @@ func walk(rng *rand.Rand, from, to time.Time, start, step float64, keep func(tim
 		if hole--; hole >= 0 || rng.IntN(10) == 0 {
 			continue
 		}
-		out = append(out, series.Point{ObservedAt: t, VintageAt: t.AddDate(0, 0, 2+rng.IntN(7)), Value: start})
+		out = append(out, series.Point{ObservedAt: series.InstantOf(t), VintageAt: series.InstantOf(t.AddDate(0, 0, 2+rng.IntN(7))), Value: start})
 	}
 	return out
 }

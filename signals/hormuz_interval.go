@@ -81,7 +81,7 @@ func reestimates(now, before []series.Point) (out []reestimate) {
 	}
 	old := make(map[int]series.Point, len(before))
 	for _, p := range before {
-		old[dayOf(p.ObservedAt)] = p
+		old[p.ObservedAt.Days()] = p
 	}
 	for i := hormuzWeek - 1; i < len(now); i++ {
 		week := now[i+1-hormuzWeek : i+1]
@@ -91,15 +91,15 @@ func reestimates(now, before []series.Point) (out []reestimate) {
 		last := 0 // the day of the last change
 		var changed []series.Point
 		for _, p := range week {
-			if o, ok := old[dayOf(p.ObservedAt)]; ok {
-				last = max(last, dayOf(o.VintageAt))
+			if o, ok := old[p.ObservedAt.Days()]; ok {
+				last = max(last, o.VintageAt.Days())
 				changed = append(changed, o)
 			}
 		}
 		var was, is float64
 		for _, p := range week {
 			is += p.Value
-			if o, ok := old[dayOf(p.ObservedAt)]; ok && dayOf(o.VintageAt) == last {
+			if o, ok := old[p.ObservedAt.Days()]; ok && o.VintageAt.Days() == last {
 				was += o.Value
 			} else {
 				was += p.Value
@@ -114,8 +114,8 @@ func reestimates(now, before []series.Point) (out []reestimate) {
 
 // weekToSunday reports whether seven points are a week from Monday to Sunday.
 func weekToSunday(week []series.Point) bool {
-	return week[hormuzWeek-1].ObservedAt.UTC().Weekday() == time.Sunday &&
-		dayOf(week[hormuzWeek-1].ObservedAt)-dayOf(week[0].ObservedAt) == hormuzWeek-1
+	return week[hormuzWeek-1].ObservedAt.Time().Weekday() == time.Sunday &&
+		week[hormuzWeek-1].ObservedAt.Days()-week[0].ObservedAt.Days() == hormuzWeek-1
 }
 
 // hormuzTrials walks through the days on which PortWatch changed old counts. Each week to Sunday that changed is tested against its

@@ -62,9 +62,9 @@ func (e *estimator) known(at time.Time) series.Set {
 		}
 		day := dayOf(o.ObservedAt)
 		if old, ok := now[day]; ok {
-			before[day] = series.Point{ObservedAt: o.ObservedAt, VintageAt: o.VintageAt, Value: old.Value}
+			before[day] = series.Point{ObservedAt: series.InstantOf(o.ObservedAt), VintageAt: series.InstantOf(o.VintageAt), Value: old.Value}
 		}
-		now[day] = series.Point{ObservedAt: o.ObservedAt, VintageAt: o.VintageAt, Value: o.Value}
+		now[day] = series.Point{ObservedAt: series.InstantOf(o.ObservedAt), VintageAt: series.InstantOf(o.VintageAt), Value: o.Value}
 	}
 	return series.Set{hormuzShips: inDays(now), series.Before(hormuzShips): inDays(before)}
 }
@@ -74,7 +74,7 @@ func inDays(m map[int]series.Point) []series.Point {
 	for _, p := range m {
 		out = append(out, p)
 	}
-	slices.SortFunc(out, func(a, b series.Point) int { return a.ObservedAt.Compare(b.ObservedAt) })
+	slices.SortFunc(out, func(a, b series.Point) int { return a.ObservedAt.Time().Compare(b.ObservedAt.Time()) })
 	return out
 }
 
@@ -133,7 +133,7 @@ func TestHormuzRecordIsOfTheIntervalsThatWereServed(t *testing.T) {
 	for i := range 8 {
 		before := map[int]Estimate{}
 		for _, x := range computeHormuz(e.known(at.Add(-time.Hour)), at.Add(-time.Hour)) {
-			before[dayOf(x.ObservedAt)] = x
+			before[dayOf(x.ObservedAt.Time())] = x
 		}
 		was := map[int]bool{} // weeks whose interval was learned
 		for d, x := range before {
@@ -147,8 +147,8 @@ func TestHormuzRecordIsOfTheIntervalsThatWereServed(t *testing.T) {
 			day += 7 * 3
 		}
 		for _, x := range computeHormuz(e.known(at), at) {
-			d := dayOf(x.ObservedAt)
-			if old, ok := before[d]; ok && x.ObservedAt.Weekday() == time.Sunday && old.Value != x.Value && was[d] {
+			d := dayOf(x.ObservedAt.Time())
+			if old, ok := before[d]; ok && x.ObservedAt.Time().Weekday() == time.Sunday && old.Value != x.Value && was[d] {
 				cases++
 				if old.Lo <= x.Value && x.Value <= old.Hi {
 					hits++

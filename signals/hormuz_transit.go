@@ -2,6 +2,7 @@ package signals
 
 import (
 	"iter"
+	"math"
 	"time"
 
 	"tidemark/internal/series"
@@ -104,55 +105,62 @@ func computeHormuz(in series.Set, _ time.Time) Track {
 	track, means := make(Track, len(ships)), newDated(len(ships))
 	for p := range weekMeans(ships) {
 		track[len(means.days)].at(p)
-		means.add(dayOf(*p.observedAt), p.value)
+		means.add(p.ObservedAt.Days(), p.Value)
 	}
 	track = track[:len(means.days)]
-	estimate := hormuzEstimate(means, in)
+	estimate := hormuzEstimate(means, in, true)
 	for i := range track {
 		estimate(i, &track[i])
 	}
 	return track
 }
 
-func readHormuz(in series.Set, _ time.Time) Track {
+func readHormuz(in series.Set, _ time.Time, intervals bool) Track {
 	ships := in[hormuzShips]
 	read, means := newReadPoints(len(ships)), newDated(len(ships))
 	for p := range weekMeans(ships) {
 		read.add(p)
-		means.add(dayOf(*p.observedAt), p.value)
+		means.add(p.ObservedAt.Days(), p.Value)
 	}
-	return read.track(hormuzEstimate(means, in))
+	return read.track(hormuzEstimate(means, in, intervals))
 }
 
 // hormuzEstimate returns what sets the numbers of the i-th estimate.
-func hormuzEstimate(means datedSeries, in series.Set) func(i int, e *Estimate) {
-	season, shift := hormuzSeason(means), learnShift(in[hormuzShips], in[series.Before(hormuzShips)])
+func hormuzEstimate(means datedSeries, in series.Set, intervals bool) func(i int, e *Estimate) {
+	season := hormuzSeason(means)
+	var shift hormuzShift
+	if intervals {
+		shift = learnShift(in[hormuzShips], in[series.Before(hormuzShips)])
+	}
 	return func(i int, e *Estimate) {
 		sample := season(i)
-		e.Lo, e.Hi = shift.band(e.Value)
+		e.Lo, e.Hi = math.NaN(), math.NaN()
+		if intervals {
+			e.Lo, e.Hi = shift.band(e.Value)
+		}
 		e.Baseline, e.Scale, e.N = sample.mean(), sample.sd(), sample.n
 		e.sanitize()
 	}
 }
 
 // weekMeans yields the mean of every seven days in a row that are all known. It became known with the last of them.
-func weekMeans(points []series.Point) iter.Seq[pointRef] {
-	return func(yield func(pointRef) bool) {
-		inRow, before := 0, 0        // how many days follow one another, the last of them
-		newest, came := 0, instant{} // the point of seven that became known last, and when
+func weekMeans(points []series.Point) iter.Seq[series.Point] {
+	return func(yield func(series.Point) bool) {
+		inRow, before := 0, 0                // how many days follow one another, the last of them
+		newest, came := 0, series.Instant(0) // the point of seven that became known last, and when
 		for i := range points {
 			p := &points[i]
-			day, known := dayOf(p.ObservedAt), instantOf(&p.VintageAt)
+			day, known := p.ObservedAt.Days(), p.VintageAt
 			if inRow++; day != before+1 {
 				inRow = 1
 			}
 			before = day
 			switch {
-			case i == 0 || !known.before(came):
+			case i == 0 || known >= came:
 				newest, came = i, known
 			case newest <= i-hormuzWeek:
 				newest = i + 1 - hormuzWeek + newestOf(points[i+1-hormuzWeek:i+1])
-				came = instantOf(&points[newest].VintageAt)
+				came = points[newest].VintageAt
 			}
 			if inRow < hormuzWeek {
 				continue
@@ -162,20 +170,22 @@ func weekMeans(points []series.Point) iter.Seq[pointRef] {
 			for j := range week { // whole numbers: the sum has no rounding
 				sum += week[j].Value
 			}
-			if !yield(pointRef{&p.ObservedAt, &points[newest].VintageAt, sum / hormuzWeek}) {
+			if !yield(series.Point{ObservedAt: p.ObservedAt, VintageAt: came, Value: sum / hormuzWeek}) {
 				return
 			}
 		}
 	}
 }
 
-func weekPoints(points []series.Point) []series.Point { return copies(weekMeans(points), len(points)) }
+func weekPoints(points []series.Point) []series.Point {
+	return collected(weekMeans(points), len(points))
+}
 
 // newestOf is the index of the point that became known last, the later of two.
 func newestOf(points []series.Point) int {
 	newest := 0
 	for i := range points {
-		if !points[i].VintageAt.Before(points[newest].VintageAt) {
+		if points[i].VintageAt >= points[newest].VintageAt {
 			newest = i
 		}
 	}
@@ -208,7 +218,7 @@ func hormuzComponents(in series.Set, _ time.Time) []Component {
 	}
 	newest := ships[len(ships)-1]
 	yearAgo := newest.ObservedAt.AddDate(0, 0, -hormuzYearAgo)
-	if before, ok := series.At(ships, yearAgo); ok && before.ObservedAt.Equal(yearAgo) {
+	if before, ok := series.At(ships, yearAgo); ok && before.ObservedAt == yearAgo {
 		out = append(out, Component{
 			Name: "previous_364_days", Label: "All ships, mean of seven days, against the mean 364 days before", Unit: transitsPerDay,
 			ObservedAt: newest.ObservedAt, Value: newest.Value, Baseline: before.Value, Scale: moments{}.sd(),
@@ -226,12 +236,12 @@ func hormuzComponents(in series.Set, _ time.Time) []Component {
 
 // hormuzBlindDays counts, among the seven days up to one, those on which tankers passed and their cargo is zero: the transmitters'
 // signals were too few to tell. It needs both numbers of every day.
-func hormuzBlindDays(in series.Set, newest time.Time) (n int, ok bool) {
+func hormuzBlindDays(in series.Set, newest series.Instant) (n int, ok bool) {
 	for back := range hormuzWeek {
 		day := newest.AddDate(0, 0, -back)
 		tankers, okTankers := series.At(in[hormuzTankers], day)
 		cargo, okCargo := series.At(in[hormuzCargo], day)
-		if !okTankers || !okCargo || !tankers.ObservedAt.Equal(day) || !cargo.ObservedAt.Equal(day) {
+		if !okTankers || !okCargo || tankers.ObservedAt != day || cargo.ObservedAt != day {
 			return 0, false
 		}
 		if tankers.Value > 0 && cargo.Value == 0 {

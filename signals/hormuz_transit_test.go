@@ -17,7 +17,7 @@ func daily(first string, n int, value func(i int) float64) []series.Point {
 	out := make([]series.Point, n)
 	for i := range out {
 		day := date(first).AddDate(0, 0, i)
-		out[i] = series.Point{ObservedAt: day, VintageAt: day.AddDate(0, 0, 2), Value: value(i)}
+		out[i] = series.Point{ObservedAt: series.InstantOf(day), VintageAt: series.InstantOf(day.AddDate(0, 0, 2)), Value: value(i)}
 	}
 	return out
 }
@@ -25,8 +25,8 @@ func daily(first string, n int, value func(i int) float64) []series.Point {
 func TestHormuzIsTheMeanOfSevenKnownDays(t *testing.T) {
 	t.Parallel()
 	days := daily("2026-03-01", 16, func(i int) float64 { return []float64{9, 4, 0, 7, 3, 0, 5, 12}[i%8] })
-	days[5].VintageAt = date("2026-03-20") // the sixth was counted again
-	days = append(days[:9], days[10:]...)  // the tenth is missing, which is not zero
+	days[5].VintageAt = series.InstantOf(date("2026-03-20")) // the sixth was counted again
+	days = append(days[:9], days[10:]...)                    // the tenth is missing, which is not zero
 	track := computeHormuz(series.Set{hormuzShips: days}, date("2026-04-01"))
 	if len(track) != 3 { // the 7th, 8th and 9th: later weeks hold the tenth, the 17th is beyond the data
 		t.Fatalf("%d means, want 3", len(track))
@@ -34,7 +34,7 @@ func TestHormuzIsTheMeanOfSevenKnownDays(t *testing.T) {
 	wantNear(t, "mean of the first seven days", track[0].Value, (9+4+0+7+3+0+5)/7.0)
 	wantNear(t, "mean of the 2nd to the 8th", track[1].Value, (4+0+7+3+0+5+12)/7.0)
 	for i, day := range []string{"2026-03-07", "2026-03-08", "2026-03-09"} {
-		if e := track[i]; !e.ObservedAt.Equal(date(day)) || !e.KnownAt.Equal(date("2026-03-20")) {
+		if e := track[i]; !e.ObservedAt.Time().Equal(date(day)) || !e.KnownAt.Time().Equal(date("2026-03-20")) {
 			t.Errorf("mean of %v known at %v, want %s known with the last of its days", e.ObservedAt, e.KnownAt, day)
 		}
 	}
@@ -52,7 +52,7 @@ func TestHormuzBaselineIsOfTheReferenceYearsBeforeThePoint(t *testing.T) {
 	})
 	at := map[string]Estimate{}
 	for _, e := range computeHormuz(series.Set{hormuzShips: days}, date("2027-01-01")) {
-		at[e.ObservedAt.Format(time.DateOnly)] = e
+		at[e.ObservedAt.Time().Format(time.DateOnly)] = e
 	}
 	for _, c := range []struct {
 		day      string
@@ -109,7 +109,7 @@ func TestHormuzSeasonEqualsADirectComputation(t *testing.T) {
 	points := walk(rng, date("2018-11-01"), date("2027-03-31"), 90, 3, func(time.Time) bool { return true })
 	at := map[int]float64{}
 	for _, p := range points {
-		at[dayOf(p.ObservedAt)] = p.Value
+		at[dayOf(p.ObservedAt.Time())] = p.Value
 	}
 	some, none := 0, 0
 	season := hormuzSeason(datedPoints(points))
@@ -117,9 +117,9 @@ func TestHormuzSeasonEqualsADirectComputation(t *testing.T) {
 		day, got := p.ObservedAt, season(i)
 		var window []float64
 		matched := 0
-		for year := 2019; year <= 2024 && year < day.Year(); year++ {
+		for year := 2019; year <= 2024 && year < day.Time().Year(); year++ {
 			var found []float64
-			centre := dayOf(earlier(day, day.Year()-year))
+			centre := dayOf(earlier(day.Time(), day.Time().Year()-year))
 			for d := centre - 15; d <= centre+15; d++ {
 				if v, ok := at[d]; ok {
 					found = append(found, v)
@@ -159,11 +159,11 @@ func TestHormuzComponentsAreTankersAndTheYearBefore(t *testing.T) {
 		parts[c.Name] = c
 	}
 	newest := date("2024-01-01").AddDate(0, 0, 499)
-	if c := parts["tankers"]; c.Value != 40 || !c.ObservedAt.Equal(newest.AddDate(0, 0, -2)) || !math.IsNaN(c.Baseline) {
+	if c := parts["tankers"]; c.Value != 40 || !c.ObservedAt.Time().Equal(newest.AddDate(0, 0, -2)) || !math.IsNaN(c.Baseline) {
 		t.Errorf("tankers %+v", c)
 	}
 	year := parts["previous_364_days"]
-	if year.Value != 596 || year.Baseline != 596-364 || !year.ObservedAt.Equal(newest) || !math.IsNaN(year.Z()) {
+	if year.Value != 596 || year.Baseline != 596-364 || !year.ObservedAt.Time().Equal(newest) || !math.IsNaN(year.Z()) {
 		t.Errorf("against the year before %+v", year)
 	}
 	wantNear(t, "difference from the year before", year.DeltaPct(), 100*(596.0/232-1))
@@ -194,7 +194,7 @@ func TestHormuzCountsTheDaysOfBadCoverage(t *testing.T) {
 		return nil
 	}
 	// Of the 2nd to the 8th: on the 4th and the 6th tankers passed without cargo; on the 3rd none passed; the 1st is too old.
-	if c := find(); c == nil || c.Value != 2 || c.Unit != "days" || !c.ObservedAt.Equal(date("2026-03-08")) {
+	if c := find(); c == nil || c.Value != 2 || c.Unit != "days" || !c.ObservedAt.Time().Equal(date("2026-03-08")) {
 		t.Errorf("%+v, want two days", c)
 	}
 	set[hormuzCargo] = set[hormuzCargo][:7] // the newest day's cargo is not known

@@ -133,11 +133,11 @@ func nextPrints(read Track, truth func(e Estimate) (series.Point, bool)) []Trial
 	var out []Trial
 	for _, e := range read {
 		p, known := truth(e)
-		if !known || !p.VintageAt.After(e.KnownAt) {
+		if !known || p.VintageAt <= e.KnownAt {
 			continue
 		}
 		if hit, ok := e.holds(p.Value); ok {
-			out = append(out, Trial{At: p.VintageAt, Hit: hit})
+			out = append(out, Trial{At: p.VintageAt.Time(), Hit: hit})
 		}
 	}
 	return out

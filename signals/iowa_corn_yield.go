@@ -99,7 +99,7 @@ func iowaCornYield() Definition {
 func byCropYear(points []series.Point) map[int][]series.Point {
 	out := make(map[int][]series.Point, len(points))
 	for _, p := range points {
-		if year := p.ObservedAt.UTC().Year(); !math.IsNaN(known(p.Value)) {
+		if year := p.ObservedAt.Time().Year(); !math.IsNaN(known(p.Value)) {
 			out[year] = append(out[year], p)
 		}
 	}
@@ -133,21 +133,21 @@ func walkCorn(in series.Set, at time.Time) (track Track, newest cornStage) {
 	var past cornHistory
 	for year := first; year <= last+1; year++ {
 		fit := past.fit(year)
-		start := time.Date(year, cornSeason, 1, 0, 0, 0, 0, time.UTC)
-		if before := finals[year-1]; len(before) > 0 && fit.n > 0 && !start.After(at) {
+		start := series.DateOf(year, cornSeason, 1)
+		if before := finals[year-1]; len(before) > 0 && fit.n > 0 && start <= series.InstantOf(at) {
 			below, above := past.trendBand(fit)
 			track = append(track, past.estimate(fit, start, before[0].VintageAt, fit.value, below, above))
 			newest = cornStage{fit: fit}
 		}
 		for _, p := range forecasts[year] {
-			month := p.ObservedAt.UTC().Month()
+			month := p.ObservedAt.Time().Month()
 			weight := past.weight(fit, month)
 			below, above := past.blendBand(fit, month)
 			track = append(track, past.estimate(fit, p.ObservedAt, p.VintageAt, fit.blend(p.Value, weight), below, above))
 			newest = cornStage{fit: fit, forecast: &p, weight: weight}
 		}
 		for _, p := range finals[year] {
-			day := time.Date(year+1, time.January, 1, 0, 0, 0, 0, time.UTC)
+			day := series.DateOf(year+1, time.January, 1)
 			track = append(track, past.estimate(fit, day, p.VintageAt, p.Value, math.NaN(), math.NaN())) // the outcome of the forecasts is known
 			newest = cornStage{fit: fit}
 			past.learn(fit, p.Value, forecasts[year])
@@ -169,7 +169,7 @@ type cornHistory struct {
 // learn takes in the final of the crop year that fit was made for, and the errors of all that had been foretold.
 func (c *cornHistory) learn(fit trend, final float64, forecasts []series.Point) {
 	for _, p := range forecasts {
-		month := p.ObservedAt.UTC().Month()
+		month := p.ObservedAt.Time().Month()
 		blend := fit.blend(p.Value, c.weight(fit, month))
 		c.forecastErrors[month] = remember(c.forecastErrors[month], final-p.Value)
 		c.blendErrors[month] = remember(c.blendErrors[month], final-blend)
@@ -265,13 +265,13 @@ func meanSquare(errors []float64) float64 {
 }
 
 // estimate stands against the trend, in the root mean square of its past errors.
-func (c *cornHistory) estimate(fit trend, day, knownAt time.Time, value, below, above float64) Estimate {
+func (c *cornHistory) estimate(fit trend, day, knownAt series.Instant, value, below, above float64) Estimate {
 	scale := math.NaN()
 	if len(c.trendErrors) >= cornMinErrors {
 		scale = math.Sqrt(meanSquare(c.trendErrors))
 	}
 	return Estimate{
-		ObservedAt: day, KnownAt: latest(day, knownAt), Value: value, Lo: value + below, Hi: value + above,
+		ObservedAt: day, KnownAt: max(day, knownAt), Value: value, Lo: value + below, Hi: value + above,
 		Baseline: fit.value, Scale: scale, N: fit.n,
 	}.known()
 }
@@ -333,7 +333,7 @@ func cornCases(read Track, in series.Set) []Case {
 	before := map[int]float64{} // the final of the crop year before, less its trend
 	done := 0                   // the newest crop year that has its case
 	for _, e := range read {
-		year, month, _ := e.ObservedAt.Date()
+		year, month, _ := e.ObservedAt.Time().Date()
 		switch {
 		case month == time.January:
 			before[year] = e.Value - e.Baseline
@@ -345,7 +345,7 @@ func cornCases(read Track, in series.Set) []Case {
 					naive = math.NaN()
 				}
 				out = append(out, Case{
-					Known: e.KnownAt, Start: e.KnownAt, End: time.Date(year+1, time.January, 1, 0, 0, 0, 0, time.UTC),
+					Known: e.KnownAt, Start: e.KnownAt, End: series.DateOf(year+1, time.January, 1),
 					Predicted: e.Z(), Happened: final - e.Baseline, Naive: naive,
 				})
 			}
@@ -363,11 +363,11 @@ func cornTrials(h IntervalHistory) []Trial {
 	stage := time.Month(0)
 	for _, e := range h.Read {
 		if _, ok := e.holds(e.Value); ok {
-			stage = e.ObservedAt.UTC().Month()
+			stage = e.ObservedAt.Time().Month()
 		}
 	}
 	trials := nextPrints(h.Read, func(e Estimate) (series.Point, bool) {
-		year, month, _ := e.ObservedAt.UTC().Date()
+		year, month, _ := e.ObservedAt.Time().Date()
 		final, ok := finals[year]
 		return final, ok && month == stage
 	})
@@ -392,11 +392,11 @@ func cornSkill(read Track, in series.Set) []ForecastSkill {
 	for _, stage := range []time.Month{cornSeason, time.August, time.September, time.October, time.November} {
 		var skill skillSum
 		for _, e := range read {
-			year, month, _ := e.ObservedAt.Date()
+			year, month, _ := e.ObservedAt.Time().Date()
 			if final, ok := finals[year]; ok && month == stage {
 				n := skill.n
 				skill.add(year, e, final)
-				if p, ok := series.At(in[cornForecast], e.ObservedAt); ok && p.ObservedAt.Equal(e.ObservedAt) && skill.n > n {
+				if p, ok := series.At(in[cornForecast], e.ObservedAt); ok && p.ObservedAt == e.ObservedAt && skill.n > n {
 					skill.source += float64((final - p.Value) * (final - p.Value))
 					skill.sourced++
 				}

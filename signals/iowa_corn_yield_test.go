@@ -24,7 +24,7 @@ func finals(first int, yields ...float64) []series.Point {
 	out := make([]series.Point, len(yields))
 	for i, v := range yields {
 		day := time.Date(first+i, 1, 1, 0, 0, 0, 0, time.UTC)
-		out[i] = series.Point{ObservedAt: day, VintageAt: day.AddDate(1, 0, 11), Value: v}
+		out[i] = series.Point{ObservedAt: series.InstantOf(day), VintageAt: series.InstantOf(day.AddDate(1, 0, 11)), Value: v}
 	}
 	return out
 }
@@ -32,7 +32,7 @@ func finals(first int, yields ...float64) []series.Point {
 // forecast is one of NASS's, known on the 12th.
 func forecast(year int, month time.Month, yield float64) series.Point {
 	day := time.Date(year, month, 1, 0, 0, 0, 0, time.UTC)
-	return series.Point{ObservedAt: day, VintageAt: day.AddDate(0, 0, 11), Value: yield}
+	return series.Point{ObservedAt: series.InstantOf(day), VintageAt: series.InstantOf(day.AddDate(0, 0, 11)), Value: yield}
 }
 
 // line is a yield that rises by two bushels a year, with an error that alternates between +d and -d.
@@ -47,7 +47,7 @@ func line(n int, d float64) []float64 {
 func on(t *testing.T, track Track, day string) Estimate {
 	t.Helper()
 	for _, e := range track {
-		if e.ObservedAt.Equal(date(day)) {
+		if e.ObservedAt.Time().Equal(date(day)) {
 			return e
 		}
 	}
@@ -67,8 +67,8 @@ func TestCornHasOnePointForEachStateOfKnowledge(t *testing.T) {
 	track := computeCorn(set, date("2020-08-20"))
 	var days, known []string
 	for _, e := range track {
-		if e.ObservedAt.Year() >= 2019 {
-			days, known = append(days, e.ObservedAt.Format(time.DateOnly)), append(known, e.KnownAt.Format(time.DateOnly))
+		if e.ObservedAt.Time().Year() >= 2019 {
+			days, known = append(days, e.ObservedAt.Time().Format(time.DateOnly)), append(known, e.KnownAt.Time().Format(time.DateOnly))
 		}
 	}
 	if want := []string{
@@ -81,7 +81,7 @@ func TestCornHasOnePointForEachStateOfKnowledge(t *testing.T) {
 	}; !slices.Equal(known, want) {
 		t.Errorf("known %v, want %v", known, want)
 	}
-	if early := computeCorn(set, date("2020-04-30")); early[len(early)-2].ObservedAt.After(date("2020-04-30")) {
+	if early := computeCorn(set, date("2020-04-30")); early[len(early)-2].ObservedAt.Time().After(date("2020-04-30")) {
 		t.Error("the season of 2020 began before 1 May")
 	}
 	final := on(t, track, "2020-01-01")
@@ -95,7 +95,7 @@ func TestCornHasOnePointForEachStateOfKnowledge(t *testing.T) {
 	// Without the final of the year before no season begins: a source that fell silent does not look fresh.
 	set[cornFinal] = set[cornFinal][:29]
 	set[cornForecast] = nil
-	if track := computeCorn(set, date("2020-08-20")); !track[len(track)-1].ObservedAt.Equal(date("2019-05-01")) {
+	if track := computeCorn(set, date("2020-08-20")); !track[len(track)-1].ObservedAt.Time().Equal(date("2019-05-01")) {
 		t.Errorf("the newest point is of %v, want May 2019", track[len(track)-1].ObservedAt)
 	}
 }
@@ -113,7 +113,7 @@ func TestCornTrendIsTheLineThroughTheLast25Finals(t *testing.T) {
 		t.Errorf("the trend rests on %d finals, want 25", e.N)
 	}
 	for _, e := range track {
-		if year := e.ObservedAt.Year(); math.IsNaN(e.Baseline) != (year < 1985 || year == 1985 && e.ObservedAt.Month() == time.January) {
+		if year := e.ObservedAt.Time().Year(); math.IsNaN(e.Baseline) != (year < 1985 || year == 1985 && e.ObservedAt.Time().Month() == time.January) {
 			t.Errorf("%v has the baseline %v: the first crop year with 25 finals before it is 1985", e.ObservedAt, e.Baseline)
 		}
 	}

@@ -44,7 +44,7 @@ const (
 
 // ttfSince is the first month in which the Pink Sheet's European price is the TTF price. Before, it was an import border price, and the
 // United States shipped no gas: the history begins here.
-var ttfSince = time.Date(2015, 4, 1, 0, 0, 0, 0, time.UTC)
+var ttfSince = series.DateOf(2015, time.April, 1)
 
 // lngRoute is a way to a market. A lngRoute without a fee is the short run's.
 type lngRoute struct {
@@ -150,17 +150,17 @@ func (r lngRoute) margins(in series.Set) []series.Point {
 	out := make([]series.Point, 0, min(len(hub), len(in[r.price])))
 	h := 0
 	for _, p := range in[r.price] {
-		for h < len(hub) && hub[h].ObservedAt.Before(p.ObservedAt) {
+		for h < len(hub) && hub[h].ObservedAt < p.ObservedAt {
 			h++
 		}
 		if h == len(hub) {
 			break
 		}
-		if p.ObservedAt.Before(ttfSince) || !hub[h].ObservedAt.Equal(p.ObservedAt) {
+		if p.ObservedAt < ttfSince || hub[h].ObservedAt != p.ObservedAt {
 			continue
 		}
 		out = append(out, series.Point{
-			ObservedAt: p.ObservedAt, VintageAt: latest(p.VintageAt, hub[h].VintageAt), Value: r.margin(p.Value, hub[h].Value),
+			ObservedAt: p.ObservedAt, VintageAt: max(p.VintageAt, hub[h].VintageAt), Value: r.margin(p.Value, hub[h].Value),
 		})
 	}
 	return out
@@ -197,8 +197,8 @@ func monthsBefore(points []series.Point) []robust {
 }
 
 // monthOf counts the months of the UTC calendar.
-func monthOf(t time.Time) int {
-	year, month, _ := t.UTC().Date()
+func monthOf(t series.Instant) int {
+	year, month, _ := t.Time().Date()
 	return 12*year + int(month)
 }
 

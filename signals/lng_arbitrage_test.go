@@ -18,7 +18,7 @@ func monthly(first string, values ...float64) []series.Point {
 	out := make([]series.Point, len(values))
 	for i, v := range values {
 		day := date(first).AddDate(0, i, 0)
-		out[i] = series.Point{ObservedAt: day, VintageAt: day.AddDate(0, 1, 3), Value: v}
+		out[i] = series.Point{ObservedAt: series.InstantOf(day), VintageAt: series.InstantOf(day.AddDate(0, 1, 3)), Value: v}
 	}
 	return out
 }
@@ -74,17 +74,17 @@ func TestLNGIntervalIsTheSpanOfTheContractsFees(t *testing.T) {
 func TestLNGHasAMonthOnlyWithBothPricesAndOnlySinceTTF(t *testing.T) {
 	t.Parallel()
 	hub, europe := monthly("2015-01-01", 3, 3, 3, 3, 3, 3, 3), monthly("2015-01-01", 9, 9, 9, 8, 8, 8, 8)
-	hub = slices.Delete(hub, 5, 6)           // no June in the United States
-	europe[6].VintageAt = date("2015-09-01") // a late European price for July
+	hub = slices.Delete(hub, 5, 6)                             // no June in the United States
+	europe[6].VintageAt = series.InstantOf(date("2015-09-01")) // a late European price for July
 	track := computeLNG(series.Set{henryHub: hub, europeGas: europe}, date("2015-12-01"))
 	var months []string
 	for _, e := range track {
-		months = append(months, e.ObservedAt.Format("2006-01"))
+		months = append(months, e.ObservedAt.Time().Format("2006-01"))
 	}
 	if want := []string{"2015-04", "2015-05", "2015-07"}; !slices.Equal(months, want) {
 		t.Errorf("months %v, want %v: the border price ended in March, June lacks a price", months, want)
 	}
-	if last := track[len(track)-1]; !last.KnownAt.Equal(date("2015-09-01")) {
+	if last := track[len(track)-1]; !last.KnownAt.Time().Equal(date("2015-09-01")) {
 		t.Errorf("July was known at %v, want with its last price", last.KnownAt)
 	}
 	if parts := lngComponents(series.Set{henryHub: hub}, date("2015-12-01")); len(parts) != 1 || parts[0].Name != "henry_hub" {
@@ -139,7 +139,7 @@ func TestMonthsBeforeEqualADirectComputation(t *testing.T) {
 		for i, got := range monthsBefore(points) {
 			var window []float64
 			for _, p := range points[:i] {
-				if !p.ObservedAt.Before(points[i].ObservedAt.AddDate(0, -60, 0)) {
+				if !p.ObservedAt.Time().Before(points[i].ObservedAt.AddDate(0, -60, 0).Time()) {
 					window = append(window, p.Value)
 				}
 			}

@@ -186,7 +186,7 @@ func newDated(n int) datedSeries {
 func datedPoints(points []series.Point) datedSeries {
 	d := newDated(len(points))
 	for i := range points {
-		d.add(dayOf(points[i].ObservedAt), points[i].Value)
+		d.add(points[i].ObservedAt.Days(), points[i].Value)
 	}
 	return d
 }
@@ -229,7 +229,7 @@ func sameWeeks(points []series.Point) [][seasonYears]int {
 	const reach = 3
 	days := make([]int, len(points))
 	for i := range points {
-		days[i] = dayOf(points[i].ObservedAt)
+		days[i] = points[i].ObservedAt.Days()
 	}
 	out := make([][seasonYears]int, len(points))
 	var next [seasonYears]int // the first point that is not before the reach; it only ever moves forward
@@ -271,7 +271,7 @@ func weeks(points []series.Point) []week {
 	out := make([]week, len(points))
 	for i, matches := range sameWeeks(points) {
 		w := week{low: math.Inf(1), high: math.Inf(-1), change: math.NaN()}
-		if i > 0 && dayOf(points[i].ObservedAt)-dayOf(points[i-1].ObservedAt) == 7 {
+		if i > 0 && points[i].ObservedAt.Days()-points[i-1].ObservedAt.Days() == 7 {
 			w.change = points[i].Value - points[i-1].Value
 		}
 		for _, j := range matches {

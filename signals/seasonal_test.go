@@ -156,7 +156,7 @@ func TestAYearWithAScantWindowDoesNotEnter(t *testing.T) {
 	got := monthDayWindow{days: 4, minPerYear: 5}.over(datedPoints(points))
 	at := func(day string) moments {
 		for i, p := range points {
-			if p.ObservedAt.Equal(date(day)) {
+			if p.ObservedAt.Time().Equal(date(day)) {
 				return got(i)
 			}
 		}
@@ -190,7 +190,7 @@ func TestMonthDayWindowEqualsADirectComputation(t *testing.T) {
 			points := walk(rand.New(rand.NewPCG(uint64(seed), 10)), date("1995-12-01"), date("2009-02-10"), 50, 0.5, c.keep)
 			at := map[int]float64{}
 			for _, p := range points {
-				at[dayOf(p.ObservedAt)] = p.Value
+				at[dayOf(p.ObservedAt.Time())] = p.Value
 			}
 			some, none := 0, 0
 			over := monthDayWindow{days: c.days, minPerYear: c.each}.over(datedPoints(points))
@@ -200,7 +200,7 @@ func TestMonthDayWindowEqualsADirectComputation(t *testing.T) {
 				matched := 0
 				for k := 1; k <= seasonYears; k++ {
 					var year []float64
-					centre := dayOf(earlier(points[i].ObservedAt, k))
+					centre := dayOf(earlier(points[i].ObservedAt.Time(), k))
 					for day := centre - c.days; day <= centre+c.days; day++ {
 						if v, ok := at[day]; ok {
 							year = append(year, v)
@@ -235,11 +235,11 @@ func TestMonthDayWindowEqualsADirectComputation(t *testing.T) {
 func TestABaselineHasTheSameBitsHoweverFarBackTheHistoryGoes(t *testing.T) {
 	t.Parallel()
 	points := walk(rand.New(rand.NewPCG(11, 12)), date("1990-01-01"), date("2010-12-31"), 50, 0.5, weekday)
-	short := points[len(until(points, date("2000-06-30"))):]
+	short := points[len(until(points, series.InstantOf(date("2000-06-30")))):]
 	long, got := crackSeason.over(datedPoints(points)), crackSeason.over(datedPoints(short))
 	compared := 0
 	for i, p := range short {
-		if p.ObservedAt.Before(date("2005-08-01")) {
+		if p.ObservedAt.Time().Before(date("2005-08-01")) {
 			continue // its windows reach before the short history
 		}
 		compared++
@@ -256,19 +256,19 @@ func TestSameWeekOfThePreviousYears(t *testing.T) {
 	t.Parallel()
 	var fridays []series.Point
 	for day := date("1982-08-20"); day.Year() < 2030; day = day.AddDate(0, 0, 7) {
-		fridays = append(fridays, series.Point{ObservedAt: day})
+		fridays = append(fridays, series.Point{ObservedAt: series.InstantOf(day)})
 	}
 	matches := sameWeeks(fridays)
 	for i, p := range fridays {
 		for k, j := range matches[i] {
-			centre := earlier(p.ObservedAt, k+1)
+			centre := earlier(p.ObservedAt.Time(), k+1)
 			if centre.Before(date("1982-08-17")) {
 				if j != -1 {
 					t.Fatalf("%v found a week %d years before the history", p.ObservedAt, k+1)
 				}
 				continue
 			}
-			if j < 0 || math.Abs(fridays[j].ObservedAt.Sub(centre).Hours()) > 72 {
+			if j < 0 || math.Abs(fridays[j].ObservedAt.Time().Sub(centre).Hours()) > 72 {
 				t.Fatalf("%v, %d years before: no Friday within three days", p.ObservedAt, k+1)
 			}
 		}
@@ -278,9 +278,9 @@ func TestSameWeekOfThePreviousYears(t *testing.T) {
 		"2008-02-29": {"2007-03-02", "2006-03-03", "2005-02-25", "2004-02-27", "2003-02-28"}, // the leap day shifts to the 28th
 		"2027-01-01": {"2026-01-02", "2025-01-03", "2023-12-29", "2022-12-30", "2021-12-31"},
 	} {
-		i := len(until(fridays, date(from))) - 1
+		i := len(until(fridays, series.InstantOf(date(from)))) - 1
 		for k, j := range matches[i] {
-			if got := fridays[j].ObservedAt.Format(time.DateOnly); got != want[k] {
+			if got := fridays[j].ObservedAt.Time().Format(time.DateOnly); got != want[k] {
 				t.Errorf("%s, %d years before: %s, want %s", from, k+1, got, want[k])
 			}
 		}
@@ -341,7 +341,7 @@ func TestWeeksEqualADirectComputation(t *testing.T) {
 	points := walk(rand.New(rand.NewPCG(13, 14)), date("1996-01-01"), date("2016-12-31"), 300_000, 4_000, friday)
 	at := map[time.Time]float64{}
 	for _, p := range points {
-		at[p.ObservedAt] = p.Value
+		at[p.ObservedAt.Time()] = p.Value
 	}
 	change := func(day time.Time) (float64, bool) {
 		v, ok := at[day]
@@ -353,7 +353,7 @@ func TestWeeksEqualADirectComputation(t *testing.T) {
 		var levels, seasonal []float64
 		for k := 1; k <= seasonYears; k++ {
 			for offset := -3; offset <= 3; offset++ {
-				day := earlier(points[i].ObservedAt, k).AddDate(0, 0, offset)
+				day := earlier(points[i].ObservedAt.Time(), k).AddDate(0, 0, offset)
 				if v, ok := at[day]; ok {
 					levels = append(levels, v)
 				}
@@ -366,7 +366,7 @@ func TestWeeksEqualADirectComputation(t *testing.T) {
 		if len(levels) >= 3 {
 			mean, sd = stat.MeanStdDev(levels, nil)
 		}
-		if c, ok := change(points[i].ObservedAt); ok && len(seasonal) >= 3 {
+		if c, ok := change(points[i].ObservedAt.Time()); ok && len(seasonal) >= 3 {
 			surprise = c - stat.Mean(seasonal, nil)
 			surprises++
 		}

@@ -3,7 +3,6 @@ package signals
 import (
 	"math"
 	"slices"
-	"time"
 
 	"tidemark/internal/series"
 )
@@ -160,14 +159,27 @@ func changes(values []float64) []float64 {
 type sorted []float64
 
 func (s *sorted) insert(x float64) {
-	i, _ := slices.BinarySearch(*s, x)
-	*s = slices.Insert(*s, i, x)
+	*s = slices.Insert(*s, s.place(x), x)
 }
 
 // remove takes one x away, which must be there.
 func (s *sorted) remove(x float64) {
-	i, _ := slices.BinarySearch(*s, x)
+	i := s.place(x)
 	*s = slices.Delete(*s, i, i+1)
+}
+
+// place is how many members are below x. No member is NaN, which slices.BinarySearch would look for at each step.
+func (s *sorted) place(x float64) int {
+	list, from := *s, 0
+	for n := len(list); n > 0; {
+		half := n / 2
+		if list[from+half] < x {
+			from, n = from+half+1, n-half-1
+		} else {
+			n = half
+		}
+	}
+	return from
 }
 
 // quantile is the smallest member that at least the share p of the members does not exceed: the inverse of the empirical
@@ -239,7 +251,7 @@ func trailingQuantiles(points []series.Point, values []float64, years, minKnown 
 		if !math.IsNaN(values[i]) {
 			window.insert(values[i])
 		}
-		for start := dayIn(point.ObservedAt).yearsBefore(years); dayOf(points[oldest].ObservedAt) <= start; oldest++ {
+		for start := dayIn(point.ObservedAt.Time()).yearsBefore(years); points[oldest].ObservedAt.Days() <= start; oldest++ {
 			if !math.IsNaN(values[oldest]) {
 				window.remove(values[oldest])
 			}
@@ -278,22 +290,10 @@ func (c Component) known() Component {
 	return c
 }
 
-// instant is a time for comparisons in a loop. A call of Time.Before costs more than the comparison.
-type instant struct {
-	second     int64
-	nanosecond int
-}
-
-func instantOf(t *time.Time) instant { return instant{t.Unix(), t.Nanosecond()} }
-
-func (i instant) before(o instant) bool {
-	return i.second < o.second || i.second == o.second && i.nanosecond < o.nanosecond
-}
-
 // until returns the points at or before t, without copying.
-func until(points []series.Point, t time.Time) []series.Point {
-	n, _ := slices.BinarySearchFunc(points, t, func(p series.Point, t time.Time) int {
-		if p.ObservedAt.After(t) {
+func until(points []series.Point, t series.Instant) []series.Point {
+	n, _ := slices.BinarySearchFunc(points, t, func(p series.Point, t series.Instant) int {
+		if p.ObservedAt > t {
 			return 1
 		}
 		return -1

@@ -291,9 +291,9 @@ func TestTrailingQuantilesEqualADirectComputation(t *testing.T) {
 		unknown := 0
 		for i, p := range points {
 			var window []float64
-			start := earlier(p.ObservedAt, years)
+			start := earlier(p.ObservedAt.Time(), years)
 			for j := range i + 1 {
-				if points[j].ObservedAt.After(start) && !math.IsNaN(values[j]) {
+				if points[j].ObservedAt.Time().After(start) && !math.IsNaN(values[j]) {
 					window = append(window, values[j])
 				}
 			}
@@ -318,7 +318,7 @@ func TestUntilCutsAfterAnInstant(t *testing.T) {
 	t.Parallel()
 	points := []series.Point{point("2024-01-02", 1), point("2024-01-03", 2), point("2024-01-05", 3)}
 	for day, want := range map[string]int{"2024-01-01": 0, "2024-01-02": 1, "2024-01-04": 2, "2024-01-05": 3, "2025-01-01": 3} {
-		if got := until(points, date(day)); len(got) != want {
+		if got := until(points, series.InstantOf(date(day))); len(got) != want {
 			t.Errorf("until(%s) holds %d points, want %d", day, len(got), want)
 		}
 	}

@@ -153,12 +153,12 @@ func againstItsYears(points []series.Point, versions map[int]series.Point, weigh
 		}
 		month := monthOf(p.ObservedAt)
 		version := versions[month]
-		p.VintageAt = latest(p.VintageAt, version.VintageAt)
+		p.VintageAt = max(p.VintageAt, version.VintageAt)
 		log, alike := math.Log(p.Value), kind{version.Value, month % 12}
 		if same := reference[alike]; same.n > 0 {
 			out = append(out, regional{point: p, anomaly: log - same.mean(), years: same.n, weight: weight})
 		}
-		if p.ObservedAt.UTC().Year() != no2Lockdown {
+		if p.ObservedAt.Time().Year() != no2Lockdown {
 			reference[alike] = reference[alike].add(log)
 		}
 	}
@@ -171,7 +171,7 @@ type no2Month struct {
 	mean, variance float64
 	// years is the smallest number of reference years among the regions.
 	years        int
-	day, knownAt time.Time
+	day, knownAt series.Instant
 }
 
 // no2Mean averages the regions that have no2MinYears reference years, or all regions if too few have them; ok reports whether there are
@@ -195,7 +195,7 @@ func no2Mean(regions []regional) (m no2Month, ok bool) {
 		sum += float64(r.weight * r.anomaly)
 		weights += r.weight
 		m.years = min(m.years, r.years)
-		m.knownAt = latest(m.knownAt, r.point.VintageAt)
+		m.knownAt = max(m.knownAt, r.point.VintageAt)
 	}
 	m.mean = sum / weights
 	for _, r := range regions {
@@ -243,7 +243,7 @@ func computeNO2(in series.Set, _ time.Time) Track {
 				e.Lo, e.Hi = 100*math.Exp(m.mean-half), 100*math.Exp(m.mean+half)
 				e.Scale = no2Scale(m.mean, past.sd())
 			}
-			if m.day.UTC().Year() != no2Lockdown {
+			if m.day.Time().Year() != no2Lockdown {
 				past = past.add(m.mean)
 			}
 		}
@@ -291,7 +291,7 @@ func no2Cases(read Track, in series.Set) []Case {
 	var out []Case
 	start := 0
 	for _, e := range read {
-		for start < len(track) && track[start].ObservedAt.Before(e.KnownAt) {
+		for start < len(track) && track[start].ObservedAt < e.KnownAt {
 			start++
 		}
 		if start == len(track) {
@@ -302,10 +302,10 @@ func no2Cases(read Track, in series.Set) []Case {
 			Known: e.KnownAt, Start: target.ObservedAt, End: target.ObservedAt.AddDate(0, 1, 0),
 			Predicted: e.Z(), Happened: target.Value - target.Baseline, Naive: math.NaN(),
 		}
-		if before, ok := byMonth[monthOf(target.ObservedAt)-12]; ok && !before.KnownAt.After(e.KnownAt) {
+		if before, ok := byMonth[monthOf(target.ObservedAt)-12]; ok && before.KnownAt <= e.KnownAt {
 			c.Naive = before.Value - before.Baseline
 		}
-		if n := len(out); n > 0 && out[n-1].Start.Equal(c.Start) {
+		if n := len(out); n > 0 && out[n-1].Start == c.Start {
 			out[n-1] = c
 			continue
 		}

@@ -23,7 +23,7 @@ func columnsFrom(first string, months int, value func(r int, day time.Time) floa
 		for i := range months {
 			day := date(first).AddDate(0, i, 0)
 			if v := value(r, day); !math.IsNaN(v) {
-				set[region.id] = append(set[region.id], series.Point{ObservedAt: day, VintageAt: day.AddDate(0, 1, 20+r), Value: v})
+				set[region.id] = append(set[region.id], series.Point{ObservedAt: series.InstantOf(day), VintageAt: series.InstantOf(day.AddDate(0, 1, 20+r)), Value: v})
 			}
 		}
 	}
@@ -39,7 +39,7 @@ func seasonal(r int, day time.Time) float64 {
 func month(t *testing.T, track Track, day string) Estimate {
 	t.Helper()
 	for _, e := range track {
-		if e.ObservedAt.Equal(date(day)) {
+		if e.ObservedAt.Time().Equal(date(day)) {
 			return e
 		}
 	}
@@ -59,7 +59,7 @@ func TestNO2IndexIsTheMeanChangeAgainstTheSameMonths(t *testing.T) {
 	})
 	track := computeNO2(set, date("2025-01-01"))
 	for _, e := range track {
-		if e.ObservedAt.Equal(date("2024-03-01")) {
+		if e.ObservedAt.Time().Equal(date("2024-03-01")) {
 			continue
 		}
 		if math.Abs(e.Value-100) > 1e-9 || e.Baseline != 100 {
@@ -69,7 +69,7 @@ func TestNO2IndexIsTheMeanChangeAgainstTheSameMonths(t *testing.T) {
 	e := month(t, track, "2024-03-01")
 	wantNear(t, "index", e.Value, 100*math.Sqrt(0.75*1.2)) // the geometric mean
 	wantNear(t, "difference in percent", e.DeltaPct(), e.Value-100)
-	if e.N != 5 || !e.KnownAt.Equal(date("2024-03-01").AddDate(0, 1, 27)) {
+	if e.N != 5 || !e.KnownAt.Time().Equal(date("2024-03-01").AddDate(0, 1, 27)) {
 		t.Errorf("March 2024 rests on %d years, known at %v, want 5 (2018, 2019, 2021, 2022, 2023) and the last region's time", e.N, e.KnownAt)
 	}
 	parts := map[string]Component{}
@@ -124,11 +124,11 @@ func TestTheYear2020LeavesNoTraceInLaterMonths(t *testing.T) {
 	}), date("2025-01-01"))
 	compared := 0
 	for _, e := range without {
-		if e.ObservedAt.Year() < 2021 {
+		if e.ObservedAt.Time().Year() < 2021 {
 			continue
 		}
 		compared++
-		if got := month(t, with, e.ObservedAt.Format(time.DateOnly)); got != e || math.IsNaN(e.Z()) {
+		if got := month(t, with, e.ObservedAt.Time().Format(time.DateOnly)); got != e || math.IsNaN(e.Z()) {
 			t.Fatalf("%v: %+v, without 2020 %+v", e.ObservedAt, got, e)
 		}
 	}
@@ -154,7 +154,7 @@ func TestNO2IntervalAndZScoreAreOfTheIndexsOwnPast(t *testing.T) {
 	logs := map[key]float64{}
 	for r, region := range no2Regions {
 		for _, p := range set[region.id] {
-			logs[key{r, p.ObservedAt}] = math.Log(p.Value)
+			logs[key{r, p.ObservedAt.Time()}] = math.Log(p.Value)
 		}
 	}
 	var past []float64
@@ -165,13 +165,13 @@ func TestNO2IntervalAndZScoreAreOfTheIndexsOwnPast(t *testing.T) {
 		years := 0
 		for r := range no2Regions {
 			var reference []float64
-			for year := 2018; year < day.Year(); year++ {
-				if v, ok := logs[key{r, date(fmt.Sprintf("%d-%s", year, day.Format("01-02")))}]; ok && year != 2020 {
+			for year := 2018; year < day.Time().Year(); year++ {
+				if v, ok := logs[key{r, date(fmt.Sprintf("%d-%s", year, day.Time().Format("01-02")))}]; ok && year != 2020 {
 					reference = append(reference, v)
 				}
 			}
 			years = len(reference)
-			anomalies = append(anomalies, logs[key{r, day}]-stat.Mean(reference, nil))
+			anomalies = append(anomalies, logs[key{r, day.Time()}]-stat.Mean(reference, nil))
 		}
 		a := stat.Mean(anomalies, nil)
 		if !near(e.Value, 100*math.Exp(a), 0) || e.N != years {
@@ -189,7 +189,7 @@ func TestNO2IntervalAndZScoreAreOfTheIndexsOwnPast(t *testing.T) {
 				t.Fatalf("%v: z %v, %v to %v, want %v, %v to %v", day, e.Z(), e.Lo, e.Hi, a/sd, 100*math.Exp(a-half), 100*math.Exp(a+half))
 			}
 		}
-		if years >= 3 && day.Year() != 2020 {
+		if years >= 3 && day.Time().Year() != 2020 {
 			past = append(past, a)
 		}
 	}
@@ -215,7 +215,7 @@ func TestNO2NeedsFiveRegionsAndLeavesOutWhatHasNoLogarithm(t *testing.T) {
 	})
 	track := computeNO2(set, date("2025-01-01"))
 	for _, e := range track {
-		if e.ObservedAt.Equal(date("2023-05-01")) {
+		if e.ObservedAt.Time().Equal(date("2023-05-01")) {
 			t.Errorf("an index from four regions: %+v", e)
 		}
 		if math.Abs(e.Value-100) > 1e-9 {
@@ -261,17 +261,17 @@ func TestAMonthIsComparedWithinItsVersionAlone(t *testing.T) {
 		if day.Year() >= 2023 {
 			version = 2.04
 		}
-		set[no2Version] = append(set[no2Version], series.Point{ObservedAt: day, VintageAt: day.AddDate(0, 3, 0), Value: version})
+		set[no2Version] = append(set[no2Version], series.Point{ObservedAt: series.InstantOf(day), VintageAt: series.InstantOf(day.AddDate(0, 3, 0)), Value: version})
 	}
 	track := computeNO2(set, date("2025-01-01"))
 	for _, e := range track {
 		if math.Abs(e.Value-100) > 1e-9 {
 			t.Errorf("%v stands at %v, want 100: a new version is no change in the air", e.ObservedAt, e.Value)
 		}
-		if e.ObservedAt.Year() == 2023 {
+		if e.ObservedAt.Time().Year() == 2023 {
 			t.Errorf("%v has an index although its version has no earlier year", e.ObservedAt)
 		}
-		if !e.KnownAt.Equal(e.ObservedAt.AddDate(0, 3, 0)) {
+		if !e.KnownAt.Time().Equal(e.ObservedAt.AddDate(0, 3, 0).Time()) {
 			t.Errorf("%v was known at %v, want with its version", e.ObservedAt, e.KnownAt)
 		}
 	}

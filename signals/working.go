@@ -1,6 +1,7 @@
 package signals
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -40,10 +41,10 @@ type Step struct {
 
 // Working returns the estimate about observedAt as computed from in at an instant, and how it is made. If the track has several estimates
 // about that time, it is the last one. ok reports whether the track has one. It costs as much as Compute.
-func (d Definition) Working(in series.Set, at, observedAt time.Time) (e Estimate, w Working, ok bool) {
+func (d Definition) Working(in series.Set, at time.Time, observedAt series.Instant) (e Estimate, w Working, ok bool) {
 	track := d.Compute(in, at)
 	for _, point := range slices.Backward(track) {
-		if point.ObservedAt.Equal(observedAt) {
+		if point.ObservedAt == observedAt {
 			e, ok = point, true
 			break
 		}
@@ -96,8 +97,8 @@ func cellsOf(id series.ID, points ...series.Point) []Cell {
 }
 
 // cellAt returns the cell of a series about a time, and none if the series has none.
-func cellAt(in series.Set, id series.ID, t time.Time) []Cell {
-	if p, ok := series.At(in[id], t); ok && p.ObservedAt.Equal(t) {
+func cellAt(in series.Set, id series.ID, t series.Instant) []Cell {
+	if p, ok := series.At(in[id], t); ok && p.ObservedAt == t {
 		return cellsOf(id, p)
 	}
 	return nil
@@ -110,9 +111,9 @@ func unique(cells []Cell) []Cell {
 		if c := strings.Compare(string(a.Series), string(b.Series)); c != 0 {
 			return c
 		}
-		return a.ObservedAt.Compare(b.ObservedAt)
+		return cmp.Compare(a.ObservedAt, b.ObservedAt)
 	})
-	return slices.CompactFunc(cells, func(a, b Cell) bool { return a.Series == b.Series && a.ObservedAt.Equal(b.ObservedAt) })
+	return slices.CompactFunc(cells, func(a, b Cell) bool { return a.Series == b.Series && a.ObservedAt == b.ObservedAt })
 }
 
 // figure writes a number with as many digits as it is served with.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"time"
 
 	"tidemark/internal/series"
 )
@@ -26,7 +25,7 @@ func crackCells(in series.Set, e Estimate) Working {
 		})
 	}
 	spread := crackPoints(in)
-	season := matchedDays(datedPoints(spread).days, dayIn(e.ObservedAt), []int{1, 2, 3, 4, 5}, crackSeason.days, crackSeason.minPerYear)
+	season := matchedDays(datedPoints(spread).days, dayIn(e.ObservedAt.Time()), []int{1, 2, 3, 4, 5}, crackSeason.days, crackSeason.minPerYear)
 	for _, i := range season {
 		w.Baseline = append(w.Baseline, legs(spread[i])...)
 	}
@@ -46,7 +45,7 @@ func crackComponentCells(in series.Set, spread []series.Point) (out []Cell) {
 	day := spread[len(spread)-1].ObservedAt
 	for _, id := range []series.ID{wtiCushing, gasolineHarbor, ulsdHarbor} {
 		leg := until(in[id], day)
-		for _, i := range matchedDays(datedPoints(leg).days, dayIn(day), []int{1, 2, 3, 4, 5}, crackSeason.days, crackSeason.minPerYear) {
+		for _, i := range matchedDays(datedPoints(leg).days, dayIn(day.Time()), []int{1, 2, 3, 4, 5}, crackSeason.days, crackSeason.minPerYear) {
 			out = append(out, cellsOf(id, leg[i])...)
 		}
 		for _, p := range newest(spread, crackYear+1) {
@@ -82,9 +81,9 @@ func petroleumIntervalCells(crude []series.Point) (out []Cell) {
 	if len(crude) == 0 {
 		return nil
 	}
-	start := dayIn(crude[len(crude)-1].ObservedAt).yearsBefore(seasonYears)
+	start := dayIn(crude[len(crude)-1].ObservedAt.Time()).yearsBefore(seasonYears)
 	for i, p := range crude {
-		if dayOf(p.ObservedAt) > start {
+		if p.ObservedAt.Days() > start {
 			out = append(out, weekCells(crudeStocks, crude, i)...)
 		}
 	}
@@ -195,7 +194,7 @@ func hormuzCells(in series.Set, e Estimate) Working {
 	w.Steps = append(w.Steps, Step{
 		Name: "value", Formula: fmt.Sprintf("(%s) / %d", plus(counts), hormuzWeek), Note: "the counts of seven days, divided by seven", Result: e.Value,
 	})
-	means, today := weekPoints(in[hormuzShips]), dayIn(e.ObservedAt)
+	means, today := weekPoints(in[hormuzShips]), dayIn(e.ObservedAt.Time())
 	season := matchedDays(datedPoints(means).days, today, hormuzYears(today), hormuzReach, hormuzMinPerYear)
 	for _, i := range season {
 		w.Baseline = append(w.Baseline, week(means[i])...)
@@ -222,7 +221,7 @@ func hormuzIntervalCells(in series.Set) (out []Cell) {
 // hormuzComponentCells are the tankers of the newest week and of its season, their cargo, and the ships of the newest week and of the week
 // 364 days before.
 func hormuzComponentCells(in series.Set) (out []Cell) {
-	week := func(id series.ID, last time.Time) {
+	week := func(id series.ID, last series.Instant) {
 		for back := range hormuzWeek {
 			out = append(out, cellAt(in, id, last.AddDate(0, 0, -back))...)
 		}
@@ -231,7 +230,7 @@ func hormuzComponentCells(in series.Set) (out []Cell) {
 		last := tankers[len(tankers)-1].ObservedAt
 		week(hormuzTankers, last)
 		days := datedPoints(tankers).days
-		for _, i := range matchedDays(days, dayIn(last), hormuzYears(dayIn(last)), hormuzReach, hormuzMinPerYear) {
+		for _, i := range matchedDays(days, dayIn(last.Time()), hormuzYears(dayIn(last.Time())), hormuzReach, hormuzMinPerYear) {
 			week(hormuzTankers, tankers[i].ObservedAt)
 		}
 	}

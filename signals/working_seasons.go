@@ -12,18 +12,18 @@ import (
 
 // cornCells are the finals of the trend, the cells that the weights are learned from, and the forecast.
 func cornCells(in series.Set, e Estimate) Working {
-	day := e.ObservedAt.UTC()
+	day := e.ObservedAt.Time()
 	year, month := day.Year(), day.Month()
 	if month == time.January { // a final, dated a year after its crop year
 		year--
 	}
 	finals, forecasts := byCropYear(in[cornFinal]), byCropYear(in[cornForecast])
-	before := slices.DeleteFunc(slices.Clone(in[cornFinal]), func(p series.Point) bool { return p.ObservedAt.UTC().Year() >= year || math.IsNaN(known(p.Value)) })
+	before := slices.DeleteFunc(slices.Clone(in[cornFinal]), func(p series.Point) bool { return p.ObservedAt.Time().Year() >= year || math.IsNaN(known(p.Value)) })
 	newest := func(n int) []series.Point { return before[max(0, len(before)-n):] }
 	// The past is walked through again up to the crop year, to learn the weights of that time.
 	var past cornHistory
 	for _, p := range before {
-		y := p.ObservedAt.UTC().Year()
+		y := p.ObservedAt.Time().Year()
 		past.learn(past.fit(y), p.Value, forecasts[y])
 	}
 	fit := past.fit(year)
@@ -99,7 +99,7 @@ func cornWeightCells(in series.Set, finals []series.Point, month time.Month, lim
 	var out []Cell
 	n := 0
 	for _, final := range slices.Backward(finals) {
-		at := time.Date(final.ObservedAt.UTC().Year(), month, 1, 0, 0, 0, 0, time.UTC)
+		at := series.DateOf(final.ObservedAt.Time().Year(), month, 1)
 		cells := cellAt(in, cornForecast, at)
 		if len(cells) == 0 {
 			continue
@@ -137,14 +137,14 @@ func no2Cells(in series.Set, e Estimate) Working {
 		}
 		r := no2Regions[of[i]]
 		anomalies, counted = append(anomalies, a.anomaly), append(counted, r.name)
-		w.Value = append(w.Value, no2Past(in, r.id, e.ObservedAt, func(t time.Time) bool {
+		w.Value = append(w.Value, no2Past(in, r.id, e.ObservedAt, func(t series.Instant) bool {
 			own := monthOf(t)
 			return own == month || own%12 == month%12 && versions[own].Value == versions[month].Value
 		})...)
 	}
 	if !math.IsNaN(e.Scale) {
 		for _, r := range no2Regions {
-			w.Baseline = append(w.Baseline, no2Past(in, r.id, e.ObservedAt, func(time.Time) bool { return true })...)
+			w.Baseline = append(w.Baseline, no2Past(in, r.id, e.ObservedAt, func(series.Instant) bool { return true })...)
 		}
 	}
 	w.Value, w.Baseline = unique(w.Value), unique(w.Baseline)
@@ -173,7 +173,7 @@ func no2ComponentCells(in series.Set, versions map[int]series.Point) (out []Cell
 			continue
 		}
 		newest := months[len(months)-1].point.ObservedAt
-		out = append(out, no2Past(in, r.id, newest, func(t time.Time) bool {
+		out = append(out, no2Past(in, r.id, newest, func(t series.Instant) bool {
 			own, month := monthOf(t), monthOf(newest)
 			return own%12 == month%12 && versions[own].Value == versions[month].Value
 		})...)
@@ -183,9 +183,9 @@ func no2ComponentCells(in series.Set, versions map[int]series.Point) (out []Cell
 
 // no2Past are the positive means of a region up to a month, with the versions, of the months that are asked for. Of 2020 only the month itself
 // is one.
-func no2Past(in series.Set, id series.ID, newest time.Time, wanted func(time.Time) bool) (out []Cell) {
+func no2Past(in series.Set, id series.ID, newest series.Instant, wanted func(series.Instant) bool) (out []Cell) {
 	for _, p := range until(in[id], newest) {
-		if own := p.ObservedAt.Equal(newest); p.Value > 0 && wanted(p.ObservedAt) && (own || p.ObservedAt.UTC().Year() != no2Lockdown) {
+		if own := p.ObservedAt == newest; p.Value > 0 && wanted(p.ObservedAt) && (own || p.ObservedAt.Time().Year() != no2Lockdown) {
 			out = append(append(out, cellsOf(id, p)...), cellAt(in, no2Version, p.ObservedAt)...)
 		}
 	}

@@ -17,12 +17,12 @@ import (
 func setOf(cells ...[]signals.Cell) series.Set {
 	set := series.Set{}
 	for _, c := range slices.Concat(cells...) {
-		if !slices.ContainsFunc(set[c.Series], func(p series.Point) bool { return p.ObservedAt.Equal(c.ObservedAt) }) {
+		if !slices.ContainsFunc(set[c.Series], func(p series.Point) bool { return p.ObservedAt.Time().Equal(c.ObservedAt.Time()) }) {
 			set[c.Series] = append(set[c.Series], c.Point)
 		}
 	}
 	for _, points := range set {
-		slices.SortFunc(points, func(a, b series.Point) int { return a.ObservedAt.Compare(b.ObservedAt) })
+		slices.SortFunc(points, func(a, b series.Point) int { return a.ObservedAt.Time().Compare(b.ObservedAt.Time()) })
 	}
 	return set
 }
@@ -31,7 +31,7 @@ func setOf(cells ...[]signals.Cell) series.Set {
 func with(set series.Set, c signals.Cell, value float64) series.Set {
 	out := clone(set)
 	for i, p := range out[c.Series] {
-		if p.ObservedAt.Equal(c.ObservedAt) {
+		if p.ObservedAt.Time().Equal(c.ObservedAt.Time()) {
 			out[c.Series][i].Value = value
 		}
 	}
@@ -67,7 +67,7 @@ func TestTheCellsOfAnEstimateAreThoseThatItRestsOn(t *testing.T) {
 		whole := 0
 		for _, want := range picked {
 			e, w, ok := d.Working(set, end, want.ObservedAt)
-			if !ok || !e.ObservedAt.Equal(want.ObservedAt) {
+			if !ok || !e.ObservedAt.Time().Equal(want.ObservedAt.Time()) {
 				t.Fatalf("no working about %s", want.ObservedAt)
 			}
 			at := func(in series.Set) signals.Estimate {
@@ -96,7 +96,7 @@ func TestTheCellsOfAnEstimateAreThoseThatItRestsOn(t *testing.T) {
 			for _, c := range slices.Concat(w.Value, w.Baseline) {
 				in[fmt.Sprint(c.Series, c.ObservedAt)] = true
 			}
-			if !math.IsNaN(e.Scale) && e.ObservedAt.Year() > 2021 {
+			if !math.IsNaN(e.Scale) && e.ObservedAt.Time().Year() > 2021 {
 				whole++
 				for _, c := range some(rng, w.Baseline, 20) {
 					if got := at(with(set, c, other(c))); same(got.Baseline, e.Baseline) && same(got.Scale, e.Scale) && got.N == e.N && !medianOf(d) {
@@ -272,7 +272,7 @@ func TestTheCellsOfAnIntervalAndOfComponentsAreThoseThatTheyRestOn(t *testing.T)
 			newest := i%2 == 0 // or else an estimate of the history: the components are not of it
 			up := series.Set{}
 			for id, points := range set {
-				up[id] = slices.DeleteFunc(slices.Clone(points), func(p series.Point) bool { return newest && p.ObservedAt.After(want.ObservedAt) })
+				up[id] = slices.DeleteFunc(slices.Clone(points), func(p series.Point) bool { return newest && p.ObservedAt.Time().After(want.ObservedAt.Time()) })
 			}
 			e, w, ok := d.Working(up, end, want.ObservedAt)
 			if !ok {
@@ -300,7 +300,7 @@ func TestTheCellsOfAnIntervalAndOfComponentsAreThoseThatTheyRestOn(t *testing.T)
 					return
 				}
 				for i, c := range whole {
-					if p := parts[i]; p.Name != c.Name || !p.ObservedAt.Equal(c.ObservedAt) || !near(p.Value, c.Value) || !near(p.Baseline, c.Baseline) || !near(p.Scale, c.Scale) {
+					if p := parts[i]; p.Name != c.Name || !p.ObservedAt.Time().Equal(c.ObservedAt.Time()) || !near(p.Value, c.Value) || !near(p.Baseline, c.Baseline) || !near(p.Scale, c.Scale) {
 						t.Errorf("%s: %s: %+v, want %+v", e.ObservedAt, what, p, c)
 					}
 				}

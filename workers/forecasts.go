@@ -98,7 +98,7 @@ func (f Forecasts) inputs(ctx context.Context, target forecast.Target, at time.T
 	out := series.Set{}
 	for id, list := range all {
 		for _, o := range list {
-			p := series.Point{ObservedAt: o.ObservedAt, VintageAt: o.VintageAt, Value: o.Value}
+			p := o.Point()
 			if o.Marker != "" {
 				p.Value = math.NaN()
 			}

@@ -134,8 +134,8 @@ func fill(snap *postgres.Snapshot, def signals.Definition, track signals.Track, 
 		return
 	}
 	e := track[len(track)-1]
-	snap.CoversFrom = new(track[0].ObservedAt.UTC())
-	snap.ObservedAt, snap.KnownAt = new(e.ObservedAt.UTC()), new(e.KnownAt.UTC())
+	snap.CoversFrom = new(track[0].ObservedAt.Time())
+	snap.ObservedAt, snap.KnownAt = new(e.ObservedAt.Time()), new(e.KnownAt.Time())
 	snap.Value, snap.Lo, snap.Hi = postgres.Known(e.Value), postgres.Known(e.Lo), postgres.Known(e.Hi)
 	snap.Baseline, snap.Scale, snap.N = postgres.Known(e.Baseline), postgres.Known(e.Scale), e.N
 	snap.Z, snap.DeltaPct = postgres.Known(e.Z()), postgres.Known(e.DeltaPct())
@@ -153,7 +153,7 @@ func component(c signals.Component) postgres.SnapshotComponent {
 		DeltaPct: postgres.Known(c.DeltaPct()), Z: postgres.Known(c.Z()),
 	}
 	if !c.ObservedAt.IsZero() {
-		out.ObservedAt = new(c.ObservedAt.UTC())
+		out.ObservedAt = new(c.ObservedAt.Time())
 	}
 	return out
 }

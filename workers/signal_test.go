@@ -301,7 +301,7 @@ func edgy(ran *int) signals.Definition {
 				if newest > 0 {
 					happened = predicted + happened
 				}
-				out = append(out, signals.Case{Known: at, Start: at, End: at, Predicted: predicted, Happened: happened, Naive: math.NaN()})
+				out = append(out, signals.Case{Known: series.InstantOf(at), Start: series.InstantOf(at), End: series.InstantOf(at), Predicted: predicted, Happened: happened, Naive: math.NaN()})
 			}
 			return out
 		},
@@ -431,8 +431,8 @@ func TestABacktestOfAssumedVintagesIsSafeWhileItsSourceWasSeenToLeaveOldValues(t
 		Symbol: "test.a", Description: "a test", HorizonDays: 1,
 		Cases: func(read signals.Track, in series.Set) (out []signals.Case) {
 			for i, e := range read {
-				day := e.KnownAt.Truncate(24*time.Hour).AddDate(0, 0, 1)
-				out = append(out, signals.Case{Known: e.KnownAt, Start: day, End: day, Predicted: e.Value, Happened: float64(i % 3), Naive: math.NaN()})
+				day := e.KnownAt.Time().Truncate(24*time.Hour).AddDate(0, 0, 1)
+				out = append(out, signals.Case{Known: e.KnownAt, Start: series.InstantOf(day), End: series.InstantOf(day), Predicted: e.Value, Happened: float64(i % 3), Naive: math.NaN()})
 			}
 			return out
 		},

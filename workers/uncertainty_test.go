@@ -107,7 +107,7 @@ func TestTheBodiesBehindAnIntervalAreThoseOfEarlierEstimates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, w, _ := hormuz.Working(in, slot, first.AddDate(0, 0, 7*30-1))
+	_, w, _ := hormuz.Working(in, slot, series.InstantOf(first.AddDate(0, 0, 7*30-1)))
 	cells, err := b.db.CellsKnown(t.Context(), w.Interval)
 	if err != nil || len(cells) != len(w.Interval) || len(cells) < 2*7*20 {
 		t.Fatalf("%d of %d cells of the interval are known: %v", len(cells), len(w.Interval), err)

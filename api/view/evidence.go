@@ -186,7 +186,7 @@ func (v *View) evidence(ctx context.Context, s *Signal, r EvidenceRequest) (*Evi
 		if err != nil {
 			return err
 		}
-		estimate, working, ok := s.Definition.Working(in, stored.At, *stored.ObservedAt)
+		estimate, working, ok := s.Definition.Working(in, stored.At, series.InstantOf(*stored.ObservedAt))
 		if !ok {
 			return nil
 		}

@@ -9,6 +9,7 @@ import (
 
 	"tidemark/chain/tlog"
 	"tidemark/internal/postgres"
+	"tidemark/internal/series"
 	"tidemark/signals"
 )
 
@@ -120,7 +121,7 @@ func (v *View) uses(ctx context.Context, s *Signal, stored postgres.Snapshot) (m
 	if err != nil {
 		return nil, err
 	}
-	_, working, ok := s.Definition.Working(in, stored.At, *stored.ObservedAt)
+	_, working, ok := s.Definition.Working(in, stored.At, series.InstantOf(*stored.ObservedAt))
 	if !ok {
 		return out, nil
 	}

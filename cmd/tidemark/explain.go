@@ -204,7 +204,7 @@ func trackDifferences(points []postgres.Point, track signals.Track) []string {
 			}
 			return sameBits(&a, postgres.Known(b))
 		})
-		if !same || !p.ObservedAt.Equal(e.ObservedAt) || !p.PublishedAt.Equal(e.KnownAt) {
+		if !same || !p.ObservedAt.Equal(e.ObservedAt.Time()) || !p.PublishedAt.Equal(e.KnownAt.Time()) {
 			n++
 		}
 	}

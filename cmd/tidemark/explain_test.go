@@ -143,7 +143,7 @@ func TestExplainFindsWhatDoesNotHold(t *testing.T) {
 		t.Fatal(err)
 	}
 	snap.Value = new(27.0)
-	track := signals.Track{{ObservedAt: *snap.ObservedAt, KnownAt: *snap.KnownAt, Value: 27}}
+	track := signals.Track{{ObservedAt: series.InstantOf(*snap.ObservedAt), KnownAt: series.InstantOf(*snap.KnownAt), Value: 27}}
 	if err := l.db.SaveSnapshot(t.Context(), task.Fence{}, snap, track); err != nil {
 		t.Fatal(err)
 	}

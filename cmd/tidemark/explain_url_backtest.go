@@ -62,7 +62,7 @@ func (o *outside) arrivals(first series.Set, history map[series.ID][]series.Obse
 func newest(list []series.Observation) (out []series.Point) {
 	for i, v := range list {
 		if last := i+1 == len(list) || !list[i+1].ObservedAt.Equal(v.ObservedAt); last && v.Marker == "" {
-			out = append(out, series.Point{ObservedAt: v.ObservedAt, VintageAt: v.VintageAt, Value: v.Value})
+			out = append(out, v.Point())
 		}
 	}
 	return out

@@ -101,9 +101,11 @@ func (m made) asOf(inputs, reestimated []series.ID, asOf time.Time) series.Set {
 			if !known || now.Marker != "" {
 				continue
 			}
-			set[id] = append(set[id], series.Point{ObservedAt: now.ObservedAt, VintageAt: now.VintageAt, Value: now.Value})
+			p := now.Point()
+			set[id] = append(set[id], p)
 			if before, _, known := m.ofCell(id, v.ObservedAt, asOf, true); known && before.Marker == "" && slices.Contains(reestimated, id) {
-				set[series.Before(id)] = append(set[series.Before(id)], series.Point{ObservedAt: now.ObservedAt, VintageAt: now.VintageAt, Value: before.Value})
+				p.Value = before.Value
+				set[series.Before(id)] = append(set[series.Before(id)], p)
 			}
 		}
 	}
@@ -193,7 +195,8 @@ func (o *outside) snapshotTimes(all view.Inputs, snapshot view.SignalSnapshot, m
 			loaded = at
 		}
 	}
-	known, ingested := newest.KnownAt, newest.KnownAt
+	known := newest.KnownAt.Time()
+	ingested := known
 	assumed := !known.After(loaded)
 	if assumed {
 		ingested = loaded
@@ -205,9 +208,9 @@ func (o *outside) snapshotTimes(all view.Inputs, snapshot view.SignalSnapshot, m
 	if !snapshot.IngestedAt.Equal(ingested) {
 		o.say("list", differ, "ingested_at", "the snapshot says %s, the bodies make it %s", instant(snapshot.IngestedAt), instant(&ingested))
 	}
-	covers := newest.ObservedAt.Format(time.DateOnly)
-	if track[0].ObservedAt.Before(newest.ObservedAt) {
-		covers = track[0].ObservedAt.Format(time.DateOnly) + "/" + covers
+	covers := newest.ObservedAt.Time().Format(time.DateOnly)
+	if first := track[0].ObservedAt; first < newest.ObservedAt {
+		covers = first.Time().Format(time.DateOnly) + "/" + covers
 	}
 	if said := snapshot.JSONLD.TemporalCoverage; said != covers {
 		o.say("list", differ, "json_ld.temporalCoverage", "the server says %q, the bodies make it %q", said, covers)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -24,7 +25,9 @@ func (o *outside) inputs(until time.Time) series.Set {
 		}
 		for _, r := range o.parsed[b.SHA256] {
 			if slices.Contains(o.def.Inputs, r.Series) && r.Marker == "" && !r.ObservedAt.After(until) {
-				values[observation{r.Series, r.ObservedAt.Unix()}] = series.Point{ObservedAt: r.ObservedAt.UTC(), VintageAt: b.RetrievedAt, Value: r.Value}
+				values[observation{r.Series, r.ObservedAt.Unix()}] = series.Point{
+					ObservedAt: series.InstantOf(r.ObservedAt), VintageAt: series.InstantOf(b.RetrievedAt), Value: r.Value,
+				}
 			}
 		}
 	}
@@ -33,7 +36,9 @@ func (o *outside) inputs(until time.Time) series.Set {
 		if c.Superseded {
 			before = append(before, c)
 		} else {
-			values[observation{series.ID(c.Series), c.ObservedAt.Unix()}] = series.Point{ObservedAt: c.ObservedAt.UTC(), VintageAt: c.PublishedAt, Value: o.digits(c)}
+			values[observation{series.ID(c.Series), c.ObservedAt.Unix()}] = series.Point{
+				ObservedAt: series.InstantOf(c.ObservedAt), VintageAt: series.InstantOf(c.PublishedAt), Value: o.digits(c),
+			}
 		}
 	}
 	maps.DeleteFunc(values, func(k observation, _ series.Point) bool { return o.withdrawn[k] })
@@ -48,7 +53,7 @@ func (o *outside) inputs(until time.Time) series.Set {
 		set[k.id] = append(set[k.id], p)
 	}
 	for _, points := range set {
-		slices.SortFunc(points, func(a, b series.Point) int { return a.ObservedAt.Compare(b.ObservedAt) })
+		slices.SortFunc(points, func(a, b series.Point) int { return cmp.Compare(a.ObservedAt, b.ObservedAt) })
 	}
 	return set
 }
@@ -90,7 +95,7 @@ func (o *outside) numbers() {
 	if !o.stated.Newest { // the bytes state later ones, too: an interval may depend on whether its value was the newest
 		until = o.stated.AsOf
 	}
-	e, working, ok := o.def.Working(o.inputs(until), o.stated.AsOf, *o.stated.ObservedAt)
+	e, working, ok := o.def.Working(o.inputs(until), o.stated.AsOf, series.InstantOf(*o.stated.ObservedAt))
 	if !ok {
 		o.say("number", differ, "value", "our program makes no estimate about %s of the cells", o.stated.ObservedAt.Format(time.DateOnly))
 		return
@@ -115,7 +120,7 @@ func (o *outside) numbers() {
 	}
 	// A component has its own newest time, which may be later than the value's.
 	all := o.inputs(o.stated.AsOf)
-	if _, working, ok = o.def.Working(all, o.stated.AsOf, *o.stated.ObservedAt); ok {
+	if _, working, ok = o.def.Working(all, o.stated.AsOf, series.InstantOf(*o.stated.ObservedAt)); ok {
 		o.sameCells("component", o.stated.ComponentCells, working.Components)
 	}
 	if o.def.Components != nil {
@@ -147,10 +152,11 @@ func (o *outside) sameComponents(stated []view.Component) {
 			continue
 		}
 		ours := left[i]
+		observed := ours.ObservedAt.Time()
 		left = slices.Delete(left, i, i+1)
-		if c.ObservedAt == nil || !c.ObservedAt.Equal(ours.ObservedAt) || c.Unit != ours.Unit || c.Label != ours.Label {
+		if c.ObservedAt == nil || !c.ObservedAt.Equal(observed) || c.Unit != ours.Unit || c.Label != ours.Label {
 			o.say("number", differ, name, "the server says that it is %q in %s about %s, we find %q in %s about %s", c.Label, c.Unit, instant(c.ObservedAt), ours.Label,
-				ours.Unit, instant(&ours.ObservedAt))
+				ours.Unit, instant(&observed))
 		}
 		o.number(name+".value", c.Value, ours.Value)
 		for _, n := range []struct {
@@ -183,9 +189,10 @@ func (o *outside) sameCells(of string, stated []view.EvidenceCell, ours []signal
 		named[k] = true
 	}
 	for _, c := range ours {
-		k := observation{c.Series, c.ObservedAt.Unix()}
+		at := c.ObservedAt.Time()
+		k := observation{c.Series, at.Unix()}
 		if !named[k] {
-			o.say(of, differ, fmt.Sprintf("%s of %s", c.Series, c.ObservedAt.Format(time.DateOnly)), "the bytes state %v, and the server leaves it out", c.Value)
+			o.say(of, differ, fmt.Sprintf("%s of %s", c.Series, at.Format(time.DateOnly)), "the bytes state %v, and the server leaves it out", c.Value)
 		}
 		delete(named, k)
 	}

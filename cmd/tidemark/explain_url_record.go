@@ -93,8 +93,8 @@ func firsts(history map[series.ID][]series.Observation) series.Set {
 	for id, list := range history {
 		for _, v := range list {
 			points := out[id]
-			if known := len(points) > 0 && points[len(points)-1].ObservedAt.Equal(v.ObservedAt); !known && v.Marker == "" {
-				out[id] = append(points, series.Point{ObservedAt: v.ObservedAt, VintageAt: v.VintageAt, Value: v.Value})
+			if known := len(points) > 0 && points[len(points)-1].ObservedAt == series.InstantOf(v.ObservedAt); !known && v.Marker == "" {
+				out[id] = append(points, v.Point())
 			}
 		}
 	}

@@ -77,12 +77,12 @@ func newEvidenceServer(t *testing.T) *evidenceServer {
 			t.Fatal(err)
 		}
 		for _, v := range batch.Readings {
-			set[v.Series] = append(set[v.Series], series.Point{ObservedAt: v.ObservedAt, VintageAt: s.knownAt(src, v), Value: v.Value})
+			set[v.Series] = append(set[v.Series], series.Point{ObservedAt: series.InstantOf(v.ObservedAt), VintageAt: series.InstantOf(s.knownAt(src, v)), Value: v.Value})
 			from[v.Series] = digest
 		}
 	}
 	for _, points := range set {
-		slices.SortFunc(points, func(a, b series.Point) int { return a.ObservedAt.Compare(b.ObservedAt) })
+		slices.SortFunc(points, func(a, b series.Point) int { return a.ObservedAt.Time().Compare(b.ObservedAt.Time()) })
 	}
 	s.first = maps.Clone(set)
 	s.compute()
@@ -195,9 +195,9 @@ func (g grown) Tiles(tiles []tlog.Tile) (out [][]byte, err error) {
 
 // explain makes the evidence of an estimate, without components.
 func (s *evidenceServer) explain(def signals.Definition, observed time.Time) (signals.Estimate, signals.Working) {
-	e, working, _ := def.Working(s.set, s.now, observed)
+	e, working, _ := def.Working(s.set, s.now, series.InstantOf(observed))
 	z, delta := e.Z(), e.DeltaPct()
-	s.evidence.ID, s.evidence.AsOf, s.evidence.ObservedAt = def.ID, s.now, new(e.ObservedAt)
+	s.evidence.ID, s.evidence.AsOf, s.evidence.ObservedAt = def.ID, s.now, new(e.ObservedAt.Time())
 	s.evidence.Numbers = view.EvidenceNumbers{
 		Value: &e.Value, UncertaintyLo: &e.Lo, UncertaintyHi: &e.Hi, BaselineValue: &e.Baseline, Scale: &e.Scale, ZScore: &z, DeltaVsBaselinePct: &delta, N: e.N,
 	}
@@ -212,7 +212,7 @@ func (s *evidenceServer) explain(def signals.Definition, observed time.Time) (si
 
 func (s *evidenceServer) cells(list []signals.Cell) (out []view.EvidenceCell) {
 	for _, c := range list {
-		out = append(out, view.EvidenceCell{Series: string(c.Series), ObservedAt: c.ObservedAt, Value: c.Value, PublishedAt: c.VintageAt, PublishedAtAssumed: c.VintageAt.Before(s.loaded), SHA256: s.from[c.Series]})
+		out = append(out, view.EvidenceCell{Series: string(c.Series), ObservedAt: c.ObservedAt.Time(), Value: c.Value, PublishedAt: c.VintageAt.Time(), PublishedAtAssumed: c.VintageAt.Time().Before(s.loaded), SHA256: s.from[c.Series]})
 	}
 	return out
 }
@@ -232,7 +232,7 @@ func (s *evidenceServer) older() {
 	s.evidence.Newest = false
 	n := s.evidence.Numbers
 	var p view.SignalHistoryPoint
-	p.ObservedAt, p.Value, p.UncertaintyLo, p.UncertaintyHi = e.ObservedAt, n.Value, n.UncertaintyLo, n.UncertaintyHi
+	p.ObservedAt, p.Value, p.UncertaintyLo, p.UncertaintyHi = e.ObservedAt.Time(), n.Value, n.UncertaintyLo, n.UncertaintyHi
 	p.BaselineValue, p.ZScore, p.DeltaVsBaselinePct = n.BaselineValue, n.ZScore, n.DeltaVsBaselinePct
 	s.history.Data = []view.SignalHistoryPoint{p}
 	named := map[string]bool{} // evidence names the bodies of its cells alone
@@ -246,30 +246,30 @@ func (s *evidenceServer) older() {
 func (s *evidenceServer) compute() {
 	def, _ := signals.ByID("eia-weekly-petroleum")
 	track := def.Compute(s.set, s.now)
-	e, working := s.explain(def, track[len(track)-1].ObservedAt)
+	e, working := s.explain(def, track[len(track)-1].ObservedAt.Time())
 	z, delta := e.Z(), e.DeltaPct()
 	s.evidence.Newest = true
 	s.evidence.ComponentCells = s.cells(working.Components)
 	s.snapshot.UncertaintyLo, s.snapshot.UncertaintyHi = &e.Lo, &e.Hi
 	s.snapshot.Components = nil
 	for _, c := range def.Components(s.set, s.now) {
-		part := view.Component{Name: c.Name, Label: c.Label, Unit: c.Unit, ObservedAt: &c.ObservedAt, Value: postgres.Known(c.Value), BaselineValue: postgres.Known(c.Baseline)}
+		part := view.Component{Name: c.Name, Label: c.Label, Unit: c.Unit, ObservedAt: new(c.ObservedAt.Time()), Value: postgres.Known(c.Value), BaselineValue: postgres.Known(c.Baseline)}
 		part.DeltaVsBaselinePct, part.ZScore = postgres.Known(c.DeltaPct()), postgres.Known(c.Z())
 		s.snapshot.Components = append(s.snapshot.Components, part)
 	}
 	s.count(def)
-	s.snapshot.ID, s.snapshot.ObservedAt, s.snapshot.AsOf = def.ID, new(e.ObservedAt), new(s.now)
+	s.snapshot.ID, s.snapshot.ObservedAt, s.snapshot.AsOf = def.ID, new(e.ObservedAt.Time()), new(s.now)
 	s.snapshot.ServedAt, s.evidence.ServedAt = new(s.now.Add(time.Second)), new(s.now.Add(time.Second))
 	s.snapshot.Freshness = view.Freshness{State: view.Fresh, MaxAgeSeconds: int64(def.Staleness / time.Second)}
 	s.snapshot.License, s.evidence.License, s.inputs.License = def.License, def.License, def.License
 	s.snapshot.SourceURL, s.evidence.SourceURL, s.inputs.SourceURL = def.SourceURL, def.SourceURL, def.SourceURL
 	s.snapshot.Name, s.snapshot.Unit, s.snapshot.BaselineMethod, s.snapshot.Domain = def.Name, def.Unit, def.BaselineMethod, def.Domain
 	s.evidence.Name, s.evidence.Unit, s.evidence.Formula, s.snapshot.Frequency = def.Name, def.Unit, def.Technique, def.Frequency
-	s.snapshot.PublishedAt, s.snapshot.PublishedAtAssumed, s.snapshot.IngestedAt = new(e.KnownAt), true, new(s.loaded)
+	s.snapshot.PublishedAt, s.snapshot.PublishedAtAssumed, s.snapshot.IngestedAt = new(e.KnownAt.Time()), true, new(s.loaded)
 	s.snapshot.Synthetic, s.evidence.Synthetic, s.inputs.Synthetic = true, true, true
 	s.snapshot.Value, s.snapshot.BaselineValue, s.snapshot.ZScore, s.snapshot.DeltaVsBaselinePct = &e.Value, &e.Baseline, &z, &delta
 	s.snapshot.Provenance.CodeVersion, s.evidence.CodeVersion = new("dev"), "dev"
-	s.snapshot.JSONLD.TemporalCoverage = track[0].ObservedAt.Format(time.DateOnly) + "/" + e.ObservedAt.Format(time.DateOnly)
+	s.snapshot.JSONLD.TemporalCoverage = track[0].ObservedAt.Time().Format(time.DateOnly) + "/" + e.ObservedAt.Time().Format(time.DateOnly)
 	s.snapshot = view.Derived(def, s.snapshot, s.url)
 	s.evidence.Environment, s.inputs.Environment, s.evidence.Disclaimer, s.inputs.Disclaimer = "demo", "demo", s.snapshot.Disclaimer, s.snapshot.Disclaimer
 	s.inputs.ID, s.inputs.AsOf = def.ID, s.now
@@ -323,7 +323,7 @@ func (s *evidenceServer) bring(in *view.InputBody) {
 		}
 		for _, p := range s.set[id] {
 			at := in.RetrievedAt
-			if published := src.Published(id, p.ObservedAt); published.Before(at) {
+			if published := src.Published(id, p.ObservedAt.Time()); published.Before(at) {
 				at = published
 			}
 			in.Observations++
@@ -375,13 +375,13 @@ func (s *evidenceServer) target() {
 		s.t.Fatal(err)
 	}
 	for _, v := range batch.Readings {
-		s.first[v.Series] = append(s.first[v.Series], series.Point{ObservedAt: v.ObservedAt, VintageAt: s.knownAt(src, v), Value: v.Value})
+		s.first[v.Series] = append(s.first[v.Series], series.Point{ObservedAt: series.InstantOf(v.ObservedAt), VintageAt: series.InstantOf(s.knownAt(src, v)), Value: v.Value})
 	}
 	def, _ := signals.ByID("eia-weekly-petroleum")
 	s.count(def)
 	s.inputs.Data = append(s.inputs.Data, view.InputBody{
 		Source: src.ID, URL: requests[i].URL, RetrievedAt: s.now, ContentType: w.Header().Get("Content-Type"), SHA256: digest, Bytes: int64(len(body)), Uses: []string{"history"}, RawURL: s.url + "/raw/" + digest,
-		PublishedAt: s.first["eia.RWTC"][len(s.first["eia.RWTC"])-1].VintageAt, PublishedAtAssumed: true,
+		PublishedAt: s.first["eia.RWTC"][len(s.first["eia.RWTC"])-1].VintageAt.Time(), PublishedAtAssumed: true,
 	})
 	s.logBody(&s.inputs.Data[len(s.inputs.Data)-1])
 	var sums []string
@@ -406,7 +406,7 @@ func (s *evidenceServer) takeBack() {
 	}
 	digest := s.add(slices.Concat(page[:place.Offset], []byte("NA"), page[place.Offset+place.Length:]), time.Hour)
 	s.now = s.evidence.Bodies[len(s.evidence.Bodies)-1].RetrievedAt
-	s.set[id] = slices.DeleteFunc(slices.Clone(s.set[id]), func(p series.Point) bool { return p.ObservedAt.Equal(gone.ObservedAt) })
+	s.set[id] = slices.DeleteFunc(slices.Clone(s.set[id]), func(p series.Point) bool { return p.ObservedAt.Time().Equal(gone.ObservedAt) })
 	s.compute()
 	s.evidence.Withdrawn = []view.EvidenceWithdrawal{{Series: gone.Series, ObservedAt: gone.ObservedAt, WithdrawnAt: s.now, Marker: "NA", SHA256: digest}}
 	s.list()

@@ -173,7 +173,7 @@ func NewBacktest(d signals.Definition, r signals.BacktestResult, codeVersion str
 	}
 	for _, c := range r.Examples {
 		out.Examples = append(out.Examples, BacktestCase{
-			KnownAt: c.Known.UTC(), From: c.Start.UTC(), To: c.End.UTC(), Predicted: Known(c.Predicted), Happened: Known(c.Happened), Naive: Known(c.Naive),
+			KnownAt: c.Known.Time(), From: c.Start.Time(), To: c.End.Time(), Predicted: Known(c.Predicted), Happened: Known(c.Happened), Naive: Known(c.Naive),
 		})
 	}
 	return new(out.Rounded().Concluded()) // the conclusions follow from the numbers that readers see

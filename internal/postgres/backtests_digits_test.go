@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"tidemark/internal/series"
+
 	"tidemark/signals"
 )
 
@@ -20,7 +22,7 @@ func TestStatisticsHaveSixDigits(t *testing.T) {
 		From: day, To: day.AddDate(0, 6, 0), Edge: edge, HitRatePct: 47.88334901222954, NaiveRankIC: -0.12499240809029516, BestRuleIC: 0.12499240809029516,
 		OutOfSample: edge, OutOfSampleFrom: day, RecordedFrom: day, Assumed: edge, Recorded: edge, LookAhead: signals.LookAheadRecorded, At: day,
 		Skill:    []signals.ForecastSkill{{Stage: "trend", N: 7, RMSE: 1.2345678901, MAE: 123456.789, Bias: -0.000123456789, Coverage90Pct: 90.693257359924, BaselineRMSE: 2.0 / 3, Skill: 1.0 / 3, SourceRMSE: math.Pi}},
-		Examples: []signals.Case{{Known: day, Start: day, End: day, Predicted: -0.4199999999999875, Happened: 3.3920000000000137, Naive: math.NaN()}},
+		Examples: []signals.Case{{Known: series.InstantOf(day), Start: series.InstantOf(day), End: series.InstantOf(day), Predicted: -0.4199999999999875, Happened: 3.3920000000000137, Naive: math.NaN()}},
 	}
 	made := NewBacktest(signals.All()[0], r.Allow(12), "dev")
 	for what, number := range map[string]struct {

@@ -29,7 +29,7 @@ func (db ObservationStore) CellsKnown(ctx context.Context, cells []signals.Cell)
 	ids, stored := make([]series.ID, len(cells)), make([]series.ID, len(cells))
 	observed, vintages := make([]time.Time, len(cells)), make([]time.Time, len(cells))
 	for i, c := range cells {
-		ids[i], observed[i], vintages[i] = c.Series, c.ObservedAt, c.VintageAt
+		ids[i], observed[i], vintages[i] = c.Series, c.ObservedAt.Time(), c.VintageAt.Time()
 		stored[i], _ = series.Current(c.Series)
 	}
 	rows, err := db.reads.Query(ctx, cellsSQL, pgx.NamedArgs{"series": ids, "stored": stored, "observed": observed, "vintages": vintages})

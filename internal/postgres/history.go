@@ -33,7 +33,7 @@ func stageTrack(ctx context.Context, c *pgxpool.Conn, track signals.Track) error
 	row := []any{&observedAt, &value, &lo, &hi, &baseline, &scale, &n, &z, &delta, &inputKnownAt}
 	rows := eachOf(len(track), func(i int) []any {
 		e := &track[i]
-		observedAt, inputKnownAt, n = timestamptz(e.ObservedAt), timestamptz(e.KnownAt), pgtype.Int4{Int32: int32(e.N), Valid: true}
+		observedAt, inputKnownAt, n = timestamptz(e.ObservedAt.Time()), timestamptz(e.KnownAt.Time()), pgtype.Int4{Int32: int32(e.N), Valid: true}
 		value, lo, hi, baseline, scale = float8(e.Value), float8(e.Lo), float8(e.Hi), float8(e.Baseline), float8(e.Scale)
 		z, delta = float8(e.Z()), float8(e.DeltaPct())
 		return row

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"tidemark/internal/series"
 	"tidemark/internal/task"
 	"tidemark/signals"
 )
@@ -51,10 +52,10 @@ const (
 	maxChanges = 1000
 )
 
-// storedPoint is an estimate as it is stored: times in microseconds since 1970, NaN for null. The z-score and the difference from the
+// storedPoint is an estimate as it is stored: NaN for null. The z-score and the difference from the
 // baseline follow from the others.
 type storedPoint struct {
-	observed, known                int64
+	observed, known                series.Instant
 	value, lo, hi, baseline, scale float64
 	n                              int64
 }
@@ -66,7 +67,7 @@ func stored(e *signals.Estimate) storedPoint {
 		}
 		return math.NaN()
 	}
-	return storedPoint{e.ObservedAt.UnixMicro(), e.KnownAt.UnixMicro(), as(e.Value), as(e.Lo), as(e.Hi), as(e.Baseline), as(e.Scale), int64(e.N)}
+	return storedPoint{e.ObservedAt, e.KnownAt, as(e.Value), as(e.Lo), as(e.Hi), as(e.Baseline), as(e.Scale), int64(e.N)}
 }
 
 func (p *storedPoint) same(o *storedPoint) bool {
@@ -89,7 +90,7 @@ func storedPoints(track signals.Track) ([]storedPoint, bool) {
 
 // difference is a point of a track that another track does not have, or has with other numbers. Gone means that the other one has none there.
 type difference struct {
-	observed int64
+	observed series.Instant
 	// place is the point's in the new track. It has no meaning for such a point.
 	place int
 	gone  bool
@@ -122,7 +123,7 @@ type trackChange struct{ points, seconds int64 }
 func changeOf(list []difference) (c trackChange) {
 	for _, d := range list {
 		c.points++
-		c.seconds += time.UnixMicro(d.observed).Unix()
+		c.seconds += d.observed.Time().Unix()
 	}
 	return c
 }
@@ -294,12 +295,12 @@ func changeArgs(s Snapshot, track signals.Track, list []difference) pgx.NamedArg
 		numbers[k] = make([]*float64, len(list))
 	}
 	for i, d := range list {
-		observed[i], gone[i] = time.UnixMicro(d.observed), d.gone
+		observed[i], gone[i] = d.observed.Time(), d.gone
 		if d.gone {
 			continue
 		}
 		e := &track[d.place]
-		known[i], n[i] = &e.KnownAt, int32(e.N)
+		known[i], n[i] = new(e.KnownAt.Time()), int32(e.N)
 		for k, v := range [...]float64{e.Value, e.Lo, e.Hi, e.Baseline, e.Scale, e.Z(), e.DeltaPct()} {
 			numbers[k][i] = Known(v)
 		}

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"tidemark/internal/series"
+
 	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
 
@@ -102,13 +104,13 @@ func TestDifferencesLeaveTheRowsOfWholeTracks(t *testing.T) {
 		}
 		one.snapshot.CodeVersion = program
 		if n := len(one.track); n > 0 {
-			one.snapshot.ObservedAt = &one.track[n-1].ObservedAt
+			one.snapshot.ObservedAt = new(one.track[n-1].ObservedAt.Time())
 		}
 		list := []saved{one}
 		if random.IntN(5) == 0 {
 			other := one
 			other.track = bent(random, track)
-			other.snapshot.At, other.snapshot.ObservedAt = one.snapshot.At.Add(time.Hour), &other.track[len(other.track)-1].ObservedAt
+			other.snapshot.At, other.snapshot.ObservedAt = one.snapshot.At.Add(time.Hour), new(other.track[len(other.track)-1].ObservedAt.Time())
 			list = append(list, other)
 		}
 		first := random.IntN(2)
@@ -171,7 +173,7 @@ func TestAKeptTrackThatIsNotTheStoredOneIsReported(t *testing.T) {
 	failed := 0
 	for n := range 40 {
 		s := saved{snapshot(noon(12).AddDate(0, 0, n)), track(t, "1=1 2=2 3=3 4=4 5="+fmt.Sprint(n))}
-		s.snapshot.ObservedAt = &s.track[4].ObservedAt
+		s.snapshot.ObservedAt = new(s.track[4].ObservedAt.Time())
 		if err := s.to(t.Context(), db); err != nil {
 			if failed++; s.to(t.Context(), db) != nil {
 				t.Fatal(err)
@@ -203,7 +205,7 @@ func bent(random *rand.Rand, track signals.Track) signals.Track {
 	any := func() float64 { return numbers[random.IntN(len(numbers))] }
 	point := func(n int) signals.Estimate {
 		return signals.Estimate{
-			ObservedAt: day(n), KnownAt: noon(n).Add(time.Duration(random.IntN(3)) * time.Microsecond), Value: any(), Lo: any(), Hi: any(), Baseline: any(),
+			ObservedAt: series.InstantOf(day(n)), KnownAt: series.InstantOf(noon(n).Add(time.Duration(random.IntN(3)) * time.Microsecond)), Value: any(), Lo: any(), Hi: any(), Baseline: any(),
 			Scale: any(), N: random.IntN(3),
 		}
 	}
@@ -213,7 +215,7 @@ func bent(random *rand.Rand, track signals.Track) signals.Track {
 			i := random.IntN(len(track))
 			track = slices.Delete(track, i, i+1)
 		default:
-			i, found := slices.BinarySearchFunc(track, day(n), func(e signals.Estimate, t time.Time) int { return e.ObservedAt.Compare(t) })
+			i, found := slices.BinarySearchFunc(track, day(n), func(e signals.Estimate, t time.Time) int { return e.ObservedAt.Time().Compare(t) })
 			if found {
 				track[i] = point(n)
 			} else {

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"tidemark/internal/series"
+
 	"tidemark/internal/postgres"
 	"tidemark/internal/task"
 	"tidemark/signals"
@@ -59,7 +61,7 @@ func TestNumbersKeepTheirBits(t *testing.T) {
 			}
 		}
 		want = append(want, signals.Estimate{
-			ObservedAt: day(1).AddDate(0, 0, i), KnownAt: day(1).Add(time.Duration(rng.IntN(1e9)) * time.Microsecond),
+			ObservedAt: series.InstantOf(day(1).AddDate(0, 0, i)), KnownAt: series.InstantOf(day(1).Add(time.Duration(rng.IntN(1e9)) * time.Microsecond)),
 			Value: v[0], Lo: v[1], Hi: v[2], Baseline: v[3], Scale: v[4],
 		})
 	}
@@ -73,7 +75,7 @@ func TestNumbersKeepTheirBits(t *testing.T) {
 	}
 	for i, e := range want {
 		p := got[i]
-		if !p.ObservedAt.Equal(e.ObservedAt) || !p.PublishedAt.Equal(e.KnownAt) {
+		if !p.ObservedAt.Equal(e.ObservedAt.Time()) || !p.PublishedAt.Equal(e.KnownAt.Time()) {
 			t.Errorf("point %d is about %v, known %v; want %v, %v", i, p.ObservedAt, p.PublishedAt, e.ObservedAt, e.KnownAt)
 		}
 		read := []float64{p.Value, p.Lo, p.Hi, p.Baseline, p.DeltaPct, p.Z}

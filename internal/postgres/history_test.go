@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"tidemark/internal/series"
+
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/jackc/pgx/v5"
@@ -33,7 +35,7 @@ func say(t *testing.T, db *postgres.DB, at time.Time, points string) {
 	snap := snapshot(at)
 	tr := track(t, points)
 	if len(tr) > 0 {
-		snap.ObservedAt = &tr[len(tr)-1].ObservedAt
+		snap.ObservedAt = new(tr[len(tr)-1].ObservedAt.Time())
 	}
 	if err := db.SaveSnapshot(t.Context(), task.Fence{}, snap, tr); err != nil {
 		t.Fatal(err)
@@ -62,7 +64,7 @@ func track(t *testing.T, points string) signals.Track {
 			known = known.Add(time.Duration(1000*v) * time.Millisecond)
 		}
 		out = append(out, signals.Estimate{
-			ObservedAt: day(n), KnownAt: known, Value: v, Lo: v - 1, Hi: v + 1, Baseline: 10, Scale: 2, N: 5,
+			ObservedAt: series.InstantOf(day(n)), KnownAt: series.InstantOf(known), Value: v, Lo: v - 1, Hi: v + 1, Baseline: 10, Scale: 2, N: 5,
 		})
 	}
 	return out
@@ -288,7 +290,7 @@ func TestOrderOfComputingDoesNotMatter(t *testing.T) {
 						continue // this point does not exist now
 					}
 					v := float64(rng.IntN(2)) // few values, so that many come back
-					e := signals.Estimate{ObservedAt: day(d + 1), KnownAt: day(d + 1).Add(time.Duration(v) * time.Hour), Value: v, Lo: float64(rng.IntN(2)), Hi: 9, Baseline: math.NaN()}
+					e := signals.Estimate{ObservedAt: series.InstantOf(day(d + 1)), KnownAt: series.InstantOf(day(d + 1).Add(time.Duration(v) * time.Hour)), Value: v, Lo: float64(rng.IntN(2)), Hi: 9, Baseline: math.NaN()}
 					tracks[i] = append(tracks[i], e)
 				}
 			}
@@ -313,7 +315,7 @@ func TestOrderOfComputingDoesNotMatter(t *testing.T) {
 				for _, at := range []time.Time{noon(10 + i), noon(10 + i).Add(5 * time.Hour)} {
 					var want []string
 					for _, e := range tracks[i] {
-						want = append(want, fmt.Sprintf("%d=%v %v", e.ObservedAt.Day(), e.Value, e.Lo))
+						want = append(want, fmt.Sprintf("%d=%v %v", e.ObservedAt.Time().Day(), e.Value, e.Lo))
 					}
 					var got []string
 					for p := range points(t, shuffled.History(t.Context(), postgres.HistoryQuery{Signal: "s", AsOf: at})) {

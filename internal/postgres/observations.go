@@ -145,9 +145,10 @@ func (db ObservationStore) points(ctx context.Context, sql string, ids []series.
 	}
 	lists := make([][]series.Point, len(ids))
 	var n int64
-	var p series.Point
-	_, err = pgx.ForEachRow(rows, []any{&n, &p.ObservedAt, &p.VintageAt, &p.Value}, func() error {
-		lists[n-1] = append(lists[n-1], p)
+	var observed, vintage time.Time
+	var value float64
+	_, err = pgx.ForEachRow(rows, []any{&n, &observed, &vintage, &value}, func() error {
+		lists[n-1] = append(lists[n-1], series.Point{ObservedAt: series.InstantOf(observed), VintageAt: series.InstantOf(vintage), Value: value})
 		return nil
 	})
 	if err != nil {

@@ -335,7 +335,7 @@ func set(ids []series.ID, states []*knownPoints, of func(*knownPoint) vintageVal
 					list = make([]series.Point, 0, len(s.points)-k)
 				}
 				list = append(list, series.Point{
-					ObservedAt: time.UnixMicro(s.points[k].at).UTC(), VintageAt: time.UnixMicro(v.at).UTC(), Value: v.value,
+					ObservedAt: series.InstantOfMicroseconds(s.points[k].at), VintageAt: series.InstantOfMicroseconds(v.at), Value: v.value,
 				})
 			}
 		}

@@ -150,7 +150,7 @@ func TestVintages(t *testing.T) {
 		}
 		var got []string
 		for _, p := range set["a"] {
-			got = append(got, fmt.Sprintf("%s=%v", p.ObservedAt.UTC().Format("01-02"), p.Value))
+			got = append(got, fmt.Sprintf("%s=%v", p.ObservedAt.Time().UTC().Format("01-02"), p.Value))
 		}
 		if g := strings.Join(got, " "); g != c.want {
 			t.Errorf("%s: %q, want %q", c.name, g, c.want)

@@ -52,9 +52,13 @@ type Coverage struct {
 
 // Point is one observation as it was known at an instant.
 type Point struct {
-	ObservedAt time.Time
-	VintageAt  time.Time
-	Value      float64
+	ObservedAt, VintageAt Instant
+	Value                 float64
+}
+
+// Point is the observation without its series, marker and assumption. Times lose what is smaller than a microsecond.
+func (o Observation) Point() Point {
+	return Point{ObservedAt: InstantOf(o.ObservedAt), VintageAt: InstantOf(o.VintageAt), Value: o.Value}
 }
 
 // Before returns the ID of the series with the earlier values of a series. For each changed observation, it has the value before the newest
@@ -145,8 +149,8 @@ type Fetch struct {
 }
 
 // At returns the newest point at or before t, and whether it exists. Points must ascend.
-func At(points []Point, t time.Time) (Point, bool) {
-	i := sort.Search(len(points), func(i int) bool { return points[i].ObservedAt.After(t) })
+func At(points []Point, t Instant) (Point, bool) {
+	i := sort.Search(len(points), func(i int) bool { return points[i].ObservedAt > t })
 	if i == 0 {
 		return Point{}, false
 	}

@@ -247,12 +247,12 @@ func (w *walk) clock(at time.Time) {
 func (w *walk) step(p Part, next state, added []Vintage) {
 	now := w.now
 	defer func() { w.now = next }()
-	if next.newest.ObservedAt.Equal(now.newest.ObservedAt) || now.newest.ObservedAt.IsZero() || next.newest.ObservedAt.IsZero() {
+	if next.newest.ObservedAt == now.newest.ObservedAt || now.newest.ObservedAt.IsZero() || next.newest.ObservedAt.IsZero() {
 		w.add(p, now.Numbers, next.Numbers)
 		return
 	}
 	rolled := now
-	if kept, ok := w.carried(added); ok && kept.newest.ObservedAt.Equal(next.newest.ObservedAt) {
+	if kept, ok := w.carried(added); ok && kept.newest.ObservedAt == next.newest.ObservedAt {
 		rolled = w.against(kept.Value, now.newest, now)
 		w.add(Part{Kind: Window}, now.Numbers, rolled.Numbers)
 	}
@@ -276,7 +276,7 @@ func (w *walk) carried(added []Vintage) (state, bool) {
 	}
 	var usual []Vintage
 	for _, v := range added {
-		if v.Series == w.d.Averaged && v.ObservedAt.After(known[len(known)-1].ObservedAt) && v.Marker == "" {
+		if v.Series == w.d.Averaged && series.InstantOf(v.ObservedAt) > known[len(known)-1].ObservedAt && v.Marker == "" {
 			v.Value = w.now.newest.Value
 			usual = append(usual, v)
 		}

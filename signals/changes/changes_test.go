@@ -110,7 +110,7 @@ func makeWorld(rng *rand.Rand, d signals.Definition) world {
 			if rng.IntN(40) == 0 {
 				continue // a hole
 			}
-			points = append(points, series.Point{ObservedAt: t, VintageAt: t.AddDate(0, 0, 3), Value: rounded(level, whole)})
+			points = append(points, series.Point{ObservedAt: series.InstantOf(t), VintageAt: series.InstantOf(t.AddDate(0, 0, 3)), Value: rounded(level, whole)})
 		}
 		put(w.known, input, points)
 		at := w.from
@@ -130,11 +130,11 @@ func makeWorld(rng *rand.Rand, d signals.Definition) world {
 				p := points[len(points)-1-back]
 				switch {
 				case input == "temis.NO2.version":
-					say(p.ObservedAt, 2.4+float64(rng.IntN(2)), "")
+					say(p.ObservedAt.Time(), 2.4+float64(rng.IntN(2)), "")
 				case rng.IntN(12) == 0:
-					say(p.ObservedAt, 0, series.MarkerWithdrawn)
+					say(p.ObservedAt.Time(), 0, series.MarkerWithdrawn)
 				default:
-					say(p.ObservedAt, rounded(p.Value+step*rng.NormFloat64(), whole), "")
+					say(p.ObservedAt.Time(), rounded(p.Value+step*rng.NormFloat64(), whole), "")
 				}
 			}
 			for _, t := range days[max(0, len(days)-fresh):] {
@@ -176,7 +176,7 @@ func latest(known series.Set, news []changes.Vintage) series.Set {
 	}
 	for id, points := range known {
 		for _, p := range points {
-			say(changes.Vintage{Observation: series.Observation{Series: id, ObservedAt: p.ObservedAt, VintageAt: p.VintageAt, Value: p.Value}})
+			say(changes.Vintage{Observation: series.Observation{Series: id, ObservedAt: p.ObservedAt.Time(), VintageAt: p.VintageAt.Time(), Value: p.Value}})
 		}
 	}
 	for _, v := range news {
@@ -187,10 +187,10 @@ func latest(known series.Set, news []changes.Vintage) series.Set {
 		var points []series.Point
 		for _, v := range all {
 			if v.Marker == "" {
-				points = append(points, series.Point{ObservedAt: v.ObservedAt, VintageAt: v.VintageAt, Value: v.Value})
+				points = append(points, series.Point{ObservedAt: series.InstantOf(v.ObservedAt), VintageAt: series.InstantOf(v.VintageAt), Value: v.Value})
 			}
 		}
-		slices.SortFunc(points, func(a, b series.Point) int { return a.ObservedAt.Compare(b.ObservedAt) })
+		slices.SortFunc(points, func(a, b series.Point) int { return a.ObservedAt.Time().Compare(b.ObservedAt.Time()) })
 		put(out, id, points)
 	}
 	return out
@@ -304,8 +304,8 @@ const (
 func prices(of string, c, g, d float64) series.Set {
 	known := day(of).AddDate(0, 0, 2)
 	return series.Set{
-		crude: {{ObservedAt: day(of), VintageAt: known, Value: c}}, gasoline: {{ObservedAt: day(of), VintageAt: known, Value: g}},
-		diesel: {{ObservedAt: day(of), VintageAt: known, Value: d}},
+		crude: {{ObservedAt: series.InstantOf(day(of)), VintageAt: series.InstantOf(known), Value: c}}, gasoline: {{ObservedAt: series.InstantOf(day(of)), VintageAt: series.InstantOf(known), Value: g}},
+		diesel: {{ObservedAt: series.InstantOf(day(of)), VintageAt: series.InstantOf(known), Value: d}},
 	}
 }
 
@@ -381,7 +381,7 @@ func TestOfManyRevisionsTheNewestDaysAreToldApart(t *testing.T) {
 	var news []changes.Vintage
 	for i := range 2600 {
 		of := day("2019-01-01").AddDate(0, 0, i)
-		known[ships] = append(known[ships], series.Point{ObservedAt: of, VintageAt: of.AddDate(0, 0, 4), Value: float64(100 + i%7)})
+		known[ships] = append(known[ships], series.Point{ObservedAt: series.InstantOf(of), VintageAt: series.InstantOf(of.AddDate(0, 0, 4)), Value: float64(100 + i%7)})
 		news = append(news, changes.Vintage{
 			Observation: series.Observation{Series: ships, ObservedAt: of, VintageAt: day("2026-05-01"), Value: float64(80 + i%5)}, Source: "portwatch", Release: 3,
 		})
@@ -410,7 +410,7 @@ func TestDaysThatLeaveTheMeanAreAPartOfTheirOwn(t *testing.T) {
 	known := series.Set{}
 	for i := range 7 {
 		of := day("2026-03-02").AddDate(0, 0, i)
-		known[ships] = append(known[ships], series.Point{ObservedAt: of, VintageAt: of.AddDate(0, 0, 2), Value: 100})
+		known[ships] = append(known[ships], series.Point{ObservedAt: series.InstantOf(of), VintageAt: series.InstantOf(of.AddDate(0, 0, 2)), Value: 100})
 	}
 	known[ships][0].Value = 170 // the mean is 110; without this day it is less
 	e := explain(d, known, []changes.Vintage{{

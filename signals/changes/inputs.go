@@ -59,9 +59,10 @@ func put(set series.Set, id series.ID, points []series.Point) {
 func merge(points []series.Point, news []Vintage) (merged []series.Point, replaced []Vintage) {
 	merged = make([]series.Point, 0, len(points)+len(news))
 	for _, v := range news {
-		i, found := slices.BinarySearchFunc(points, v.ObservedAt, func(p series.Point, t time.Time) int { return p.ObservedAt.Compare(t) })
+		news := v.Point()
+		i, found := slices.BinarySearchFunc(points, news.ObservedAt, func(p series.Point, t series.Instant) int { return cmp.Compare(p.ObservedAt, t) })
 		merged, points = append(merged, points[:i]...), points[i:]
-		if found && v.VintageAt.Before(points[0].VintageAt) {
+		if found && news.VintageAt < points[0].VintageAt {
 			continue
 		}
 		if found {
@@ -70,7 +71,7 @@ func merge(points []series.Point, news []Vintage) (merged []series.Point, replac
 			replaced, points = append(replaced, before), points[1:]
 		}
 		if v.Marker == "" {
-			merged = append(merged, series.Point{ObservedAt: v.ObservedAt, VintageAt: v.VintageAt, Value: v.Value})
+			merged = append(merged, news)
 		}
 	}
 	return append(merged, points...), replaced
@@ -78,7 +79,7 @@ func merge(points []series.Point, news []Vintage) (merged []series.Point, replac
 
 // value is the known value of a vintage's observation; NaN if unknown.
 func (in inputs) value(v Vintage) float64 {
-	if p, ok := series.At(in.set[v.Series], v.ObservedAt); ok && p.ObservedAt.Equal(v.ObservedAt) {
+	if p, ok := series.At(in.set[v.Series], series.InstantOf(v.ObservedAt)); ok && p.ObservedAt == series.InstantOf(v.ObservedAt) {
 		return p.Value
 	}
 	return math.NaN()

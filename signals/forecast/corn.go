@@ -40,7 +40,7 @@ func nextCorn(in series.Set, at time.Time) (Release, bool) {
 	if !ok {
 		return Release{}, false
 	}
-	year := final.ObservedAt.Year() + 1
+	year := final.ObservedAt.Time().Year() + 1
 	if at.Before(time.Date(year, time.May, 1, 0, 0, 0, 0, time.UTC)) {
 		return Release{}, false
 	}
@@ -89,12 +89,13 @@ func cornPrints(in series.Set) []cornPrint {
 	var out []cornPrint
 	f, m := in[finals], in[forecasts]
 	for len(f)+len(m) > 0 {
-		if len(f) == 0 || len(m) > 0 && m[0].ObservedAt.Year() <= f[0].ObservedAt.Year() {
-			out = append(out, cornPrint{m[0].ObservedAt.Year(), m[0].ObservedAt.Month(), m[0].Value})
+		if len(f) == 0 || len(m) > 0 && m[0].ObservedAt.Time().Year() <= f[0].ObservedAt.Time().Year() {
+			at := m[0].ObservedAt.Time()
+			out = append(out, cornPrint{at.Year(), at.Month(), m[0].Value})
 			m = m[1:]
 			continue
 		}
-		out = append(out, cornPrint{f[0].ObservedAt.Year(), time.January, f[0].Value})
+		out = append(out, cornPrint{f[0].ObservedAt.Time().Year(), time.January, f[0].Value})
 		f = f[1:]
 	}
 	return out

@@ -1,7 +1,9 @@
 package forecast
 
 import (
+	"cmp"
 	"math"
+	"slices"
 	"time"
 
 	"tidemark/internal/series"
@@ -36,7 +38,7 @@ func crackSpread() Target {
 			// It is issued once the prices up to the Monday before are known, which is on Wednesday; on Thursday it is issued with the
 			// known prices.
 			evening, thursday := onClock(monday.Add(-days(5)), 17, 0), onClock(monday.Add(-days(4)), 12, 0)
-			if at.Before(evening) || at.Before(thursday) && p.ObservedAt.Before(monday.Add(-days(7))) {
+			if at.Before(evening) || at.Before(thursday) && p.ObservedAt.Time().Before(monday.Add(-days(7))) {
 				return Release{}, false
 			}
 			return wednesday.release(monday), true
@@ -44,12 +46,12 @@ func crackSpread() Target {
 		outcome: func(in series.Set, r Release) (series.Point, bool) {
 			var last series.Point
 			for _, p := range spreads(in) {
-				if !p.ObservedAt.After(r.ObservedAt) && p.ObservedAt.After(r.ObservedAt.Add(-week)) {
+				if day := p.ObservedAt.Time(); !day.After(r.ObservedAt) && day.After(r.ObservedAt.Add(-week)) {
 					last = p
 				}
 			}
 			// A Monday without prices is a holiday: the day before it counts once the release has come.
-			whole := last.ObservedAt.Equal(r.ObservedAt) || !last.VintageAt.Before(r.ScheduledAt.Add(-12*time.Hour))
+			whole := last.ObservedAt.Time().Equal(r.ObservedAt) || !last.VintageAt.Time().Before(r.ScheduledAt.Add(-12*time.Hour))
 			return last, !last.ObservedAt.IsZero() && whole
 		},
 		walk: func(in series.Set, r Release) []step { return crackWalk(spreads(in), r.ObservedAt).run() },
@@ -62,24 +64,19 @@ func spreads(in series.Set) []series.Point {
 	out := make([]series.Point, 0, min(len(a), len(b), len(c)))
 	i, j := 0, 0
 	for _, p := range c {
-		for i < len(a) && a[i].ObservedAt.Before(p.ObservedAt) {
+		for i < len(a) && a[i].ObservedAt < p.ObservedAt {
 			i++
 		}
-		for j < len(b) && b[j].ObservedAt.Before(p.ObservedAt) {
+		for j < len(b) && b[j].ObservedAt < p.ObservedAt {
 			j++
 		}
 		if i == len(a) || j == len(b) {
 			break
 		}
-		if !a[i].ObservedAt.Equal(p.ObservedAt) || !b[j].ObservedAt.Equal(p.ObservedAt) {
+		if a[i].ObservedAt != p.ObservedAt || b[j].ObservedAt != p.ObservedAt {
 			continue
 		}
-		s := series.Point{ObservedAt: p.ObservedAt, VintageAt: p.VintageAt}
-		for _, leg := range []series.Point{a[i], b[j]} {
-			if leg.VintageAt.After(s.VintageAt) {
-				s.VintageAt = leg.VintageAt
-			}
-		}
+		s := series.Point{ObservedAt: p.ObservedAt, VintageAt: max(p.VintageAt, a[i].VintageAt, b[j].VintageAt)}
 		s.Value = (float64(2*gallons*a[i].Value) + float64(gallons*b[j].Value) - float64(3*p.Value)) / 3
 		out = append(out, s)
 	}
@@ -100,7 +97,7 @@ func crackWalk(daily []series.Point, last time.Time) walk {
 	if len(daily) == 0 {
 		return walk{}
 	}
-	first := daily[0].ObservedAt
+	first := daily[0].ObservedAt.Time()
 	for first.Weekday() != time.Monday {
 		first = first.Add(days(1))
 	}
@@ -111,11 +108,12 @@ func crackWalk(daily []series.Point, last time.Time) walk {
 	for i := range n {
 		monday := spread.day(i)
 		moves[i] = math.Sqrt(5) * daysMove.sd() // before the week
-		for ; next < len(daily) && !daily[next].ObservedAt.After(monday); next++ {
+		from, to := series.InstantOf(monday.Add(-week)), series.InstantOf(monday)
+		for ; next < len(daily) && daily[next].ObservedAt <= to; next++ {
 			if next > 0 {
 				daysMove.add(daily[next].Value - daily[next-1].Value)
 			}
-			if daily[next].ObservedAt.After(monday.Add(-week)) {
+			if daily[next].ObservedAt > from {
 				spread.values[i] = daily[next].Value
 			}
 		}
@@ -169,15 +167,8 @@ func aboutTheDate(daily []series.Point, w weeks) []float64 {
 		until[i+1] = until[i] + p.Value
 	}
 	index := func(t time.Time) int {
-		lo, hi := 0, len(daily)
-		for lo < hi {
-			if m := (lo + hi) / 2; daily[m].ObservedAt.Before(t) {
-				lo = m + 1
-			} else {
-				hi = m
-			}
-		}
-		return lo
+		i, _ := slices.BinarySearchFunc(daily, series.InstantOf(t), func(p series.Point, t series.Instant) int { return cmp.Compare(p.ObservedAt, t) })
+		return i
 	}
 	out := unknowns(len(w.values))
 	for i := range out {

@@ -25,7 +25,7 @@ func hormuzTransits() Target {
 			if !ok {
 				return Release{}, false
 			}
-			return tuesday.release(p.ObservedAt.Add(week)), true
+			return tuesday.release(p.ObservedAt.Time().Add(week)), true
 		},
 		outcome: func(in series.Set, r Release) (series.Point, bool) {
 			return pointOn(sundays(in[ships], r.ObservedAt.Add(-week)), r.ObservedAt)
@@ -38,15 +38,14 @@ func hormuzTransits() Target {
 func sundays(daily []series.Point, after time.Time) []series.Point {
 	var out []series.Point
 	for i, p := range daily {
-		if p.ObservedAt.Weekday() != time.Sunday || i < 6 || !p.ObservedAt.After(after) || !daily[i-6].ObservedAt.Equal(p.ObservedAt.Add(-days(6))) {
+		day := p.ObservedAt.Time()
+		if day.Weekday() != time.Sunday || i < 6 || !day.After(after) || daily[i-6].ObservedAt != p.ObservedAt.AddDate(0, 0, -6) {
 			continue
 		}
 		mean := series.Point{ObservedAt: p.ObservedAt}
 		for _, d := range daily[i-6 : i+1] {
 			mean.Value += d.Value
-			if d.VintageAt.After(mean.VintageAt) {
-				mean.VintageAt = d.VintageAt
-			}
+			mean.VintageAt = max(mean.VintageAt, d.VintageAt)
 		}
 		mean.Value /= 7
 		out = append(out, mean)
@@ -70,7 +69,7 @@ func shipWalk(daily []series.Point, last time.Time) walk {
 	if len(means) == 0 {
 		return walk{}
 	}
-	first := means[0].ObservedAt
+	first := means[0].ObservedAt.Time()
 	n := int(last.Sub(first)/week) + 1
 	mean := weekly(means, first, n)
 	roots := make([]float64, n)
@@ -107,8 +106,8 @@ func recentDays(daily []series.Point, mean weeks) []float64 {
 	var sum, weight float64
 	next := 0
 	for i := range out {
-		monday := mean.day(i).Add(-days(6))
-		for ; next < len(daily) && daily[next].ObservedAt.Before(monday); next++ {
+		monday := series.InstantOf(mean.day(i).Add(-days(6)))
+		for ; next < len(daily) && daily[next].ObservedAt < monday; next++ {
 			sum = float64(fade*sum) + math.Sqrt(daily[next].Value)
 			weight = float64(fade*weight) + 1
 		}

@@ -30,7 +30,7 @@ func lngMargin() Target {
 			if !ok {
 				return Release{}, false
 			}
-			return second.release(p.ObservedAt.AddDate(0, 1, 0)), true
+			return second.release(p.ObservedAt.Time().AddDate(0, 1, 0)), true
 		},
 		outcome: func(in series.Set, r Release) (series.Point, bool) {
 			return pointOn(gasMonths(in).points(), r.ObservedAt)
@@ -43,29 +43,26 @@ func lngMargin() Target {
 type gas struct {
 	first       time.Time
 	europe, hub []float64
-	vintage     []time.Time
+	vintage     []series.Instant
 }
 
 func gasMonths(in series.Set) gas {
 	// The Pink Sheet's European price is the TTF from April 2015; before, it is another market.
-	ttf := time.Date(2015, time.April, 1, 0, 0, 0, 0, time.UTC)
+	ttf := series.DateOf(2015, time.April, 1)
 	var g gas
 	for _, p := range in[europe] {
-		us, ok := pointOn(in[hub], p.ObservedAt)
-		if p.ObservedAt.Before(ttf) || !ok {
+		month := p.ObservedAt.Time()
+		us, ok := pointOn(in[hub], month)
+		if p.ObservedAt < ttf || !ok {
 			continue
 		}
 		if g.first.IsZero() {
-			g.first = p.ObservedAt
+			g.first = month
 		}
-		for len(g.europe) < monthsBetween(g.first, p.ObservedAt) {
-			g.europe, g.hub, g.vintage = append(g.europe, math.NaN()), append(g.hub, math.NaN()), append(g.vintage, time.Time{})
+		for len(g.europe) < monthsBetween(g.first, month) {
+			g.europe, g.hub, g.vintage = append(g.europe, math.NaN()), append(g.hub, math.NaN()), append(g.vintage, 0)
 		}
-		known := p.VintageAt
-		if us.VintageAt.After(known) {
-			known = us.VintageAt
-		}
-		g.europe, g.hub, g.vintage = append(g.europe, p.Value), append(g.hub, us.Value), append(g.vintage, known)
+		g.europe, g.hub, g.vintage = append(g.europe, p.Value), append(g.hub, us.Value), append(g.vintage, max(p.VintageAt, us.VintageAt))
 	}
 	return g
 }
@@ -81,7 +78,7 @@ func (g gas) points() []series.Point {
 	var out []series.Point
 	for i := range g.europe {
 		if m := g.margin(i); !math.IsNaN(m) {
-			out = append(out, series.Point{ObservedAt: g.first.AddDate(0, i, 0), VintageAt: g.vintage[i], Value: m})
+			out = append(out, series.Point{ObservedAt: series.InstantOf(g.first.AddDate(0, i, 0)), VintageAt: g.vintage[i], Value: m})
 		}
 	}
 	return out

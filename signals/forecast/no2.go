@@ -1,6 +1,7 @@
 package forecast
 
 import (
+	"cmp"
 	"maps"
 	"math"
 	"slices"
@@ -28,7 +29,7 @@ func no2Index() Target {
 			if !ok {
 				return Release{}, false
 			}
-			return middle.release(p.ObservedAt.AddDate(0, 1, 0)), true
+			return middle.release(p.ObservedAt.Time().AddDate(0, 1, 0)), true
 		},
 		outcome: func(in series.Set, r Release) (series.Point, bool) { return pointOn(track(in), r.ObservedAt) },
 		walk:    func(in series.Set, r Release) []step { return no2Steps(track(in), r.ObservedAt) },
@@ -39,34 +40,34 @@ func no2Index() Target {
 // a new version of the product can be compared only once its reference years are published again, so first vintages alone give it no value
 // for years.
 func firstOf(in series.Set, compute func(series.Set, time.Time) signals.Track) []series.Point {
-	var instants []time.Time
+	var instants []series.Instant
 	for _, points := range in {
 		for _, p := range points {
 			instants = append(instants, p.VintageAt)
 		}
 	}
-	slices.SortFunc(instants, time.Time.Compare)
-	first := map[time.Time]series.Point{}
-	for _, at := range slices.CompactFunc(instants, time.Time.Equal) {
-		for _, e := range compute(asOf(in, at), at) {
+	slices.Sort(instants)
+	first := map[series.Instant]series.Point{}
+	for _, at := range slices.Compact(instants) {
+		for _, e := range compute(asOf(in, at), at.Time()) {
 			if _, there := first[e.ObservedAt]; !there && !math.IsNaN(e.Value) {
 				first[e.ObservedAt] = series.Point{ObservedAt: e.ObservedAt, VintageAt: at, Value: e.Value}
 			}
 		}
 	}
-	return slices.SortedFunc(maps.Values(first), func(a, b series.Point) int { return a.ObservedAt.Compare(b.ObservedAt) })
+	return slices.SortedFunc(maps.Values(first), func(a, b series.Point) int { return cmp.Compare(a.ObservedAt, b.ObservedAt) })
 }
 
 // asOf returns the newest numbers that were known at an instant. in has all vintages, by observation time and vintage.
-func asOf(in series.Set, at time.Time) series.Set {
+func asOf(in series.Set, at series.Instant) series.Set {
 	out := make(series.Set, len(in))
 	for id, points := range in {
 		kept := make([]series.Point, 0, len(points))
 		for _, p := range points {
-			if p.VintageAt.After(at) {
+			if p.VintageAt > at {
 				continue
 			}
-			if n := len(kept); n > 0 && kept[n-1].ObservedAt.Equal(p.ObservedAt) {
+			if n := len(kept); n > 0 && kept[n-1].ObservedAt == p.ObservedAt {
 				kept = kept[:n-1]
 			}
 			kept = append(kept, p)
@@ -83,8 +84,8 @@ func no2Steps(months []series.Point, last time.Time) []step {
 	anomalies, fromLast, from100 := window{capacity: all}, window{capacity: all}, window{capacity: all}
 	before := math.NaN()
 	var out []step
-	for _, p := range append(slices.Clip(months), series.Point{ObservedAt: last, Value: math.NaN()}) {
-		s := step{period: p.ObservedAt, value: p.Value}
+	for _, p := range append(slices.Clip(months), series.Point{ObservedAt: series.InstantOf(last), Value: math.NaN()}) {
+		s := step{period: p.ObservedAt.Time(), value: p.Value}
 		logs, ok := anomalies.dress(0, 1, no2MinMonths)
 		var ok1, ok2 bool
 		s.naive1, ok1 = fromLast.dress(before, 1, no2MinMonths-1)

@@ -43,7 +43,7 @@ func stocks(id series.ID, figure, name string, inputs []series.ID, others bool) 
 			if !ok {
 				return Release{}, false
 			}
-			return wednesday.release(p.ObservedAt.Add(week)), true
+			return wednesday.release(p.ObservedAt.Time().Add(week)), true
 		},
 		outcome: func(in series.Set, r Release) (series.Point, bool) {
 			p, ok := pointOn(in[id], r.ObservedAt)
@@ -62,7 +62,7 @@ func stockWalk(in series.Set, id series.ID, last time.Time, others bool) walk {
 	if len(points) == 0 {
 		return walk{}
 	}
-	first := points[0].ObservedAt
+	first := points[0].ObservedAt.Time()
 	n := int(last.Sub(first)/week) + 1
 	stock := weekly(points, first, n)
 	change := stock.changes()

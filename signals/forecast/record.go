@@ -111,7 +111,7 @@ func inputsHash(in series.Set, ids []series.ID) string {
 	for _, id := range ids {
 		lines := make([]string, 0, len(in[id]))
 		for _, p := range in[id] {
-			lines = append(lines, string(id)+"|"+p.ObservedAt.UTC().Format(time.RFC3339Nano)+"|"+p.VintageAt.UTC().Format(time.RFC3339Nano)+"|"+
+			lines = append(lines, string(id)+"|"+p.ObservedAt.String()+"|"+p.VintageAt.String()+"|"+
 				strconv.FormatFloat(p.Value, 'g', -1, 64)+"\n")
 		}
 		slices.Sort(lines)

@@ -1,6 +1,7 @@
 package forecast
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -139,7 +140,7 @@ func (t Target) Outcome(in series.Set, r Release) (Decimal, time.Time, bool) {
 		return "", time.Time{}, false
 	}
 	d, err := NewDecimal(p.Value, t.Decimals)
-	return d, p.VintageAt, err == nil
+	return d, p.VintageAt.Time(), err == nil
 }
 
 // VoidAt is when a forecast of a release becomes void: a print that comes then or later does not count.
@@ -172,7 +173,7 @@ func (t Target) Breaks(before, after series.Set, r Release) bool {
 	for _, id := range t.Inputs {
 		var was, is float64
 		for _, p := range before[id][max(0, len(before[id])-breakPoints):] {
-			if now, ok := pointOn(after[id], p.ObservedAt); ok && p.ObservedAt.Before(r.ObservedAt) {
+			if now, ok := pointOn(after[id], p.ObservedAt.Time()); ok && p.ObservedAt.Time().Before(r.ObservedAt) {
 				was, is = was+p.Value, is+now.Value
 			}
 		}
@@ -200,7 +201,7 @@ func onClock(day time.Time, hour, minute int) time.Time {
 
 // pointOn is the point about an instant, and whether there is one.
 func pointOn(points []series.Point, at time.Time) (series.Point, bool) {
-	i, ok := slices.BinarySearchFunc(points, at, func(p series.Point, at time.Time) int { return p.ObservedAt.Compare(at) })
+	i, ok := slices.BinarySearchFunc(points, series.InstantOf(at), func(p series.Point, at series.Instant) int { return cmp.Compare(p.ObservedAt, at) })
 	if !ok {
 		return series.Point{}, false
 	}

@@ -20,7 +20,7 @@ const week = 7 * 24 * time.Hour
 func weekly(points []series.Point, first time.Time, n int) weeks {
 	w := weeks{first: first, values: unknowns(n)}
 	for _, p := range points {
-		if d := p.ObservedAt.Sub(first); d >= 0 && d%week == 0 && int(d/week) < n {
+		if d := p.ObservedAt.Time().Sub(first); d >= 0 && d%week == 0 && int(d/week) < n {
 			w.values[d/week] = p.Value
 		}
 	}

@@ -190,9 +190,9 @@ func TestRecordedHistory(t *testing.T) {
 	}
 	for id, figures := range published {
 		for _, f := range figures {
-			p, ok := series.At(set[id], day(t, f.date))
-			if !ok || !p.ObservedAt.Equal(day(t, f.date)) || math.Abs(p.Value-f.value) > f.within {
-				t.Errorf("%s of %s is stored as %v of %s, published was %v", id, f.date, p.Value, p.ObservedAt.Format(time.DateOnly), f.value)
+			p, ok := series.At(set[id], series.InstantOf(day(t, f.date)))
+			if !ok || !p.ObservedAt.Time().Equal(day(t, f.date)) || math.Abs(p.Value-f.value) > f.within {
+				t.Errorf("%s of %s is stored as %v of %s, published was %v", id, f.date, p.Value, p.ObservedAt.Time().Format(time.DateOnly), f.value)
 			}
 		}
 	}
@@ -215,13 +215,13 @@ func TestRecordedHistory(t *testing.T) {
 		for id, want := range map[series.ID]float64{
 			"eia.RWTC": h.crude, "eia.EER_EPMRU_PF4_Y35NY_DPG": h.gasoline, "eia.EER_EPD2DXL0_PF4_Y35NY_DPG": h.diesel,
 		} {
-			if p, _ := series.At(set[id], day(t, h.date)); p.Value != want {
+			if p, _ := series.At(set[id], series.InstantOf(day(t, h.date))); p.Value != want {
 				t.Errorf("%s of %s is %v, the hand computation has %v", id, h.date, p.Value, want)
 			}
 		}
 		found := false
 		for _, e := range track {
-			if e.ObservedAt.Equal(day(t, h.date)) {
+			if e.ObservedAt.Time().Equal(day(t, h.date)) {
 				found = true
 				if math.Abs(e.Value-h.spread) > 5e-7 {
 					t.Errorf("the spread of %s is %v, by hand it is %v", h.date, e.Value, h.spread)
@@ -332,7 +332,7 @@ func TestWhatAnEarlierRecordingSaidIsKnownAsOfItsTime(t *testing.T) {
 			t.Fatal(err)
 		}
 		points := set[gas]
-		return points[len(points)-1].ObservedAt.Format("2006-01")
+		return points[len(points)-1].ObservedAt.Time().Format("2006-01")
 	}
 	_, db := up(t, archive, "--at", "2026-05-14T00:00:00Z")
 	for asOf, want := range map[string]string{

@@ -73,11 +73,11 @@ func afterSlot(points []series.Point) []series.Point {
 	earliest := make([]int64, len(points)+1) // of the vintages from a point on
 	earliest[len(points)] = math.MaxInt64
 	for i := len(points) - 1; i >= 0; i-- {
-		earliest[i] = min(earliest[i+1], points[i].VintageAt.Unix())
+		earliest[i] = min(earliest[i+1], points[i].VintageAt.Time().Unix())
 	}
 	return slices.DeleteFunc(slices.Clone(points), func(p series.Point) bool {
-		i, _ := slices.BinarySearchFunc(points, p, func(a, b series.Point) int { return a.ObservedAt.Compare(b.ObservedAt) })
-		return p.VintageAt.Unix() > earliest[i+1]
+		i, _ := slices.BinarySearchFunc(points, p, func(a, b series.Point) int { return a.ObservedAt.Time().Compare(b.ObservedAt.Time()) })
+		return p.VintageAt.Time().Unix() > earliest[i+1]
 	})
 }
 
@@ -164,10 +164,10 @@ func sumCases(t *testing.T, track signals.Track, target []series.Point, steps in
 		if !math.IsNaN(e.Z()) {
 			z = e.Z()
 		}
-		estimates = append(estimates, []any{e.ObservedAt, e.KnownAt, z})
+		estimates = append(estimates, []any{e.ObservedAt.Time(), e.KnownAt.Time(), z})
 	}
 	for _, p := range target {
-		prices = append(prices, []any{p.ObservedAt, p.VintageAt, p.Value})
+		prices = append(prices, []any{p.ObservedAt.Time(), p.VintageAt.Time(), p.Value})
 	}
 	for table, load := range map[string]struct {
 		columns []string

@@ -138,7 +138,7 @@ func TestWeeklyStocksWereNotRevisedInFourYears(t *testing.T) {
 	common, changed := 0, 0
 	for _, p := range older {
 		q, ok := series.At(newer, p.ObservedAt)
-		if !ok || !q.ObservedAt.Equal(p.ObservedAt) {
+		if !ok || !q.ObservedAt.Time().Equal(p.ObservedAt.Time()) {
 			continue
 		}
 		if common++; q.Value != p.Value {

@@ -16,11 +16,11 @@ func newsOf(set series.Set, from, to time.Time) (known series.Set, news []change
 	for id, points := range set {
 		for _, p := range points {
 			switch {
-			case !p.VintageAt.After(from):
+			case !p.VintageAt.Time().After(from):
 				known[id] = append(known[id], p)
-			case !p.VintageAt.After(to):
+			case !p.VintageAt.Time().After(to):
 				news = append(news, changes.Vintage{
-					Observation: series.Observation{Series: id, ObservedAt: p.ObservedAt, VintageAt: p.VintageAt, Value: p.Value}, Source: "recorded",
+					Observation: series.Observation{Series: id, ObservedAt: p.ObservedAt.Time(), VintageAt: p.VintageAt.Time(), Value: p.Value}, Source: "recorded",
 				})
 			}
 		}
@@ -86,7 +86,7 @@ func TestPartsAddUpOverRecordedRevisions(t *testing.T) {
 	revised := func(after series.Set, at time.Time) (news []changes.Vintage) {
 		for id, points := range after {
 			for _, p := range points {
-				news = append(news, changes.Vintage{Observation: series.Observation{Series: id, ObservedAt: p.ObservedAt, VintageAt: at, Value: p.Value}, Source: "recorded", Release: 1})
+				news = append(news, changes.Vintage{Observation: series.Observation{Series: id, ObservedAt: p.ObservedAt.Time(), VintageAt: at, Value: p.Value}, Source: "recorded", Release: 1})
 			}
 		}
 		return news
@@ -101,7 +101,7 @@ func TestPartsAddUpOverRecordedRevisions(t *testing.T) {
 	const ships = "portwatch.chokepoint6.n_total"
 	known, all := series.Set{ships: portWatchPoll(t, "2026-04-21T13-36-09Z")}, series.Set{ships: portWatch(t)[ships]}
 	from, to := known[ships][0].VintageAt, date("2026-07-07")
-	if n := wantParts(t, definition(t, "hormuz-transit"), known, all, revised(all, to), from, to); n < 2 {
+	if n := wantParts(t, definition(t, "hormuz-transit"), known, all, revised(all, to), from.Time(), to); n < 2 {
 		t.Errorf("between April and July are %d parts", n)
 	}
 }

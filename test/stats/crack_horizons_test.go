@@ -22,16 +22,16 @@ type crackDay struct {
 func crackDays(set series.Set) (out []crackDay) {
 	legs := map[time.Time][2]float64{}
 	for _, p := range set["eia.EER_EPMRU_PF4_Y35NY_DPG"] {
-		legs[p.ObservedAt] = [2]float64{p.Value, math.NaN()}
+		legs[p.ObservedAt.Time()] = [2]float64{p.Value, math.NaN()}
 	}
 	for _, p := range set["eia.EER_EPD2DXL0_PF4_Y35NY_DPG"] {
-		if l, ok := legs[p.ObservedAt]; ok {
-			legs[p.ObservedAt] = [2]float64{l[0], p.Value}
+		if l, ok := legs[p.ObservedAt.Time()]; ok {
+			legs[p.ObservedAt.Time()] = [2]float64{l[0], p.Value}
 		}
 	}
 	for _, p := range set["eia.RWTC"] {
-		if l, ok := legs[p.ObservedAt]; ok && !math.IsNaN(l[1]) {
-			out = append(out, crackDay{p.ObservedAt, (2*42*l[0] + 42*l[1] - 3*p.Value) / 3})
+		if l, ok := legs[p.ObservedAt.Time()]; ok && !math.IsNaN(l[1]) {
+			out = append(out, crackDay{p.ObservedAt.Time(), (2*42*l[0] + 42*l[1] - 3*p.Value) / 3})
 		}
 	}
 	return out

@@ -16,7 +16,7 @@ func TestTheExpectationOfCrudeStocksHasTheSeasonInIt(t *testing.T) {
 	for id, points := range weeklyPetroleum(t) {
 		for _, p := range points {
 			if id == "eia.WCESTUS1" {
-				observations = append(observations, series.Observation{Series: id, ObservedAt: p.ObservedAt, VintageAt: p.ObservedAt.Add(lag), Value: p.Value})
+				observations = append(observations, series.Observation{Series: id, ObservedAt: p.ObservedAt.Time(), VintageAt: p.ObservedAt.Time().Add(lag), Value: p.Value})
 			}
 		}
 	}

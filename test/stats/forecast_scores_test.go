@@ -90,7 +90,7 @@ func TestNoForecastSeesWhatCameLater(t *testing.T) {
 				bent := series.Set{}
 				for id, points := range in {
 					for _, p := range points {
-						if p.ObservedAt.After(cut) {
+						if p.ObservedAt.Time().After(cut) {
 							p.Value *= 1.5
 						}
 						bent[id] = append(bent[id], p)
@@ -158,8 +158,8 @@ func nextRelease(tb testing.TB, target forecast.Target, in series.Set) (forecast
 	var at time.Time
 	for _, id := range target.Inputs {
 		for _, p := range in[id] {
-			if p.VintageAt.After(at) {
-				at = p.VintageAt
+			if p.VintageAt.Time().After(at) {
+				at = p.VintageAt.Time()
 			}
 		}
 	}

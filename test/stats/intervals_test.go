@@ -18,8 +18,8 @@ func wednesdays(set series.Set) series.Set {
 	for _, points := range set {
 		for i := range points {
 			day := points[i].ObservedAt
-			monday := day.AddDate(0, 0, (int(time.Monday-day.Weekday())+7)%7)
-			points[i].VintageAt = monday.AddDate(0, 0, 2).Add(15 * time.Hour)
+			monday := day.AddDate(0, 0, (int(time.Monday-day.Time().Weekday())+7)%7)
+			points[i].VintageAt = series.InstantOf(monday.AddDate(0, 0, 2).Time().Add(15 * time.Hour))
 		}
 	}
 	return set
@@ -77,7 +77,7 @@ func crackAgain(_ *testing.T, set series.Set) (hits, cases int) {
 	for i, id := range []series.ID{"eia.RWTC", "eia.EER_EPMRU_PF4_Y35NY_DPG", "eia.EER_EPD2DXL0_PF4_Y35NY_DPG"} {
 		legs[i] = map[int]float64{}
 		for _, p := range set[id] {
-			legs[i][int(p.ObservedAt.Unix()/86400)] = p.Value
+			legs[i][int(p.ObservedAt.Time().Unix()/86400)] = p.Value
 		}
 	}
 	var days []int
@@ -128,7 +128,7 @@ func crackAgain(_ *testing.T, set series.Set) (hits, cases int) {
 func petroleumAgain(_ *testing.T, set series.Set) (hits, cases int) {
 	stocks := map[time.Time]float64{}
 	for _, p := range set["eia.WCESTUS1"] {
-		stocks[p.ObservedAt] = p.Value
+		stocks[p.ObservedAt.Time()] = p.Value
 	}
 	change := func(week time.Time) (float64, bool) {
 		now, ok := stocks[week]

@@ -132,7 +132,7 @@ func TestIowaCornYieldAgreesWithSQL(t *testing.T) {
 			for month := 8; month <= 11; month++ {
 				if year >= 1955 && rng.IntN(12) > 0 { // now and then a report is cancelled
 					set[cornForecast] = append(set[cornForecast], series.Point{
-						ObservedAt: date(fmt.Sprintf("%d-%02d-01", year, month)), VintageAt: date(fmt.Sprintf("%d-%02d-12", year, month)),
+						ObservedAt: series.InstantOf(date(fmt.Sprintf("%d-%02d-01", year, month))), VintageAt: series.InstantOf(date(fmt.Sprintf("%d-%02d-12", year, month))),
 						Value: math.Round(yield + float64(12-month)*3*rng.NormFloat64()),
 					})
 				}

@@ -24,7 +24,7 @@ import (
 func TestTheMeasuredFiguresOfTheLNGBrief(t *testing.T) {
 	t.Parallel()
 	track := definition(t, "lng-arbitrage").Compute(pinkSheet(t, "2026-03-03"), date("2026-03-05"))
-	if first := track[0].ObservedAt; !first.Equal(date("2015-04-01")) || len(track) != 131 {
+	if first := track[0].ObservedAt; !first.Time().Equal(date("2015-04-01")) || len(track) != 131 {
 		t.Errorf("%d months from %v, want 131 from April 2015", len(track), first)
 	}
 	low, high, far := track[0], track[0], 0
@@ -41,7 +41,7 @@ func TestTheMeasuredFiguresOfTheLNGBrief(t *testing.T) {
 	}
 	printed(t, "lowest margin", low.Value, "-4.74")
 	printed(t, "highest margin", high.Value, "55.64")
-	if !low.ObservedAt.Equal(date("2020-05-01")) || !high.ObservedAt.Equal(date("2022-08-01")) {
+	if !low.ObservedAt.Time().Equal(date("2020-05-01")) || !high.ObservedAt.Time().Equal(date("2022-08-01")) {
 		t.Errorf("extremes in %v and %v, want May 2020 and August 2022", low.ObservedAt, high.ObservedAt)
 	}
 	printed(t, "share of months with a move beyond the interval", 100*float64(far)/130, "47")
@@ -61,7 +61,7 @@ func TestJapansNewestMonthIsTheOnlyPriceThatWasRevised(t *testing.T) {
 		for id, points := range vintages[v] {
 			for i, p := range points {
 				again, ok := series.At(later[id], p.ObservedAt)
-				if !ok || !again.ObservedAt.Equal(p.ObservedAt) {
+				if !ok || !again.ObservedAt.Time().Equal(p.ObservedAt.Time()) {
 					t.Fatalf("%s of %v was withdrawn", id, p.ObservedAt)
 				}
 				newest := id == "worldbank.LNG_JP" && i == len(points)-1
@@ -107,18 +107,18 @@ func TestTheMeasuredFiguresOfTheHormuzBrief(t *testing.T) {
 	july := d.Compute(set, date("2026-07-08"))
 	at := map[time.Time]signals.Estimate{}
 	for _, e := range july {
-		at[e.ObservedAt] = e
+		at[e.ObservedAt.Time()] = e
 	}
 	april := portWatchPoll(t, "2026-04-21T13-36-09Z")
 	var moves, sundays []float64
 	old := [2]int{}
 	for _, e := range d.Compute(series.Set{"portwatch.chokepoint6.n_total": april}, date("2026-04-22")) {
-		anew := at[e.ObservedAt].Value
+		anew := at[e.ObservedAt.Time()].Value
 		x := func(mean float64) float64 { return 2 * math.Sqrt(7*mean+0.375) }
 		moves = append(moves, x(anew)-x(e.Value))
 		hit := heldBefore(e.Value, anew)
 		old[0] += hit
-		if e.ObservedAt.Weekday() == time.Sunday {
+		if e.ObservedAt.Time().Weekday() == time.Sunday {
 			sundays = append(sundays, x(anew)-x(e.Value))
 			old[1] += hit
 		}
@@ -136,7 +136,7 @@ func TestTheMeasuredFiguresOfTheHormuzBrief(t *testing.T) {
 	for _, p := range april {
 		if now, ok := series.At(set["portwatch.chokepoint6.n_total"], p.ObservedAt); ok && now.Value != p.Value {
 			id := series.Before("portwatch.chokepoint6.n_total")
-			known[id] = append(known[id], series.Point{ObservedAt: p.ObservedAt, VintageAt: date("2026-07-06"), Value: p.Value})
+			known[id] = append(known[id], series.Point{ObservedAt: p.ObservedAt, VintageAt: series.InstantOf(date("2026-07-06")), Value: p.Value})
 		}
 	}
 	learned := d.Compute(known, date("2026-07-08"))
@@ -150,7 +150,7 @@ func TestTheMeasuredFiguresOfTheHormuzBrief(t *testing.T) {
 	// Two Poisson counts of a week differ by about the root of their sum.
 	var differences []float64
 	for _, e := range july {
-		if before, ok := at[e.ObservedAt.AddDate(0, 0, -7)]; ok && e.ObservedAt.Before(date("2026-01-01")) {
+		if before, ok := at[e.ObservedAt.AddDate(0, 0, -7).Time()]; ok && e.ObservedAt.Time().Before(date("2026-01-01")) {
 			differences = append(differences, (e.Value-before.Value)/math.Sqrt((e.Value+before.Value)/7))
 		}
 	}
@@ -170,7 +170,7 @@ func TestTheMeasuredFiguresOfTheHormuzBrief(t *testing.T) {
 	}
 	printed(t, "days of bad coverage", float64(blind), "12")
 	first := slices.IndexFunc(july, func(e signals.Estimate) bool { return !math.IsNaN(e.Baseline) })
-	if day := july[first].ObservedAt; day.Year() != 2022 || day.Month() != time.January {
+	if day := july[first].ObservedAt; day.Time().Year() != 2022 || day.Time().Month() != time.January {
 		t.Errorf("the first baseline is of %v, want January 2022", day)
 	}
 }
@@ -199,7 +199,7 @@ func recent(set series.Set, day time.Time) series.Set {
 	out := series.Set{}
 	for id, points := range set {
 		for _, p := range points {
-			if p.ObservedAt.After(day.AddDate(0, -1, 0)) {
+			if p.ObservedAt.Time().After(day.AddDate(0, -1, 0)) {
 				out[id] = append(out[id], p)
 			}
 		}
@@ -212,7 +212,7 @@ func TestTheMeasuredFiguresOfTheCornBrief(t *testing.T) {
 	d := definition(t, "iowa-corn-yield")
 	var squares, distance, bias, n float64
 	for _, e := range d.Compute(iowaCorn(t), date("2012-03-01")) {
-		if e.ObservedAt.Month() == time.January && e.ObservedAt.Year() > 1986 { // the finals of 1986 to 2011
+		if e.ObservedAt.Time().Month() == time.January && e.ObservedAt.Time().Year() > 1986 { // the finals of 1986 to 2011
 			miss := e.Value - e.Baseline
 			squares, distance, bias, n = squares+miss*miss, distance+math.Abs(miss), bias+miss, n+1
 		}
@@ -259,17 +259,17 @@ func TestTheMeasuredFiguresOfTheCornBrief(t *testing.T) {
 	// From 1986 on, compared with NASS alone. Others measured the errors of NASS.
 	track, finals := d.Compute(known, date("2025-12-01")), map[int]float64{}
 	for _, p := range known[cornFinal] {
-		finals[p.ObservedAt.Year()] = p.Value
+		finals[p.ObservedAt.Time().Year()] = p.Value
 	}
 	for month, want := range map[time.Month][2]string{
 		time.August: {"11.3", "10.4"}, time.September: {"9.0", "8.6"}, time.October: {"5.0", "5.2"}, time.November: {"2.7", "2.8"},
 	} {
 		var blend, nass []float64
 		for _, e := range track {
-			if e.ObservedAt.Month() == month && e.ObservedAt.Year() >= 1986 && e.ObservedAt.Year() <= 2024 {
+			if e.ObservedAt.Time().Month() == month && e.ObservedAt.Time().Year() >= 1986 && e.ObservedAt.Time().Year() <= 2024 {
 				p, _ := series.At(known[cornForecast], e.ObservedAt)
-				blend = append(blend, finals[e.ObservedAt.Year()]-e.Value)
-				nass = append(nass, finals[e.ObservedAt.Year()]-p.Value)
+				blend = append(blend, finals[e.ObservedAt.Time().Year()]-e.Value)
+				nass = append(nass, finals[e.ObservedAt.Time().Year()]-p.Value)
 			}
 		}
 		printed(t, month.String()+" blend", rms(blend), want[0])
@@ -298,14 +298,14 @@ func TestTheLockdownIsSeenInRecordedColumns(t *testing.T) {
 		for _, year := range []int{2019, 2020} {
 			var columns []float64
 			for _, w := range weeks {
-				if w.ObservedAt.Year() == year && w.ObservedAt.Month() >= time.February && w.ObservedAt.Month() <= time.May {
+				if w.ObservedAt.Time().Year() == year && w.ObservedAt.Time().Month() >= time.February && w.ObservedAt.Time().Month() <= time.May {
 					columns = append(columns, w.Value)
 				}
 			}
 			day := time.Date(year, time.February, 1, 0, 0, 0, 0, time.UTC)
 			for _, region := range no2Regions {
 				id := series.ID("temis.NO2." + region)
-				set[id] = append(set[id], series.Point{ObservedAt: day, VintageAt: day.AddDate(0, 4, 0), Value: stat.Mean(columns, nil)})
+				set[id] = append(set[id], series.Point{ObservedAt: series.InstantOf(day), VintageAt: series.InstantOf(day.AddDate(0, 4, 0)), Value: stat.Mean(columns, nil)})
 			}
 		}
 		track := d.Compute(set, date("2020-07-01"))
@@ -339,9 +339,9 @@ func cityWeeks(tb testing.TB, city string) []series.Point {
 	var points []series.Point
 	for _, w := range weeks {
 		if w.Number != nil {
-			points = append(points, series.Point{ObservedAt: time.UnixMilli(w.Date.Value).UTC(), Value: 1e6 * *w.Number})
+			points = append(points, series.Point{ObservedAt: series.InstantOf(time.UnixMilli(w.Date.Value).UTC()), Value: 1e6 * *w.Number})
 		}
 	}
-	slices.SortFunc(points, func(a, b series.Point) int { return a.ObservedAt.Compare(b.ObservedAt) })
+	slices.SortFunc(points, func(a, b series.Point) int { return a.ObservedAt.Time().Compare(b.ObservedAt.Time()) })
 	return points
 }

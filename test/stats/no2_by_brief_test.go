@@ -85,7 +85,7 @@ func columns(rng *rand.Rand, regions []series.ID) series.Set {
 			if rng.IntN(40) == 0 {
 				value = -value / 20
 			}
-			set[id] = append(set[id], series.Point{ObservedAt: month, VintageAt: month.AddDate(0, 1, 20), Value: math.Round(value*1e4) / 1e4})
+			set[id] = append(set[id], series.Point{ObservedAt: series.InstantOf(month), VintageAt: series.InstantOf(month.AddDate(0, 1, 20)), Value: math.Round(value*1e4) / 1e4})
 		}
 	}
 	for month := date("2018-05-01"); month.Year() < 2044; month = month.AddDate(0, 1, 0) {
@@ -97,7 +97,7 @@ func columns(rng *rand.Rand, regions []series.ID) series.Set {
 			version = 2.4
 		}
 		set["temis.NO2.version"] = append(set["temis.NO2.version"],
-			series.Point{ObservedAt: month, VintageAt: month.AddDate(0, 1, 20), Value: version})
+			series.Point{ObservedAt: series.InstantOf(month), VintageAt: series.InstantOf(month.AddDate(0, 1, 20)), Value: version})
 	}
 	return set
 }
@@ -125,7 +125,7 @@ func TestTheIndexOfNO2IsWhatItsBriefSays(t *testing.T) {
 		}{
 			{"index", e.Value, &w.Value}, {"difference in percent", e.DeltaPct(), &percent}, {"z-score", e.Z(), w.Z}, {"lower bound", e.Lo, w.Lo}, {"upper bound", e.Hi, w.Hi},
 		} {
-			if !e.ObservedAt.Equal(w.Day) || !agree(f.got, f.want) {
+			if !e.ObservedAt.Time().Equal(w.Day) || !agree(f.got, f.want) {
 				t.Fatalf("%v: the %s is %v, by the brief %s on %v", e.ObservedAt, f.name, f.got, show(f.want), w.Day)
 			}
 		}

@@ -77,7 +77,7 @@ func load(t *testing.T, set series.Set, derive string) *pgxpool.Pool {
 			if err := value.Scan(strconv.FormatFloat(p.Value, 'f', -1, 64)); err != nil {
 				t.Fatal(err)
 			}
-			rows = append(rows, []any{string(id), p.ObservedAt, p.VintageAt, value})
+			rows = append(rows, []any{string(id), p.ObservedAt.Time(), p.VintageAt.Time(), value})
 		}
 	}
 	if _, err := pool.CopyFrom(t.Context(), pgx.Identifier{"quotes"}, []string{"series", "day", "known", "value"}, pgx.CopyFromRows(rows)); err != nil {
@@ -121,7 +121,7 @@ func compare(t *testing.T, track signals.Track, want []estimate, mixed ...string
 	known := map[string]int{}
 	for i, e := range track {
 		w := want[i]
-		if !e.ObservedAt.Equal(w.Day) || e.N != w.N {
+		if !e.ObservedAt.Time().Equal(w.Day) || e.N != w.N {
 			t.Fatalf("%v from %d values, SQL has %v from %d", e.ObservedAt, e.N, w.Day, w.N)
 		}
 		for _, f := range []struct {
@@ -173,7 +173,7 @@ func compareParts(t *testing.T, got []signals.Component, want []part) {
 	}
 	for _, w := range want {
 		c := parts[w.Name]
-		if !c.ObservedAt.Equal(w.Day) || !agree(c.Value, w.Value) || !agree(c.Baseline, w.Baseline) || !agree(c.Scale, w.Scale) {
+		if !c.ObservedAt.Time().Equal(w.Day) || !agree(c.Value, w.Value) || !agree(c.Baseline, w.Baseline) || !agree(c.Scale, w.Scale) {
 			t.Errorf("component %s is %+v, SQL has %v, %s, %s, %s", w.Name, c, w.Day, show(w.Value), show(w.Baseline), show(w.Scale))
 		}
 	}
@@ -208,7 +208,7 @@ func madeUpBetween(from, to string, rng *rand.Rand, start, step float64, decimal
 			continue
 		}
 		points = append(points, series.Point{
-			ObservedAt: day, VintageAt: day.AddDate(0, 0, 2+rng.IntN(25)), Value: math.Round(start*unit) / unit,
+			ObservedAt: series.InstantOf(day), VintageAt: series.InstantOf(day.AddDate(0, 0, 2+rng.IntN(25))), Value: math.Round(start*unit) / unit,
 		})
 	}
 	return points

@@ -23,7 +23,7 @@ func upTo(set series.Set, day time.Time) series.Set {
 	out := series.Set{}
 	for id, points := range set {
 		for _, p := range points {
-			if !p.ObservedAt.After(day) {
+			if !p.ObservedAt.Time().After(day) {
 				out[id] = append(out[id], p)
 			}
 		}
@@ -115,7 +115,7 @@ func TestRecordedDataGiveTheFiguresOfAnIndependentScript(t *testing.T) {
 				if want.component == "" {
 					track := d.Compute(known, at)
 					e := track[len(track)-1]
-					if !e.ObservedAt.Equal(day) || e.N != want.n {
+					if !e.ObservedAt.Time().Equal(day) || e.N != want.n {
 						t.Errorf("%s: the newest estimate is of %v from %d values, want %d", want.day, e.ObservedAt, e.N, want.n)
 					}
 					value, baseline, scale, percent, z = e.Value, e.Baseline, e.Scale, e.DeltaPct(), e.Z()
@@ -157,7 +157,7 @@ func TestTheRecordedCrackSpreadHasItsKnownExtremes(t *testing.T) {
 		e          signals.Estimate
 		day, value string
 	}{{track[0], "2006-06-14", ""}, {low, "2008-09-22", "-1.622"}, {high, "2022-05-13", "75.890"}, {track[len(track)-1], "2025-12-08", "24.344"}} {
-		if got := c.e.ObservedAt.Format(time.DateOnly); got != c.day {
+		if got := c.e.ObservedAt.Time().Format(time.DateOnly); got != c.day {
 			t.Errorf("%s stands on %s, want %s", c.value, got, c.day)
 		}
 		printed(t, c.day, c.e.Value, c.value)

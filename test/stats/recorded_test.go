@@ -131,7 +131,7 @@ func readColumn(sheet *xls.WorkSheet, col int) ([]series.Point, error) {
 		if err != nil {
 			return nil, fmt.Errorf("row %d: %w", r+1, err)
 		}
-		points = append(points, series.Point{ObservedAt: day, VintageAt: day.Add(lag), Value: value})
+		points = append(points, series.Point{ObservedAt: series.InstantOf(day), VintageAt: series.InstantOf(day.Add(lag)), Value: value})
 	}
 	return points, nil
 }

@@ -87,7 +87,7 @@ func TestTheRecordOfCornNamesTheStageThatItCounts(t *testing.T) {
 		name := map[string]string{"trend": "trend", "november": "November", "september": "September"}[stage]
 		set := series.Set{}
 		for id, points := range illinoisCorn(t) {
-			set[id] = slices.DeleteFunc(points, func(p series.Point) bool { return p.VintageAt.After(date(at)) })
+			set[id] = slices.DeleteFunc(points, func(p series.Point) bool { return p.VintageAt.Time().After(date(at)) })
 		}
 		_, record := d.MeasureInterval(set, nil, date(at))
 		text := view.UncertaintyOf(d, postgres.NewUncertainty(signals.BasisMeasured, record)).Text
@@ -116,7 +116,7 @@ func stagesTable(t *testing.T) string {
 	} {
 		set := series.Set{}
 		for id, points := range illinoisCorn(t) {
-			set[id] = slices.DeleteFunc(points, func(p series.Point) bool { return p.VintageAt.After(date(of.at)) })
+			set[id] = slices.DeleteFunc(points, func(p series.Point) bool { return p.VintageAt.Time().After(date(of.at)) })
 		}
 		basis, r := d.MeasureInterval(set, nil, date(of.at))
 		if basis != signals.BasisMeasured || r.Stage != of.stage {
@@ -144,7 +144,7 @@ func beforeTable(t *testing.T) string {
 	july := map[time.Time]float64{}
 	d := definition(t, "hormuz-transit")
 	for _, e := range d.Compute(portWatch(t), date("2026-07-08")) {
-		july[e.ObservedAt] = e.Value
+		july[e.ObservedAt.Time()] = e.Value
 	}
 	for _, c := range []struct {
 		what string
@@ -156,12 +156,12 @@ func beforeTable(t *testing.T) string {
 	} {
 		hits, cases, above := 0, 0, 0
 		for _, e := range d.Compute(series.Set{"portwatch.chokepoint6.n_total": portWatchPoll(t, "2026-04-21T13-36-09Z")}, date("2026-04-22")) {
-			if !c.of(e.ObservedAt) {
+			if !c.of(e.ObservedAt.Time()) {
 				continue
 			}
 			cases++
-			hits += heldBefore(e.Value, july[e.ObservedAt])
-			if july[e.ObservedAt] > e.Value {
+			hits += heldBefore(e.Value, july[e.ObservedAt.Time()])
+			if july[e.ObservedAt.Time()] > e.Value {
 				above++
 			}
 		}

@@ -193,14 +193,14 @@ func cornTrialsTable(t *testing.T) string {
 	set := illinoisCorn(t)
 	finals, forecasts := map[int]float64{}, map[int]map[time.Month]float64{}
 	for _, p := range set[cornFinal] {
-		finals[p.ObservedAt.Year()] = p.Value
+		finals[p.ObservedAt.Time().Year()] = p.Value
 	}
 	for _, p := range set[cornForecast] {
-		year := p.ObservedAt.Year()
+		year := p.ObservedAt.Time().Year()
 		if forecasts[year] == nil {
 			forecasts[year] = map[time.Month]float64{}
 		}
-		forecasts[year][p.ObservedAt.Month()] = p.Value
+		forecasts[year][p.ObservedAt.Time().Month()] = p.Value
 	}
 	months := []time.Month{time.August, time.September, time.October, time.November}
 	spans := []struct {

@@ -66,7 +66,7 @@ func TestTropomiNO2AgreesWithSQL(t *testing.T) {
 					v = -0.3 // noise around nothing
 				}
 				if rng.IntN(holes) > 0 {
-					set[id] = append(set[id], series.Point{ObservedAt: day, VintageAt: day.AddDate(0, 2, r), Value: math.Round(1000*v) / 1000})
+					set[id] = append(set[id], series.Point{ObservedAt: series.InstantOf(day), VintageAt: series.InstantOf(day.AddDate(0, 2, r)), Value: math.Round(1000*v) / 1000})
 				}
 			}
 		}
@@ -76,7 +76,7 @@ func TestTropomiNO2AgreesWithSQL(t *testing.T) {
 				version = 2.04
 			}
 			if rng.IntN(50) > 0 {
-				set["temis.NO2.version"] = append(set["temis.NO2.version"], series.Point{ObservedAt: day, VintageAt: day.AddDate(0, 2, 0), Value: version})
+				set["temis.NO2.version"] = append(set["temis.NO2.version"], series.Point{ObservedAt: series.InstantOf(day), VintageAt: series.InstantOf(day.AddDate(0, 2, 0)), Value: version})
 			}
 		}
 		return set

@@ -101,7 +101,7 @@ func pinkSheet(tb testing.TB, made string) series.Set {
 		day := date(m[1] + "-" + m[2] + "-01")
 		for i, id := range columns {
 			if i < len(row) && row[i] != "…" {
-				set[id] = append(set[id], series.Point{ObservedAt: day, VintageAt: day.AddDate(0, 1, 3), Value: number(tb, row[i])})
+				set[id] = append(set[id], series.Point{ObservedAt: series.InstantOf(day), VintageAt: series.InstantOf(day.AddDate(0, 1, 3)), Value: number(tb, row[i])})
 			}
 		}
 	}
@@ -120,7 +120,7 @@ func portWatch(tb testing.TB) series.Set {
 		known := day.AddDate(0, 0, (7-int(day.Weekday()))%7+2).Add(13*time.Hour + 35*time.Minute)
 		for _, column := range []string{"n_total", "n_tanker", "capacity_tanker"} {
 			id := series.ID("portwatch.chokepoint6." + column)
-			set[id] = append(set[id], series.Point{ObservedAt: day, VintageAt: known, Value: number(tb, row[column])})
+			set[id] = append(set[id], series.Point{ObservedAt: series.InstantOf(day), VintageAt: series.InstantOf(known), Value: number(tb, row[column])})
 		}
 	}
 	return set
@@ -141,7 +141,7 @@ func portWatchPoll(tb testing.TB, name string) []series.Point {
 	}
 	points := make([]series.Point, len(poll.Days))
 	for i, d := range poll.Days { // newest first
-		points[len(points)-1-i] = series.Point{ObservedAt: date(d.Date), VintageAt: poll.FetchedAt, Value: d.Total}
+		points[len(points)-1-i] = series.Point{ObservedAt: series.InstantOf(date(d.Date)), VintageAt: series.InstantOf(poll.FetchedAt), Value: d.Total}
 	}
 	return points
 }
@@ -158,7 +158,7 @@ func finalKnown(year int) time.Time {
 func forecastKnown(month time.Time) time.Time { return month.AddDate(0, 0, 10).Add(16 * time.Hour) }
 
 func crop(year int, yield float64) series.Point {
-	return series.Point{ObservedAt: date(fmt.Sprintf("%d-01-01", year)), VintageAt: finalKnown(year), Value: yield}
+	return series.Point{ObservedAt: series.InstantOf(date(fmt.Sprintf("%d-01-01", year))), VintageAt: series.InstantOf(finalKnown(year)), Value: yield}
 }
 
 // iowaCorn are the final yields of Iowa from 1866 to 2011. No history of its forecasts is recorded.
@@ -201,7 +201,7 @@ func illinoisCorn(tb testing.TB) series.Set {
 		for month := 8; month <= 11; month++ {
 			day := fmt.Sprintf("%d-%02d-01", year, month)
 			if v, ok := forecasts[day]; ok {
-				set[cornForecast] = append(set[cornForecast], series.Point{ObservedAt: date(day), VintageAt: forecastKnown(date(day)), Value: v})
+				set[cornForecast] = append(set[cornForecast], series.Point{ObservedAt: series.InstantOf(date(day)), VintageAt: series.InstantOf(forecastKnown(date(day))), Value: v})
 			}
 		}
 	}
@@ -215,7 +215,7 @@ func dailyPrices(tb testing.TB, name string) []series.Point {
 	for _, row := range records(tb, "eia/csv/"+name+".csv", ',') {
 		day := date(row["Date"])
 		monday := day.AddDate(0, 0, (int(time.Monday-day.Weekday())+7)%7)
-		points = append(points, series.Point{ObservedAt: day, VintageAt: monday.AddDate(0, 0, 2).Add(23 * time.Hour), Value: number(tb, row["Price"])})
+		points = append(points, series.Point{ObservedAt: series.InstantOf(day), VintageAt: series.InstantOf(monday.AddDate(0, 0, 2).Add(23 * time.Hour)), Value: number(tb, row["Price"])})
 	}
 	return points
 }

@@ -77,7 +77,7 @@ var signalPage = map[string]string{
 	"signal.held":                 "Forecast that held",
 	"signal.missed":               "Forecast that missed",
 	"signal.below z":              "below: z-score",
-	"signal.points":               "%s points in this view:",
+	"signal.points":               "Points in this view (%s):",
 	"signal.no points":            "There is no value in this range.",
 	"signal.all days":             "The history runs from %[1]s to %[2]s.",
 	"signal.all points":           "All points:",
