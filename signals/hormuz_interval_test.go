@@ -133,7 +133,7 @@ func TestHormuzRecordIsOfTheIntervalsThatWereServed(t *testing.T) {
 	for i := range 8 {
 		before := map[int]Estimate{}
 		for _, x := range computeHormuz(e.known(at.Add(-time.Hour)), at.Add(-time.Hour)) {
-			before[dayOf(x.ObservedAt.Time())] = x
+			before[x.ObservedAt.Days()] = x
 		}
 		was := map[int]bool{} // weeks whose interval was learned
 		for d, x := range before {
@@ -147,7 +147,7 @@ func TestHormuzRecordIsOfTheIntervalsThatWereServed(t *testing.T) {
 			day += 7 * 3
 		}
 		for _, x := range computeHormuz(e.known(at), at) {
-			d := dayOf(x.ObservedAt.Time())
+			d := x.ObservedAt.Days()
 			if old, ok := before[d]; ok && x.ObservedAt.Time().Weekday() == time.Sunday && old.Value != x.Value && was[d] {
 				cases++
 				if old.Lo <= x.Value && x.Value <= old.Hi {

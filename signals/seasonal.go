@@ -20,11 +20,7 @@ const secondsPerDay = 24 * 60 * 60
 
 // dayOf is the UTC date of t as the number of days since 1970-01-01.
 func dayOf(t time.Time) int {
-	seconds := t.Unix()
-	if seconds >= 0 {
-		return int(uint64(seconds) / secondsPerDay)
-	}
-	return int(floorDiv(seconds, secondsPerDay))
+	return series.InstantOf(t).Days()
 }
 
 // calendarDay is a UTC date.
@@ -34,13 +30,15 @@ type calendarDay struct {
 }
 
 // dayIn is the UTC date of t.
-func dayIn(t time.Time) calendarDay {
-	year, month, day := t.UTC().Date()
-	return calendarDay{number: int32(dayOf(t)), year: int32(year), month: int8(month), day: int8(day)}
+func dayIn(t series.Instant) calendarDay {
+	year, month, day := t.Time().Date()
+	return calendarDay{number: int32(t.Days()), year: int32(year), month: int8(month), day: int8(day)}
 }
 
 // dateOf is the date of a day that is given as its number.
-func dateOf(number int) calendarDay { return dayIn(time.Unix(int64(number)*secondsPerDay, 0)) }
+func dateOf(number int) calendarDay {
+	return dayIn(series.InstantOf(time.Unix(int64(number)*secondsPerDay, 0)))
+}
 
 // yearsBefore is the number of the day with the same month and day, k years earlier. 29 February becomes the 28th in a year without it.
 func (c calendarDay) yearsBefore(k int) int {
@@ -96,7 +94,7 @@ func leap(year int) bool { return year%4 == 0 && (year%100 != 0 || year%400 == 0
 // leapDays counts the leap days of our era up to the end of a year.
 func leapDays(year int) int { return year/4 - year/100 + year/400 }
 
-func floorDiv[T int | int64](a, b T) T {
+func floorDiv(a, b int) int {
 	q := a / b
 	if a%b < 0 {
 		q--

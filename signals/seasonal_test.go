@@ -39,14 +39,14 @@ func TestYearsBefore(t *testing.T) {
 		{"2020-12-31", 1, "2019-12-31"},
 		{"1972-02-29", 5, "1967-02-28"}, // across the start of the Unix count
 	} {
-		got := time.Unix(int64(dayIn(date(c.from)).yearsBefore(c.k))*secondsPerDay, 0).UTC().Format(time.DateOnly)
+		got := time.Unix(int64(dayIn(series.InstantOf(date(c.from))).yearsBefore(c.k))*secondsPerDay, 0).UTC().Format(time.DateOnly)
 		if got != c.want {
 			t.Errorf("%s, %d years before: %s, want %s", c.from, c.k, got, c.want)
 		}
 	}
 	for day := date("1996-01-01"); day.Year() < 2006; day = day.AddDate(0, 0, 1) {
 		for k := 1; k <= seasonYears; k++ {
-			if got, want := dayIn(day).yearsBefore(k), dayOf(earlier(day, k)); got != want {
+			if got, want := dayIn(series.InstantOf(day)).yearsBefore(k), dayOf(earlier(day, k)); got != want {
 				t.Fatalf("%v, %d years before: day %d, want %d", day, k, got, want)
 			}
 		}
@@ -61,7 +61,7 @@ func TestADayIsTheDateInUTC(t *testing.T) {
 	if got, want := dayOf(at), dayOf(date("2024-02-29")); got != want {
 		t.Errorf("dayOf = %d, want %d", got, want)
 	}
-	if got, want := dayIn(at).yearsBefore(1), dayOf(date("2023-02-28")); got != want {
+	if got, want := dayIn(series.InstantOf(at)).yearsBefore(1), dayOf(date("2023-02-28")); got != want {
 		t.Errorf("yearsBefore = %d, want %d", got, want)
 	}
 	if got := dayOf(date("1969-12-31").Add(23 * time.Hour)); got != -1 {
@@ -190,7 +190,7 @@ func TestMonthDayWindowEqualsADirectComputation(t *testing.T) {
 			points := walk(rand.New(rand.NewPCG(uint64(seed), 10)), date("1995-12-01"), date("2009-02-10"), 50, 0.5, c.keep)
 			at := map[int]float64{}
 			for _, p := range points {
-				at[dayOf(p.ObservedAt.Time())] = p.Value
+				at[p.ObservedAt.Days()] = p.Value
 			}
 			some, none := 0, 0
 			over := monthDayWindow{days: c.days, minPerYear: c.each}.over(datedPoints(points))

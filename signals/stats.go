@@ -251,7 +251,7 @@ func trailingQuantiles(points []series.Point, values []float64, years, minKnown 
 		if !math.IsNaN(values[i]) {
 			window.insert(values[i])
 		}
-		for start := dayIn(point.ObservedAt.Time()).yearsBefore(years); points[oldest].ObservedAt.Days() <= start; oldest++ {
+		for start := dayIn(point.ObservedAt).yearsBefore(years); points[oldest].ObservedAt.Days() <= start; oldest++ {
 			if !math.IsNaN(values[oldest]) {
 				window.remove(values[oldest])
 			}

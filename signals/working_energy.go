@@ -25,7 +25,7 @@ func crackCells(in series.Set, e Estimate) Working {
 		})
 	}
 	spread := crackPoints(in)
-	season := matchedDays(datedPoints(spread).days, dayIn(e.ObservedAt.Time()), []int{1, 2, 3, 4, 5}, crackSeason.days, crackSeason.minPerYear)
+	season := matchedDays(datedPoints(spread).days, dayIn(e.ObservedAt), []int{1, 2, 3, 4, 5}, crackSeason.days, crackSeason.minPerYear)
 	for _, i := range season {
 		w.Baseline = append(w.Baseline, legs(spread[i])...)
 	}
@@ -45,7 +45,7 @@ func crackComponentCells(in series.Set, spread []series.Point) (out []Cell) {
 	day := spread[len(spread)-1].ObservedAt
 	for _, id := range []series.ID{wtiCushing, gasolineHarbor, ulsdHarbor} {
 		leg := until(in[id], day)
-		for _, i := range matchedDays(datedPoints(leg).days, dayIn(day.Time()), []int{1, 2, 3, 4, 5}, crackSeason.days, crackSeason.minPerYear) {
+		for _, i := range matchedDays(datedPoints(leg).days, dayIn(day), []int{1, 2, 3, 4, 5}, crackSeason.days, crackSeason.minPerYear) {
 			out = append(out, cellsOf(id, leg[i])...)
 		}
 		for _, p := range newest(spread, crackYear+1) {
@@ -81,7 +81,7 @@ func petroleumIntervalCells(crude []series.Point) (out []Cell) {
 	if len(crude) == 0 {
 		return nil
 	}
-	start := dayIn(crude[len(crude)-1].ObservedAt.Time()).yearsBefore(seasonYears)
+	start := dayIn(crude[len(crude)-1].ObservedAt).yearsBefore(seasonYears)
 	for i, p := range crude {
 		if p.ObservedAt.Days() > start {
 			out = append(out, weekCells(crudeStocks, crude, i)...)
@@ -194,7 +194,7 @@ func hormuzCells(in series.Set, e Estimate) Working {
 	w.Steps = append(w.Steps, Step{
 		Name: "value", Formula: fmt.Sprintf("(%s) / %d", plus(counts), hormuzWeek), Note: "the counts of seven days, divided by seven", Result: e.Value,
 	})
-	means, today := weekPoints(in[hormuzShips]), dayIn(e.ObservedAt.Time())
+	means, today := weekPoints(in[hormuzShips]), dayIn(e.ObservedAt)
 	season := matchedDays(datedPoints(means).days, today, hormuzYears(today), hormuzReach, hormuzMinPerYear)
 	for _, i := range season {
 		w.Baseline = append(w.Baseline, week(means[i])...)
@@ -230,7 +230,7 @@ func hormuzComponentCells(in series.Set) (out []Cell) {
 		last := tankers[len(tankers)-1].ObservedAt
 		week(hormuzTankers, last)
 		days := datedPoints(tankers).days
-		for _, i := range matchedDays(days, dayIn(last.Time()), hormuzYears(dayIn(last.Time())), hormuzReach, hormuzMinPerYear) {
+		for _, i := range matchedDays(days, dayIn(last), hormuzYears(dayIn(last)), hormuzReach, hormuzMinPerYear) {
 			week(hormuzTankers, tankers[i].ObservedAt)
 		}
 	}
