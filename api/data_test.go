@@ -172,7 +172,7 @@ func publishedBodies(t *testing.T, p *published) {
 			"2026-W10",
 			map[string]any{"from": "2026-03-02", "to": "2026-03-06"},
 			2, 2,
-			[]any{map[string]any{"id": "crack-spread-321", "z_score": 1.8, "delta_vs_baseline_pct": 12.5}},
+			[]any{map[string]any{"id": "crack-spread-321", "z_score": 1.87427429274, "delta_vs_baseline_pct": 12.530977402}},
 		}},
 	} {
 		b := p.body(tt.path)

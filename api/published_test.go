@@ -169,8 +169,8 @@ func (p *published) fill() {
 	_, err = p.worker.AddDigest(ctx, task.Fence{}, picks.NewDigest(picks.DigestInput{
 		Portfolio: portfolio, Events: events, Economic: economic,
 		Picks:   []picks.DigestPick{{Seq: 1, Ticker: "ACME", Date: date(t, "2026-03-02")}, {Seq: 4, Ticker: "BORL", Date: date(t, "2026-03-06")}},
-		Signals: []picks.SignalState{{ID: "crack-spread-321", Z: 1.8, Live: true}},
-	}, date(t, "2026-03-06")), map[string]*float64{"crack-spread-321": new(12.5)}, asOf)
+		Signals: []picks.SignalState{{ID: "crack-spread-321", Z: 1.8742742927358453, Live: true}},
+	}, date(t, "2026-03-06")), map[string]*float64{"crack-spread-321": new(12.530977401987492)}, asOf)
 	must(err)
 }
 

@@ -41,9 +41,11 @@ type price struct{ Path, USD string }
 type example struct {
 	// ID is unique on the page. Title says what is asked.
 	ID, Title string
-	// Path is the address without the server's name. Keyed reports that it needs a key. Text reports that the answer is not JSON.
-	Path        string
-	Keyed, Text bool
+	// Path is the address without the server's name. Keyed reports that it needs a key.
+	Path  string
+	Keyed bool
+	// Columns are those of its table that the code prints. An answer in JSON has none.
+	Columns []string
 	// Code asks for it. Answer is the beginning of the answer now, empty if none exists.
 	Code, Answer string
 }
@@ -108,7 +110,7 @@ func (p *Pages) examples(ctx context.Context, r request, code string) (map[strin
 	list := map[string][]example{}
 	add := func(section string, e example, answer []byte) {
 		e.Code = codeOf(code, p.o.PublicURL, e)
-		e.Answer = excerpt(answer, e.Text)
+		e.Answer = excerpt(answer, e.Columns != nil)
 		list[section] = append(list[section], e)
 	}
 	encoded := func(v any, err error) ([]byte, error) {
@@ -131,7 +133,7 @@ func (p *Pages) examples(ctx context.Context, r request, code string) (map[strin
 		if err := listing.Write(ctx, &text, 0); err != nil {
 			return nil, fmt.Errorf("write a history: %w", err)
 		}
-		add("signals", example{ID: "get-history", Title: "Its history as a table", Path: "/api/signals/" + id + "/history?format=csv&from=" + from, Text: true}, text.Bytes())
+		add("signals", example{ID: "get-history", Title: "Its history as a table", Path: "/api/signals/" + id + "/history?format=csv&from=" + from, Columns: []string{"observed_at", "value"}}, text.Bytes())
 	}
 	then := p.o.View.Now().UTC().AddDate(0, 0, -7).Truncate(24 * time.Hour)
 	past, err := p.o.View.SnapshotAsOf(ctx, s, endOf(then))
@@ -160,7 +162,7 @@ func (p *Pages) examples(ctx context.Context, r request, code string) (map[strin
 		if err := r.record.Page(1, 2, view.FormatCSV).Write(ctx, &text, 0); err != nil {
 			return nil, fmt.Errorf("write the record: %w", err)
 		}
-		add("record", example{ID: "get-record", Title: "The first two links of the chain", Path: "/api/v1/verify/picks?format=csv&limit=2", Text: true}, text.Bytes())
+		add("record", example{ID: "get-record", Title: "The first two links of the chain", Path: "/api/v1/verify/picks?format=csv&limit=2", Columns: []string{"seq", "date", "ticker", "price"}}, text.Bytes())
 	}
 	return list, nil
 }

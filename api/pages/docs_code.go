@@ -3,7 +3,8 @@ package pages
 import "strings"
 
 // codes are the languages of the examples. The first is the default. plain asks without a key and keyed with one. Both print JSON; text
-// prints an answer that is not JSON, without a key. ADDRESS is the URL.
+// prints a table, without a key. ADDRESS is the URL, COLUMNS are the names of the columns to print, and CELLS are
+// a row's cells of them in Python.
 var codes = []struct{ id, name, plain, keyed, text string }{
 	{
 		"curl", "curl",
@@ -27,7 +28,7 @@ with urllib.request.urlopen(request) as answer:
 
 with urllib.request.urlopen("ADDRESS") as answer:
     for row in csv.DictReader(io.TextIOWrapper(answer)):
-        print(row["observed_at"], row["value"])`,
+        print(CELLS)`,
 	},
 	{
 		"go", "Go",
@@ -74,7 +75,7 @@ answer <- request("ADDRESS") |>
   resp_body_json()
 str(answer)`,
 		`answer <- read.csv("ADDRESS")
-head(answer)`,
+head(answer[c(COLUMNS)])`,
 	},
 }
 
@@ -111,10 +112,11 @@ func codeOf(id, publicURL string, e example) string {
 		switch {
 		case e.Keyed:
 			code = c.keyed
-		case e.Text:
+		case e.Columns != nil:
 			code = c.text
 		}
-		return strings.ReplaceAll(code, "ADDRESS", publicURL+e.Path)
+		columns, cells := `"`+strings.Join(e.Columns, `", "`)+`"`, `row["`+strings.Join(e.Columns, `"], row["`)+`"]`
+		return strings.NewReplacer("ADDRESS", publicURL+e.Path, "COLUMNS", columns, "CELLS", cells).Replace(code)
 	}
 	return ""
 }

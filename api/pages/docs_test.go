@@ -9,11 +9,11 @@ import (
 
 func TestTheCodeOfEachExampleIsWellFormed(t *testing.T) {
 	t.Parallel()
-	kinds := []example{{Path: "/api/signals/x?as_of=2026-01-02"}, {Path: "/api/v1/picks/latest", Keyed: true}, {Path: "/api/signals/x/history?format=csv&from=2026-01-02", Text: true}}
+	kinds := []example{{Path: "/api/signals/x?as_of=2026-01-02"}, {Path: "/api/v1/picks/latest", Keyed: true}, {Path: "/api/signals/x/history?format=csv&from=2026-01-02", Columns: []string{"observed_at", "value"}}}
 	for _, c := range codes {
 		for _, e := range kinds {
 			code := codeOf(c.id, "https://tidemark.example", e)
-			if strings.Count(code, `https://tidemark.example`+e.Path) != 1 || strings.Contains(code, "ADDRESS") || e.Keyed != strings.Contains(code, "TIDEMARK_KEY") {
+			if strings.Count(code, `https://tidemark.example`+e.Path) != 1 || strings.Contains(code, "ADDRESS") || strings.Contains(code, "COLUMNS") || e.Keyed != strings.Contains(code, "TIDEMARK_KEY") {
 				t.Errorf("the code in %s for %s is\n%s", c.name, e.Path, code)
 			}
 			switch c.id {

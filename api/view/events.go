@@ -267,7 +267,7 @@ func (st *PublicationsState) LatestDigest(lang picks.Lang) (*Document, error) {
 			}
 		}
 		for _, s := range g.Signals {
-			out.Signals = append(out.Signals, DigestSignal{s.ID, s.Z, s.DeltaPct})
+			out.Signals = append(out.Signals, DigestSignal{s.ID, postgres.Rounded(s.Z), served(s.DeltaPct)})
 		}
 		meta, modified := st.meta(g.RecordedAt)
 		doc, err := one(out, meta, modified)

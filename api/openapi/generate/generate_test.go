@@ -6,6 +6,9 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -14,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tidemark/api/openapi/generate"
+	"tidemark/internal/postgres"
 )
 
 var update = flag.Bool("update", false, "write the documents that the program has anew, for review")
@@ -42,6 +46,54 @@ func TestTheDocumentsOfTheProgramAreThoseOfItsTypes(t *testing.T) {
 			t.Errorf("%s is not what the types say; look at the difference, and write it with go test ./api/openapi/generate -update\n%s",
 				path, cmp.Diff(string(have), string(want)))
 		}
+	}
+}
+
+// A served number has at most ServedDigits significant digits: the further ones are of the arithmetic.
+func TestNoExampleHasNoise(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("examples/*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	noisy := regexp.MustCompile(`^-?[0-9]+\.[0-9]+(?:[eE][-+]?[0-9]+)?$`)
+	seen := 0
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		number := func(text string) {
+			if !noisy.MatchString(text) {
+				return
+			}
+			seen++
+			v, err := strconv.ParseFloat(text, 64)
+			if err != nil || postgres.Rounded(v) != v {
+				t.Errorf("%s has %s, %v", file, text, err)
+			}
+		}
+		switch filepath.Ext(file) {
+		case ".json", ".ndjson":
+			d := json.NewDecoder(bytes.NewReader(text))
+			d.UseNumber()
+			for {
+				token, err := d.Token()
+				if err != nil {
+					break
+				}
+				if n, ok := token.(json.Number); ok {
+					number(n.String())
+				}
+			}
+		case ".csv":
+			for _, cell := range strings.FieldsFunc(string(text), func(r rune) bool { return strings.ContainsRune(",\r\n", r) }) {
+				number(cell)
+			}
+		}
+	}
+	if seen < 500 {
+		t.Errorf("%d numbers, want those of all examples", seen)
 	}
 }
 
