@@ -1,7 +1,11 @@
 package api_test
 
 import (
+	"html"
 	"net/http"
+	"net/url"
+	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -96,5 +100,42 @@ func TestPagesSayWhatWentWrongInTheVisitorsLanguage(t *testing.T) {
 		if p := s.ask(http.MethodGet, c.path, "Accept", "application/json", "Accept-Language", c.prefers); strings.Contains(string(p.body), c.want) && c.lang != "en" && c.lang != "pt" {
 			t.Errorf("%s tells programs in %s: %s", c.path, c.lang, p.body)
 		}
+	}
+}
+
+// TestLinksBetweenPagesKeepTheLanguage follows the links from the first page.
+func TestLinksBetweenPagesKeepTheLanguage(t *testing.T) {
+	t.Parallel()
+	s := publish(t, accounts.ModelBalance)
+	s.offer(accounts.ModelBalance)
+	link := regexp.MustCompile(`<a [^>]*href="(/[^"]*)"[^>]*>`)
+	pages := []string{"/"}
+	seen := map[string]bool{"/": true}
+	for n := 0; n < len(pages) && n < 80; n++ {
+		page := pages[n]
+		a := s.ask(http.MethodGet, page+"?lang=es", "Accept", browser)
+		if a.StatusCode != http.StatusOK {
+			t.Errorf("%s: %s", page, a.Status)
+			continue
+		}
+		for _, l := range link.FindAllStringSubmatch(string(a.body), -1) {
+			to, err := url.Parse(html.UnescapeString(l[1]))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.Contains(l[0], "hreflang=") || strings.HasPrefix(to.Path, "/api/") || path.Ext(to.Path) != "" || slices.Contains([]string{"/archive", "/healthz", "/readyz"}, to.Path) || strings.HasPrefix(to.Path, "/dataset") {
+				continue // another language by choice, data, a file
+			}
+			if english := page == "/docs" || page == "/changelog" || strings.HasPrefix(page, "/problems/"); to.Query().Get("lang") != "es" && !english {
+				t.Errorf("%s leads to %s", page, l[1])
+			}
+			if !seen[to.Path] {
+				seen[to.Path] = true
+				pages = append(pages, to.Path)
+			}
+		}
+	}
+	if len(pages) < 15 {
+		t.Errorf("only %d pages: %v", len(pages), pages)
 	}
 }

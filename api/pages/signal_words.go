@@ -205,6 +205,14 @@ func (l localizer) Bounds(d signals.Definition, value, lo, hi any) string {
 	return l.T("unknown")
 }
 
+// BoundsInWords writes the bounds of a value with its unit.
+func (l localizer) BoundsInWords(d signals.Definition, value, lo, hi any) string {
+	if low, high := valueOf(lo), valueOf(hi); low == low && high == high {
+		return forecastUnit{l, d}.between(low, high)
+	}
+	return l.Bounds(d, value, lo, hi)
+}
+
 // Bound writes one bound of a value for a cell of a table.
 func (l localizer) Bound(d signals.Definition, value, bound any) template.HTML {
 	if finite(valueOf(bound)) == nil && finite(valueOf(value)) != nil {

@@ -110,6 +110,7 @@ async function markCell(cell, bytes) {
   shown.append(text(place.offset - around, place.offset), mark, text(end, end + around));
   figure.append(caption, shown);
   marks.append(figure);
+  shown.scrollLeft = mark.offsetLeft - shown.clientWidth / 2;
 }
 
 button?.addEventListener("click", async () => {

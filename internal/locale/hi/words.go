@@ -68,7 +68,7 @@ var words = map[string]string{
 
 	// A pick as it was announced.
 	"pick of":      "%s का चयन",
-	"as announced": "%s को जैसा घोषित हुआ। यह पाठ वैसा ही रखा गया है: बाद का विश्लेषण इसे नहीं बदलता।",
+	"as announced": "यह पाठ वैसा ही रखा गया है जैसा %s को घोषित हुआ था: बाद का विश्लेषण इसे नहीं बदलता।",
 	"no text":      "इस चयन के साथ कोई पाठ घोषित नहीं हुआ।",
 	"company now":  "कंपनी आज",
 	"earlier pick": "पिछला चयन",
