@@ -363,11 +363,11 @@ func (l localizer) IntervalName(u view.Uncertainty) string {
 	return l.T("signal.supposed")
 }
 
-// IntervalText says what an interval bounds and how often that came true.
+// IntervalText says what an interval bounds and how often that came true. It continues a sentence about the interval.
 func (l localizer) IntervalText(d signals.Definition, u view.Uncertainty) string {
 	t, ok := l.texts(d)
 	if !ok {
-		return u.Text
+		return strings.ToLower(u.Text[:min(1, len(u.Text))]) + u.Text[min(1, len(u.Text)):]
 	}
 	out := l.Say("signal.bounds", t.Truth) + " "
 	switch {
