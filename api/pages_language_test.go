@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"tidemark/accounts"
+	"tidemark/internal/postgres"
+	"tidemark/signals"
 )
 
 func TestPagesComeInTheLanguageThatTheBrowserPrefers(t *testing.T) {
@@ -137,5 +139,33 @@ func TestLinksBetweenPagesKeepTheLanguage(t *testing.T) {
 	}
 	if len(pages) < 15 {
 		t.Errorf("only %d pages: %v", len(pages), pages)
+	}
+}
+
+// What a backtest read in a later state is named in each language, and an error has the decimals of the signal's unit, which its column names.
+func TestABacktestNamesItsDoubtsAndItsUnitInEachLanguage(t *testing.T) {
+	t.Parallel()
+	snap := full()
+	snap.Backtest = &postgres.Backtest{
+		Method: signals.BacktestMethod, LookAheadReason: signals.LookAheadRevised,
+		LookAheadText: "Some values were there before the first request, and may differ from those that readers had. Their publisher changes old values: eia.RWTC, eia.EER.",
+		Skill:         []postgres.ForecastSkill{{Stage: "all", N: 40, RMSE: new(8.5731), BaselineRMSE: new(13.7012)}},
+	}
+	s := start(t, setup{stored: []postgres.Snapshot{snap}})
+	for lang, want := range map[string][]string{
+		"en": {"The series in question: eia.RWTC, eia.EER.", "RMSE, USD/bbl<"}, // the test's own English definition has no unit in words,
+		"es": {"Las series en cuestión: eia.RWTC, eia.EER.", "RMSE, dólares por barril<", ">8,57<", ">13,70<"},
+		"pt": {"As séries em questão: eia.RWTC, eia.EER.", "RMSE, US$ por barril<", ">US$ 8,57<"},
+		"hi": {"संबंधित शृंखलाएँ: eia.RWTC, eia.EER।", "RMSE, डॉलर प्रति बैरल<", ">8.57<"},
+	} {
+		body := strings.ReplaceAll(html.UnescapeString(string(s.ask(http.MethodGet, "/signals/crack-spread-321?lang="+lang, "Accept", browser).body)), "\u00a0", " ")
+		for _, w := range want {
+			if !strings.Contains(body, w) {
+				t.Errorf("%s: the page lacks %q", lang, w)
+			}
+		}
+		if strings.Contains(body, "were there before the first request") {
+			t.Errorf("%s: the page has the text of the API", lang)
+		}
 	}
 }

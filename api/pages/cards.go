@@ -158,7 +158,7 @@ func (p *Pages) signalCard(ctx context.Context, r request, s *view.Signal) (*vie
 func (l localizer) cardOfSignal(english signals.Definition, s view.SignalSnapshot, points []view.HistoryPoint) card.Card {
 	d := l.Own(english)
 	c := card.Card{
-		Kicker: l.Worded("domain", s.Domain), Title: d.Name, Value: l.Figure(d, s.Value), Unit: l.FigureUnit(d), Course: course(points),
+		Kicker: l.Worded("domain", s.Domain), Title: d.Name, Value: l.Figure(d, s.Value), Unit: l.UnitAfter(d, s.Value), Course: course(points),
 	}
 	if f := l.finding(english, s); f.Distance != "" {
 		c.Kicker, c.Title, c.Value, c.Unit = d.Name, f.Distance, f.Figure, ""

@@ -167,9 +167,6 @@ func (l localizer) unitOf(d signals.Definition, figure string, list []view.Forec
 	return l.forecastUnit(d, medians...)
 }
 
-// Words follow a number.
-func (u forecastUnit) Words() string { return u.FigureUnit(u.Def) }
-
 // write writes a value of the figure without the words.
 func (u forecastUnit) write(v float64) string { return u.Figure(u.Def, v) }
 
@@ -177,13 +174,15 @@ func (u forecastUnit) write(v float64) string { return u.Figure(u.Def, v) }
 func (u forecastUnit) between(lo, hi float64) string {
 	bounds := u.Between(u.write(lo), u.write(hi))
 	if before, _, _ := strings.Cut(u.Def.Phrasing.Figure, "%s"); strings.HasSuffix(before, " ") {
-		return u.Words() + " " + bounds
+		return u.FigureUnit(u.Def) + " " + bounds
 	}
-	return bounds + " " + u.Words()
+	return bounds + " " + u.UnitAfter(u.Def, hi)
 }
 
-// score writes a score, which has the unit of the figure.
-func (u forecastUnit) score(v *float64) string { return u.Plain(scaled(v, 1/u.Def.Scale())) }
+// score writes a score, which has the unit of the figure, with one decimal more: it is small beside the figure.
+func (u forecastUnit) score(v *float64) string {
+	return u.Num(scaled(v, 1/u.Def.Scale()), u.Def.Phrasing.Decimals+1)
+}
 
 // figureName returns the name of a signal's forecast figure, whose English name is given.
 func (l localizer) figureName(signal, figure, english string) string {

@@ -50,8 +50,8 @@ func TestAForecastHasTheUnitOfItsSignalsPage(t *testing.T) {
 			}
 		}
 		for lang, text := range want.want {
-			if unit := (localizer{Lang: lang}).forecastUnit(d, want.v); unit.write(want.v)+" "+unit.Words() != text {
-				t.Errorf("%s in %s: %s %s, want %s", d.ID, lang, unit.write(want.v), unit.Words(), text)
+			if unit := (localizer{Lang: lang}).forecastUnit(d, want.v); unit.write(want.v)+" "+unit.UnitAfter(unit.Def, want.v) != text {
+				t.Errorf("%s in %s: %s %s, want %s", d.ID, lang, unit.write(want.v), unit.UnitAfter(unit.Def, want.v), text)
 			}
 		}
 	}

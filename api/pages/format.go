@@ -36,6 +36,7 @@ var functions = template.FuncMap{
 	// known formats a number. NaN means unknown.
 	"known":     func(v float64) string { return number(finite(v)) },
 	"sentence":  sentence,
+	"within":    within,
 	"minus":     minus,
 	"breakable": breakable,
 	// bare is an address as a reader says it, without its scheme.
@@ -249,6 +250,12 @@ func tone(severity int) string {
 func sentence(s string) string {
 	r, n := utf8.DecodeRuneInString(s)
 	return string(unicode.ToUpper(r)) + s[n:]
+}
+
+// within is a text inside a sentence: its first letter is small.
+func within(s string) string {
+	r, n := utf8.DecodeRuneInString(s)
+	return string(unicode.ToLower(r)) + s[n:]
 }
 
 // instant formats a time with its zone. It formats midnight as a day.

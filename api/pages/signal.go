@@ -82,6 +82,16 @@ type signalBody struct {
 // KnownMethod reports whether the backtest was made by the method that the page's words describe. An older program may have had another one.
 func (b signalBody) KnownMethod() bool { return b.Snapshot.Backtest.Method == signals.BacktestMethod }
 
+// Doubted lists the series whose old values the backtest may have read in a later state. It is empty if none is in doubt.
+func (b signalBody) Doubted() string {
+	switch t := b.Snapshot.Backtest; t.LookAheadReason {
+	case signals.LookAheadUnwatched, signals.LookAheadRevised: // whose text ends with them
+		_, list, _ := strings.Cut(t.LookAheadText, ": ")
+		return strings.TrimSuffix(list, ".")
+	}
+	return ""
+}
+
 // ZoomQuery is the query that a chosen stretch is added to.
 func (b signalBody) ZoomQuery() string {
 	if b.AsOf != "" {

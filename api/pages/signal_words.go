@@ -58,7 +58,7 @@ func (l localizer) SizedPart(d signals.Definition, c view.Component) signals.Def
 }
 
 func withFigure(d signals.Definition, t locale.SignalTexts) signals.Definition {
-	d.Phrasing.Figure, d.Phrasing.PerUnit, d.Phrasing.Decimals = t.Figure, t.PerUnit, t.Decimals
+	d.Phrasing.Figure, d.Phrasing.One, d.Phrasing.PerUnit, d.Phrasing.Decimals = t.Figure, t.One, t.PerUnit, t.Decimals
 	return d
 }
 
@@ -229,6 +229,22 @@ func (l localizer) FigureUnit(d signals.Definition) string {
 	return d.Unit
 }
 
+// UnitAfter returns the words after a value, a number or a pointer to one: after a number that takes the singular they are in the singular.
+func (l localizer) UnitAfter(d signals.Definition, v any) string {
+	if value := valueOf(v); value == value && l.language().Singular(strings.Trim(l.Figure(d, value), "−"+d.Prefix())) {
+		return l.OneUnit(d)
+	}
+	return l.FigureUnit(d)
+}
+
+// OneUnit returns the words after a number that takes the singular.
+func (l localizer) OneUnit(d signals.Definition) string {
+	if d.Phrasing.One != "" {
+		d.Phrasing.Figure = d.Phrasing.One
+	}
+	return l.FigureUnit(d)
+}
+
 // Measure names a signal with the unit of its figures: "US crude oil stocks, million barrels", "3:2:1 crack spread, $ a barrel".
 func (l localizer) Measure(d signals.Definition) string { return d.Name + ", " + l.MeasureUnit(d) }
 
@@ -343,12 +359,12 @@ func (l localizer) Part(d signals.Definition, unit string, v *float64) string {
 }
 
 // PartUnit returns the words after a value of a component.
-func (l localizer) PartUnit(d signals.Definition, unit string) string {
+func (l localizer) PartUnit(d signals.Definition, unit string, v *float64) string {
 	_, translated := l.texts(d)
 	words, ok := l.language().Words["unit."+unit]
 	switch {
 	case unit == d.Unit:
-		return l.FigureUnit(d)
+		return l.UnitAfter(d, v)
 	case translated && ok:
 		return words
 	}
@@ -473,25 +489,6 @@ func (l localizer) Probability(f *float64) string {
 		return l.T("unknown")
 	}
 	return strings.Replace(text, ".", l.language().Decimal, 1)
-}
-
-// Plain writes a number with at least four significant digits.
-func (l localizer) Plain(f *float64) string {
-	switch {
-	case f == nil:
-		return l.T("unknown")
-	case l.Lang == picks.English || *f == 0 || math.Abs(*f) < 1e-6:
-		return number(f)
-	}
-	return l.Num(f, min(max(3-int(math.Floor(math.Log10(math.Abs(*f)))), 0), 9))
-}
-
-// Error writes an error of forecasts, which has the unit of the signal, with at least four significant digits.
-func (l localizer) Error(d signals.Definition, f *float64) string {
-	if _, ok := l.texts(d); ok {
-		f = scaled(f, 1/d.Scale())
-	}
-	return l.Plain(f)
 }
 
 // AndLang returns the language as a further parameter of an address. It is empty where InLang is.

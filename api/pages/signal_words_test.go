@@ -267,10 +267,15 @@ func TestANumberOfBarrelsHasTheUnitOfItsSize(t *testing.T) {
 		{"hi", 421140, 440000, "42.11, 44.00 करोड़ बैरल"},
 		{"es", 500, -1234, "0,5, −1,2 millones de barriles"},
 		{"en", 500, -1234, "0.5, −1.2 million barrels"},
+		// In Portuguese a number below two takes the singular. In Spanish only "1" does, and "1,0" does not.
+		{"pt", 1900, 440000, "1,9, 440,0 milhão de barris"},
+		{"pt", -1949, 440000, "−1,9, 440,0 milhão de barris"},
+		{"pt", 1960, 440000, "2,0, 440,0 milhões de barris"},
+		{"es", 1000, 440000, "1,0, 440,0 millones de barriles"},
 	} {
 		l, part := localizer{Lang: c.lang}, view.Component{Unit: d.Unit, Value: &c.value, BaselineValue: &c.baseline}
 		sized := l.SizedPart(l.Own(d), part)
-		if got := l.Part(sized, part.Unit, part.Value) + ", " + l.Part(sized, part.Unit, part.BaselineValue) + " " + l.PartUnit(sized, part.Unit); got != c.want {
+		if got := l.Part(sized, part.Unit, part.Value) + ", " + l.Part(sized, part.Unit, part.BaselineValue) + " " + l.PartUnit(sized, part.Unit, part.Value); got != c.want {
 			t.Errorf("%s: %q, want %q", c.lang, got, c.want)
 		}
 	}

@@ -40,9 +40,11 @@ class Plot {
       const sign = !/[1-9]/.test(text) ? "" : v < 0 ? "−" : d.signed ? "+" : "";
       return `${sign}${d.prefix ?? ""}${text}`;
     };
+    const plural = new Intl.PluralRules(document.documentElement.lang, { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
     this.measured = (cell) => {
       if (Number.isNaN(number(cell))) return this.shown(cell);
-      return `${this.shown(cell)}${d.unit.endsWith("%") ? "" : " "}${d.unit}`.trim();
+      const unit = d.one && plural.select(Math.abs(number(cell) / this.per)) === "one" ? d.one : d.unit;
+      return `${this.shown(cell)}${unit.endsWith("%") ? "" : " "}${unit}`.trim();
     };
     this.score = new Intl.NumberFormat(document.documentElement.lang, { minimumFractionDigits: 2, maximumFractionDigits: 2, signDisplay: "exceptZero" });
     this.tip = document.createElement("p");

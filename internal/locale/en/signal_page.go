@@ -126,6 +126,7 @@ var signalPage = map[string]string{
 	"backtest.wins":               "Winner",
 	"backtest.signal":             "signal",
 	"backtest.source":             "source",
+	"backtest.doubted":            "The series in question: %s.",
 	"backtest.ahead.recorded":     "Every value in this test was recorded as it arrived.",
 	"backtest.ahead.unrevised":    "Some values are older than the first request. Their publishers have been seen to leave old values unchanged.",
 	"backtest.ahead.unwatched":    "This test may use information that was not available at the time. Some values are older than the first request, and too few have arrived since to show that their publisher leaves old values unchanged.",

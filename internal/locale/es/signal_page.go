@@ -126,6 +126,7 @@ var signalPage = map[string]string{
 	"backtest.wins":               "Ganador",
 	"backtest.signal":             "la señal",
 	"backtest.source":             "la fuente",
+	"backtest.doubted":            "Las series en cuestión: %s.",
 	"backtest.ahead.recorded":     "Todos los valores de esta prueba se registraron al llegar.",
 	"backtest.ahead.unrevised":    "Algunos valores son anteriores a la primera consulta. Se ha comprobado que sus organismos no modifican los valores antiguos.",
 	"backtest.ahead.unwatched":    "Esta prueba puede usar información que entonces no se conocía: algunos valores son anteriores a la primera consulta y desde entonces han llegado muy pocos para afirmar que su organismo no modifica los antiguos.",

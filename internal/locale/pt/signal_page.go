@@ -126,6 +126,7 @@ var signalPage = map[string]string{
 	"backtest.wins":               "Vencedor",
 	"backtest.signal":             "o sinal",
 	"backtest.source":             "a fonte",
+	"backtest.doubted":            "As séries em questão: %s.",
 	"backtest.ahead.recorded":     "Todos os valores deste teste foram registrados ao chegar.",
 	"backtest.ahead.unrevised":    "Alguns valores são anteriores à primeira consulta. Verificou-se que as instituições não alteram valores antigos.",
 	"backtest.ahead.unwatched":    "Este teste pode usar informação que ainda não era conhecida: alguns valores são anteriores à primeira consulta, e desde então chegaram poucos para afirmar que a instituição não altera valores antigos.",
