@@ -113,9 +113,10 @@ func newColumn(t *testing.T) addition {
 	}
 	// What a sandbox answers.
 	for file, edits := range map[string][2]string{
-		"getLatestPick.json": {`"origin": "method",`, `"rank": 1, `},
-		"listPicks.json":     {`"origin": "method",`, `"rank": 1, `},
-		"listPicks.ndjson":   {`"origin":"method",`, `"rank":1,`},
+		"getLatestDigest.json": {`"origin": "method",`, `"rank": 1, `},
+		"getLatestPick.json":   {`"origin": "method",`, `"rank": 1, `},
+		"listPicks.json":       {`"origin": "method",`, `"rank": 1, `},
+		"listPicks.ndjson":     {`"origin":"method",`, `"rank":1,`},
 	} {
 		a.edits = append(a.edits, edit{file: "api/openapi/generate/examples/" + file, old: edits[0], new: edits[1] + edits[0], each: true})
 	}
