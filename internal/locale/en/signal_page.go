@@ -105,6 +105,7 @@ var signalPage = map[string]string{
 	"signal.low":                  "Low",
 	"signal.high":                 "High",
 	"signal.revised":              "revised",
+	"signal.unrounded":            "of the numbers before rounding",
 	"signal.components":           "Components",
 	"signal.part":                 "Part",
 	"signal.difference":           "Difference",

@@ -105,6 +105,7 @@ var signalPage = map[string]string{
 	"signal.low":                  "Mínimo",
 	"signal.high":                 "Máximo",
 	"signal.revised":              "revisado",
+	"signal.unrounded":            "de las cifras sin redondear",
 	"signal.components":           "Componentes",
 	"signal.part":                 "Componente",
 	"signal.difference":           "Diferencia",

@@ -105,6 +105,7 @@ var signalPage = map[string]string{
 	"signal.low":                  "निचली सीमा",
 	"signal.high":                 "ऊपरी सीमा",
 	"signal.revised":              "संशोधित",
+	"signal.unrounded":            "पूर्णांकन से पहले की संख्याओं से",
 	"signal.components":           "घटक",
 	"signal.part":                 "घटक",
 	"signal.difference":           "अंतर",

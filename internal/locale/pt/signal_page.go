@@ -105,6 +105,7 @@ var signalPage = map[string]string{
 	"signal.low":                  "Mínimo",
 	"signal.high":                 "Máximo",
 	"signal.revised":              "revisado",
+	"signal.unrounded":            "dos números sem arredondamento",
 	"signal.components":           "Componentes",
 	"signal.part":                 "Componente",
 	"signal.difference":           "Diferença",
