@@ -94,7 +94,7 @@ var housePages = map[string]string{
 	"error.invalid_request":               "Invalid request",
 	"error.invalid_request.remedy":        "The browser sent something that this page cannot read. Go back and try again.",
 	"error.invalid_parameter":             "Invalid parameter",
-	"error.invalid_parameter.remedy":      "Correct the address, or choose again on the page.",
+	"error.invalid_parameter.remedy":      "Correct the address, or start again from the first page.",
 	"error.invalid_cursor":                "Invalid cursor",
 	"error.invalid_cursor.remedy":         "Start at the first page of the list.",
 	"error.invalid_lang":                  "Invalid language",

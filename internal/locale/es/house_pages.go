@@ -94,7 +94,7 @@ var housePages = map[string]string{
 	"error.invalid_request":               "Solicitud no válida",
 	"error.invalid_request.remedy":        "El navegador envió algo que esta página no puede leer. Vuelva atrás e inténtelo de nuevo.",
 	"error.invalid_parameter":             "Parámetro no válido",
-	"error.invalid_parameter.remedy":      "Corrija la dirección o vuelva a elegir en la página.",
+	"error.invalid_parameter.remedy":      "Corrija la dirección o vuelva a empezar desde la portada.",
 	"error.invalid_cursor":                "Cursor no válido",
 	"error.invalid_cursor.remedy":         "Empiece por la primera página de la lista.",
 	"error.invalid_lang":                  "Idioma no disponible",

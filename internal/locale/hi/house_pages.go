@@ -94,7 +94,7 @@ var housePages = map[string]string{
 	"error.invalid_request":               "अमान्य अनुरोध",
 	"error.invalid_request.remedy":        "ब्राउज़र ने ऐसा कुछ भेजा जिसे यह पृष्ठ पढ़ नहीं सकता। वापस जाकर फिर कोशिश करें।",
 	"error.invalid_parameter":             "अमान्य पैरामीटर",
-	"error.invalid_parameter.remedy":      "पता ठीक करें या पृष्ठ पर फिर से चुनें।",
+	"error.invalid_parameter.remedy":      "पता ठीक करें या मुखपृष्ठ से फिर शुरू करें।",
 	"error.invalid_cursor":                "अमान्य कर्सर",
 	"error.invalid_cursor.remedy":         "सूची के पहले पृष्ठ से शुरू करें।",
 	"error.invalid_lang":                  "भाषा उपलब्ध नहीं",

@@ -94,7 +94,7 @@ var housePages = map[string]string{
 	"error.invalid_request":               "Requisição inválida",
 	"error.invalid_request.remedy":        "O navegador enviou algo que esta página não consegue ler. Volte e tente de novo.",
 	"error.invalid_parameter":             "Parâmetro inválido",
-	"error.invalid_parameter.remedy":      "Corrija o endereço ou escolha de novo na página.",
+	"error.invalid_parameter.remedy":      "Corrija o endereço ou recomece pela página inicial.",
 	"error.invalid_cursor":                "Cursor inválido",
 	"error.invalid_cursor.remedy":         "Comece pela primeira página da lista.",
 	"error.invalid_lang":                  "Idioma não disponível",
