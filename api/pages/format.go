@@ -39,13 +39,11 @@ var functions = template.FuncMap{
 	"within":    within,
 	"minus":     minus,
 	"breakable": breakable,
-	// bare is an address as a reader says it, without its scheme.
-	"bare": func(url string) string { return strings.TrimSuffix(strings.TrimPrefix(url, "https://"), "/") },
+	"bare":      bare,
+	"wholeDays": wholeDays,
 	// text is a text or the one behind a pointer. code is a text as the element for code.
 	"text": func(v any) string { return fmt.Sprint(reflect.Indirect(reflect.ValueOf(v))) },
-	"code": func(v string) template.HTML {
-		return template.HTML("<code>" + template.HTMLEscapeString(v) + "</code>")
-	}, //nolint:gosec // escaped
+	"code": code,
 }
 
 const unknown = "unknown"
@@ -185,6 +183,14 @@ func wholeDay(instant string) template.HTML {
 	return template.HTML(`<span class="day">` + day + `</span>` + clock) //nolint:gosec // digits, hyphens and UTC
 }
 
+// dayOf matches a day in a text.
+var dayOf = regexp.MustCompile(`\b[0-9]{4}-[0-9]{2}-[0-9]{2}\b`)
+
+// wholeDays keeps each day of a text on one line.
+func wholeDays(text string) template.HTML {
+	return template.HTML(dayOf.ReplaceAllString(template.HTMLEscapeString(text), `<span class="whole">$0</span>`)) //nolint:gosec // escaped
+}
+
 // relative formats a difference in percent with its sign. If both numbers are known but the percentage is undefined, it does not say
 // "unknown".
 func relative(value, baseline, pct *float64) string {
@@ -279,6 +285,20 @@ func timeOf(t any) time.Time {
 func breakable(name string) template.HTML {
 	return template.HTML(strings.NewReplacer("_", "_<wbr>", ".", ".<wbr>").Replace(template.HTMLEscapeString(name))) //nolint:gosec // the name is escaped
 }
+
+// bare is an address as a reader says it, without its scheme. It breaks after its slashes and points.
+func bare(url string) template.HTML {
+	said := strings.TrimSuffix(strings.TrimPrefix(url, "https://"), "/")
+	return template.HTML(strings.NewReplacer("/", "/<wbr>", ".", ".<wbr>").Replace(template.HTMLEscapeString(said))) //nolint:gosec // escaped
+}
+
+// code is a command as the element for code. No line cuts its options.
+func code(command string) template.HTML {
+	return template.HTML("<code>" + option.ReplaceAllString(template.HTMLEscapeString(command), `<span class="whole">$0</span>`) + "</code>") //nolint:gosec // escaped
+}
+
+// option matches an option of a command.
+var option = regexp.MustCompile(`--[a-z-]+`)
 
 // hyphenMinus matches a hyphen that means minus: it is before a number or a currency sign, and not after a character that it could join.
 var hyphenMinus = regexp.MustCompile(`(^|[\s(|:])-([0-9$]|US\$)`)

@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"html/template"
 	"strings"
 	"testing"
 	"time"
@@ -142,6 +143,19 @@ func TestAComponentHasItsUnitInWords(t *testing.T) {
 	} {
 		if got := quantity(c.unit, &c.v); got != c.want || unitWords(c.unit) != c.behind {
 			t.Errorf("%v %s: %s %s, want %s %s", c.v, c.unit, got, unitWords(c.unit), c.want, c.behind)
+		}
+	}
+}
+
+func TestDaysOptionsAndAddressesBreakWhereAReaderWould(t *testing.T) {
+	t.Parallel()
+	for _, c := range [][2]any{
+		{wholeDays("No pick for 2001-01-01: see <a>."), `No pick for <span class="whole">2001-01-01</span>: see &lt;a&gt;.`},
+		{code("tidemark scorecard --url <x>"), `<code>tidemark scorecard <span class="whole">--url</span> &lt;x&gt;</code>`},
+		{bare("https://www.eia.gov/a-b/c/"), `www.<wbr>eia.<wbr>gov/<wbr>a-b/<wbr>c`},
+	} {
+		if got := string(c[0].(template.HTML)); got != c[1] {
+			t.Errorf("%s, want %s", got, c[1])
 		}
 	}
 }

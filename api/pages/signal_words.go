@@ -445,16 +445,16 @@ func (l localizer) Change(value, baseline, pct *float64) string {
 }
 
 // PartChange writes the difference of a component from its baseline. It is a percentage, with two exceptions: a component in the
-// unit of a margin has its difference, and a share has percentage points.
-func (l localizer) PartChange(d signals.Definition, c view.Component) string {
+// unit of a margin has its difference, and a share has percentage points, with this unit below the number.
+func (l localizer) PartChange(d signals.Definition, c view.Component) template.HTML {
 	switch {
 	case c.Value == nil || c.BaselineValue == nil:
 	case d.Margin && c.Unit == d.Unit:
-		return l.Difference(d, c.Value, c.BaselineValue)
+		return template.HTML(template.HTMLEscapeString(l.Difference(d, c.Value, c.BaselineValue))) //nolint:gosec // escaped
 	case c.Unit == "percent": // shown with one decimal
-		return l.points(signals.Rounded(*c.Value, 1)-signals.Rounded(*c.BaselineValue, 1), 1)
+		return unitBelow(l.points(signals.Rounded(*c.Value, 1)-signals.Rounded(*c.BaselineValue, 1), 1))
 	}
-	return l.Change(c.Value, c.BaselineValue, c.DeltaVsBaselinePct)
+	return template.HTML(template.HTMLEscapeString(l.Change(c.Value, c.BaselineValue, c.DeltaVsBaselinePct))) //nolint:gosec // escaped
 }
 
 // Z writes a z-score, a number or a pointer to one.

@@ -111,7 +111,11 @@ func (l localizer) points(v float64, n int) string {
 
 // PointsApart is PctPoints with the unit in small letters below the number, which all languages write first.
 func (l localizer) PointsApart(f *float64) template.HTML {
-	number, unit, _ := strings.Cut(l.PctPoints(f), " ")
+	return unitBelow(l.PctPoints(f))
+}
+
+func unitBelow(text string) template.HTML {
+	number, unit, _ := strings.Cut(text, " ")
 	return template.HTML(template.HTMLEscapeString(number) + "<small>" + template.HTMLEscapeString(unit) + "</small>") //nolint:gosec // escaped
 }
 

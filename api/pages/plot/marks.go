@@ -268,7 +268,8 @@ func path(b *strings.Builder, class string, s scale, list [][2]int, there, back 
 		if p[1]-p[0] == 1 && back != nil {
 			x, y := there(p[0])
 			_, low := back(p[0])
-			b.WriteString("M" + number(s.x(x)-loneWidth/2) + " " + number(s.y(y)) + "h" + number(loneWidth) + "V" + number(s.y(low)) + "h" + number(-loneWidth) + "Z")
+			left := min(max(s.x(x)-loneWidth/2, 0), inner-loneWidth) // also at an edge of the figure
+			b.WriteString("M" + number(left) + " " + number(s.y(y)) + "h" + number(loneWidth) + "V" + number(s.y(low)) + "h" + number(-loneWidth) + "Z")
 			continue
 		}
 		for i := p[0]; i < p[1]; i++ {

@@ -170,8 +170,8 @@ func TestFigure(t *testing.T) {
 		t.Errorf("a point that stands alone and a line are not both drawn:\n%s", svg)
 	}
 	f.Marks = []Mark{Band{X: x, Lo: []float64{1, unknown, unknown, unknown, unknown}, Hi: []float64{2, unknown, unknown, unknown, unknown}}}
-	if svg := f.SVG(); !strings.Contains(svg, "h8V") {
-		t.Errorf("the interval of an isolated point has no width:\n%s", svg)
+	if svg := f.SVG(); !strings.Contains(svg, "h8V") || !strings.Contains(svg, `d="M0 `) {
+		t.Errorf("the interval of an isolated point has no width, or is outside of the figure:\n%s", svg)
 	}
 	f.Marks = []Mark{Band{X: x, Lo: []float64{1, unknown, 1, 1, 1}, Hi: []float64{2, 2, 2, 2, 2}}, Area{X: x, Y: x}, Bars{X: x, Y: []float64{1, -1, unknown, 1, 1}, Width: 3600}}
 	wellFormed(t, f.SVG())

@@ -121,7 +121,7 @@ class Plot {
       const [svg, strip] = [this.panels[0].svg, mark.getBoundingClientRect()];
       const { from, to } = this.panels[0];
       const box = inside(svg);
-      this.place(from + ((strip.left + strip.width / 2 - box.left) / box.width) * (to - from), -strip.height, true);
+      this.place(from + ((strip.left + strip.width / 2 - box.left) / box.width) * (to - from), 0, true);
     };
     for (const type of ["pointerenter", "focus", "click"]) mark.addEventListener(type, tell);
     for (const type of ["pointerleave", "blur"]) mark.addEventListener(type, (e) => { if (e.pointerType !== "touch") this.clear(); });
@@ -276,16 +276,16 @@ class Plot {
   }
 
   // place puts the readout above the point, where a finger does not hide it, and within the figure. Where there is no room above the point,
-  // it stands beside it, or below. above keeps it above, also out of the figure.
-  place(x, high, above) {
+  // it stands beside it, or below. Below the strip of events it covers no heading.
+  place(x, high, below) {
     const { svg, from, to } = this.panels[0];
     this.tip.hidden = false;
     const [box, whole, apart] = [inside(svg), this.figure.getBoundingClientRect(), 14];
     const [width, height] = [this.tip.offsetWidth, this.tip.offsetHeight];
     const at = box.left - whole.left + ((x - from) / (to - from)) * box.width;
     const point = box.top - whole.top + high;
-    let [left, top] = [Math.max(0, Math.min(whole.width - width, at - width / 2)), point - height - apart];
-    if (top < 0 && !above) {
+    let [left, top] = [Math.max(0, Math.min(whole.width - width, at - width / 2)), below ? point : point - height - apart];
+    if (top < 0) {
       const sides = [at - apart - width, at + apart].filter((side) => side >= 0 && side + width <= whole.width);
       [left, top] = sides.length ? [sides[0], 0] : [left, point + apart];
     }

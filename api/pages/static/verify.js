@@ -32,12 +32,24 @@ function element(name, className, text) {
   return e;
 }
 
+// written is a text as a page shows it: a command is code, no option, day or time is cut, and an address breaks after its slashes.
+function written(text) {
+  const nodes = (part) => part.split(/(--[a-z]+ [A-Z]+|\d{4}-\d\d-\d\d|\d\d:\d\d UTC|\w\/(?=\w))/).flatMap((s, i) =>
+    i % 2 === 0 ? [s] : s.endsWith("/") ? [s, element("wbr")] : [element("span", "whole", s)]);
+  return text.split(/(tidemark verify(?: --[a-z]+ [A-Z]+)*)/).flatMap((part, i) => {
+    if (i % 2 === 0) return nodes(part);
+    const code = element("code");
+    code.append(...nodes(part));
+    return [code];
+  });
+}
+
 // item is one check of a list. state is true, false, or undefined where nothing was checked.
 function item(state, text) {
   const li = element("li");
   li.dataset.state = state === true ? "ok" : state === false ? "wrong" : "open";
   li.append(element("span", `state ${state === true ? "good" : state === false ? "" : "warn"}`,
-    say(state === true ? "ok" : state === false ? "wrong" : "open")), ` ${text}`);
+    say(state === true ? "ok" : state === false ? "wrong" : "open")), " ", ...written(text));
   return li;
 }
 

@@ -255,7 +255,7 @@ test("with letters of twice their size no page of a telephone is wider than the 
 
 test("events of a plot are told beside their number, and listed with their sources", async () => {
   const path = "/signals/crack-spread-321?from=2020-01-01&to=2020-12-31";
-  const told = /March 11, 2020 The World Health Organization .* pandemic\..*April 12, 2020/s;
+  const told = /March 11, 2020: The World Health Organization .* pandemic\..*April 12, 2020:/s;
   await visit(path, {}, async (page) => {
     const mark = page.locator(".mark").first();
     await mark.hover();
