@@ -27,7 +27,7 @@ var (
 	everything = []string{
 		"/", "/signals/crack-spread-321", "/signals/hormuz-transit", "/signals/lng-arbitrage", "/signals/crack-spread-321/brief",
 		"/problems/not_found", "/problems/unknown-signal",
-		"/docs", "/calendar", "/compare", "/status", "/terms", "/changelog",
+		"/docs", "/calendar", "/compare", "/status", "/terms", "/changelog", "/changelog?cursor=2",
 	}
 )
 

@@ -3,11 +3,12 @@ package pages
 import (
 	"context"
 	"fmt"
+	"html/template"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
-	"tidemark"
 	"tidemark/api/view"
 )
 
@@ -64,8 +65,62 @@ func readChangelog(text string) ([]change, error) {
 	return out, nil
 }
 
-// changelog lists the changes.
+// changesPerPage bounds the bytes of the changes of a page. A compressed page has half as many.
+const changesPerPage = 24 << 10
+
+// changePages divides changes among pages. There is one page at least.
+func changePages(list []change) [][]change {
+	var out [][]change
+	size := changesPerPage
+	for _, c := range list {
+		if size += len(c.Text); size > changesPerPage {
+			out, size = append(out, nil), len(c.Text)
+		}
+		last := len(out) - 1
+		out[last] = append(out[last], c)
+	}
+	if out == nil {
+		out = [][]change{nil}
+	}
+	return out
+}
+
+// changesText writes changes as Markdown below the headings of their days and kinds.
+func changesText(list []change) string {
+	var out strings.Builder
+	var above change
+	for _, c := range list {
+		if c.Date != above.Date {
+			fmt.Fprintf(&out, "\n## %s\n", c.Date)
+			above.Kind = ""
+		}
+		if c.Kind != above.Kind {
+			fmt.Fprintf(&out, "\n### %s\n\n", sentence(c.Kind))
+		}
+		fmt.Fprintf(&out, "- %s\n", c.Text)
+		above = c
+	}
+	return out.String()
+}
+
+// changelogBody is the content of a page of changes. Older is the address of the next page, and Newer that of the one before.
+type changelogBody struct {
+	Changes      template.HTML
+	Older, Newer string
+}
+
+// changelog lists the changes, some on each page.
 func (p *Pages) changelog(_ context.Context, r request) (*view.Document, error) {
+	pages := changePages(p.changes)
+	names := make([]string, len(pages))
+	for i := range pages {
+		names[i] = strconv.Itoa(i + 1)
+	}
+	name, err := r.one("cursor", "1", names...)
+	if err != nil {
+		return nil, err
+	}
+	at := slices.Index(names, name)
 	l, err := p.englishLayout(r, r.path, "english.page")
 	if err != nil {
 		return nil, err
@@ -73,8 +128,17 @@ func (p *Pages) changelog(_ context.Context, r request) (*view.Document, error) 
 	l.Title = "Changelog" + suffix
 	l.Description = "What changed in the service, the newest first."
 	l.JSON = "/changelog.json"
-	_, days, _ := strings.Cut(tidemark.Changelog, "\n## ")
-	l.Body = markdown("## " + days)
+	body := changelogBody{Changes: markdown(changesText(pages[at]))}
+	if at+1 < len(pages) {
+		body.Older = r.olderURL(names[at+1])
+	}
+	switch {
+	case at > 1:
+		body.Newer = r.olderURL(names[at-1])
+	case at == 1:
+		body.Newer = r.with("cursor", "")
+	}
+	l.Body = body
 	return p.document("changelog", l, time.Time{}), nil
 }
 

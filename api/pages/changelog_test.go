@@ -1,6 +1,9 @@
 package pages
 
 import (
+	"bytes"
+	"compress/gzip"
+	"slices"
 	"strings"
 	"testing"
 
@@ -35,5 +38,38 @@ func TestTheChangelogIsRead(t *testing.T) {
 	}
 	if list, err := readChangelog(tidemark.Changelog); err != nil || len(list) < 9 {
 		t.Errorf("the product's own: %d changes, %v", len(list), err)
+	}
+}
+
+// However long the changelog becomes, each of its pages stays small, and together they have every change once and in order.
+func TestThePagesOfTheChangelogStaySmall(t *testing.T) {
+	t.Parallel()
+	own, err := readChangelog(tidemark.Changelog)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, list := range [][]change{own, slices.Repeat(own, 20), own[:1], nil} {
+		var all []change
+		for i, page := range changePages(list) {
+			var packed bytes.Buffer
+			w := gzip.NewWriter(&packed)
+			if _, err := w.Write([]byte(markdown(changesText(page)))); err != nil {
+				t.Fatal(err)
+			}
+			if err := w.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if packed.Len() > 20<<10 {
+				t.Errorf("page %d has %d bytes, compressed", i+1, packed.Len())
+			}
+			all = append(all, page...)
+		}
+		if d := cmp.Diff(list, all); d != "" {
+			t.Errorf("the pages do not have the changes, -want +got:\n%s", d)
+		}
+	}
+	text := changesText([]change{{"2026-12-02", "fixed", "One."}, {"2026-12-02", "fixed", "Two."}, {"2026-11-21", "fixed", "Three."}})
+	if want := "\n## 2026-12-02\n\n### Fixed\n\n- One.\n- Two.\n\n## 2026-11-21\n\n### Fixed\n\n- Three.\n"; text != want {
+		t.Errorf("the text is %q, want %q", text, want)
 	}
 }
