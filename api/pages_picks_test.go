@@ -45,7 +45,7 @@ func TestPagesAboutPicks(t *testing.T) {
 	text := func(doc *view.Document) string { return html.UnescapeString(string(doc.Identity.Body)) }
 
 	tests := map[string][]string{
-		"/":                         {"BORL", "the chain recomputes", "/picks.atom"},
+		"/":                         {"BORL", "chain verified", "/picks.atom"},
 		"/picks":                    {`lang="en"`, "ACME", "BORL", "100.00", "One stock each trading day", "differs by more than 0.5%: 1.", "(110.00 here, 111.25 by alphavantage)", `hreflang="hi"`},
 		"/picks?lang=es":            {`lang="es"`, "Selecciones", "(110,00 aquí, 111,25 según alphavantage)", "100,00", `/research/ACME?lang=es`},
 		"/picks?status=closed":      {`aria-current="true">Closed`},

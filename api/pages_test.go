@@ -362,10 +362,10 @@ func TestAPictureIsInTheLanguageOfItsPageAndTheTextSaysWhatIsInIt(t *testing.T) 
 	s := start(t, setup{stored: []postgres.Snapshot{full()}})
 	bodies := map[string]string{}
 	for _, c := range []struct{ lang, picture, words string }{
-		{"en", "/signals/crack-spread-321/card.png", "observed March 2, 2026; z +1.25"},
-		{"es", "/signals/crack-spread-321/card.png?lang=es", "observado el 2 de marzo de 2026; z +1,25"},
-		{"pt", "/signals/crack-spread-321/card.png?lang=pt", "observado em 2 de março de 2026; z +1,25"},
-		{"hi", "/signals/crack-spread-321/card.png", "observed March 2, 2026; z +1.25"},
+		{"en", "/signals/crack-spread-321/card.png", "Observed March 2, 2026; z +1.25"},
+		{"es", "/signals/crack-spread-321/card.png?lang=es", "Observado el 2 de marzo de 2026; z +1,25"},
+		{"pt", "/signals/crack-spread-321/card.png?lang=pt", "Observado em 2 de março de 2026; z +1,25"},
+		{"hi", "/signals/crack-spread-321/card.png", "आँकड़े की तारीख़: 2 मार्च 2026; z +1.25. चित्र में लिखा पाठ अंग्रेज़ी में है।"},
 	} {
 		page := s.ask(http.MethodGet, "/signals/crack-spread-321?lang="+c.lang, "Accept", browser)
 		found := pictured.FindStringSubmatch(string(page.body))

@@ -61,8 +61,8 @@ func TestSnapshotHasEveryFieldOfTheSpecification(t *testing.T) {
 			"value": 22.5, "uncertainty_lo": 21.25, "uncertainty_hi": 23.75, "uncertainty_level": 0.9,
 			"uncertainty": map[string]any{
 				"level": 0.9, "level_pct": 90.0, "bounds": "next_first_print", "basis": "measured", "method": "random_walk",
-				"text": "Bounds the next price. Built to hold 90%. Measured: it held 36 of 40 (90.0%, with 95% between 76.3 and 97.2)." +
-					" In the last two years: 8 of 10 (80.0%, with 95% between 44.4 and 97.5).",
+				"text": "Bounds the next price. Built to hold 90%. Measured: it held 36 of 40 (90.0%; 95% confidence interval 76.3% to 97.2%)." +
+					" In the last two years: 8 of 10 (80.0%; 95% confidence interval 44.4% to 97.5%).",
 				"record": map[string]any{
 					"cases": 40.0, "hits": 36.0, "coverage": 0.9, "coverage_ci95": []any{0.763, 0.972},
 					"last_2y": map[string]any{"cases": 10.0, "hits": 8.0, "coverage": 0.8, "coverage_ci95": []any{0.444, 0.975}},

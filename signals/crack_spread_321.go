@@ -85,7 +85,7 @@ func crackSpread321() Definition {
 		Cells:      crackCells,
 		Backtest: Backtest{
 			Symbol:      "crack-spread-321",
-			Description: "change of the crack spread itself over 20 trading days, from the first prices after the signal is known, in USD/bbl",
+			Description: "change of the crack spread itself over 20 trading days, from the first prices after the signal is known, in dollars a barrel",
 			Predictor:   "minus the z-score: a wide spread is expected to narrow",
 			Naive:       "the last known change of the crack spread over 20 trading days",
 			HorizonDays: 28,

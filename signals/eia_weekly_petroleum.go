@@ -80,7 +80,7 @@ func eiaWeeklyPetroleum() Definition {
 		Cells:      petroleumCells,
 		Backtest: Backtest{
 			Symbol:      string(wtiCushing),
-			Description: "change of the WTI spot price at Cushing over 20 trading days, from the first price after the signal is known, in USD/bbl",
+			Description: "change of the WTI spot price at Cushing over 20 trading days, from the first price after the signal is known, in dollars a barrel",
 			Predictor:   "minus the z-score: full stocks are expected to make oil cheaper",
 			Naive:       "the last known change of the WTI spot price over 20 trading days",
 			Inputs:      []series.ID{wtiCushing},

@@ -88,7 +88,7 @@ func hormuzTransit() Definition {
 		Cells:      hormuzCells,
 		Backtest: Backtest{
 			Symbol:      string(wtiCushing),
-			Description: "change of the WTI spot price at Cushing over 20 trading days, from the first price after the signal is known, in USD/bbl",
+			Description: "change of the WTI spot price at Cushing over 20 trading days, from the first price after the signal is known, in dollars a barrel",
 			Predictor:   "minus the z-score: fewer ships than usual are expected to make oil more expensive",
 			Naive:       "the last known change of the WTI spot price over 20 trading days",
 			Inputs:      []series.ID{wtiCushing},

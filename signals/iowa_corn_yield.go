@@ -84,8 +84,8 @@ func iowaCornYield() Definition {
 		Cells:      cornCells,
 		Backtest: Backtest{
 			Symbol:      string(cornFinal),
-			Description: "final yield less the trend, as forecast with the first forecast of the season, in bu/acre",
-			Predictor:   "the z-score with the first forecast of the season: a blend above the trend foretells a final above it",
+			Description: "final yield less the trend as it stood at the first forecast of the season, in bushels an acre",
+			Predictor:   "the z-score at the first forecast of the season: a blend above the trend foretells a final above it",
 			Naive:       "the final of the year before less its trend",
 			HorizonDays: 153,
 			Cases:       cornCases,

@@ -90,9 +90,14 @@ func pictureQuery(asOf string, lang picks.Lang) string {
 	return "?as_of=" + asOf + strings.Replace(inLanguage(lang), "?", "&", 1)
 }
 
-// picture names a page's picture, whose address without the query is given, and says what is in it.
+// picture names a page's picture, whose address without the query is given, and says what is in it. c is the card in the language of the page,
+// which is not that of every picture.
 func (l *layout) picture(address, asOf string, c card.Card) {
-	l.Image, l.ImageAlt = address+pictureQuery(asOf, pictureLang(l.Lang)), c.Text()
+	lang := pictureLang(l.Lang)
+	l.Image, l.ImageAlt = address+pictureQuery(asOf, lang), c.Text()
+	if lang != l.Lang {
+		l.ImageAlt += ". " + l.T("card.english")
+	}
 }
 
 // homeCard returns the image of the home page.
@@ -161,11 +166,11 @@ func (l localizer) cardOfSignal(english signals.Definition, s view.SignalSnapsho
 		Kicker: l.Worded("domain", s.Domain), Title: d.Name, Value: l.Figure(d, s.Value), Unit: l.UnitAfter(d, s.Value), Course: course(points),
 	}
 	if f := l.finding(english, s); f.Distance != "" {
-		c.Kicker, c.Title, c.Value, c.Unit = d.Name, f.Distance, f.Figure, ""
+		c.Kicker, c.Title, c.Value, c.Unit = d.Name, sentence(f.Distance), f.Figure, ""
 	}
 	var foot []string
 	if s.ObservedAt != nil {
-		foot = append(foot, l.Say("card.observed", l.Instant(*s.ObservedAt)))
+		foot = append(foot, sentence(l.Say("card.observed", l.Instant(*s.ObservedAt))))
 	}
 	if s.ZScore != nil {
 		foot = append(foot, "z "+l.Z(s.ZScore))
@@ -184,7 +189,7 @@ func (p *Pages) researchCard(r request, l localizer, of view.Research) card.Card
 		if k.ReturnFromEntryPct != nil && k.EntryDate != nil && (r.all || r.public(l)[k.Seq]) {
 			c.Unit = l.Pct(k.ReturnFromEntryPct) + " " + l.Say("home.since", l.Date(*k.EntryDate))
 		}
-		c.Foot = l.Say("card.picked", l.Date(k.Date), l.Price(k.Price))
+		c.Foot = l.Say("card.picked", l.Date(k.Date), l.PriceIn(k.Price, "USD"))
 	}
 	return p.marked(l, c)
 }
@@ -192,7 +197,7 @@ func (p *Pages) researchCard(r request, l localizer, of view.Research) card.Card
 // pickCard shows a pick as it was announced.
 func (p *Pages) pickCard(l localizer, k view.Pick) card.Card {
 	return p.marked(l, card.Card{
-		Kicker: fmt.Sprintf(l.T("pick of"), l.Date(k.Date)), Title: k.Name, Value: k.Ticker, Unit: l.Say("card.price", l.Price(k.Price), k.Currency),
+		Kicker: fmt.Sprintf(l.T("pick of"), l.Date(k.Date)), Title: k.Name, Value: k.Ticker, Unit: l.Say("card.price", l.PriceIn(k.Price, k.Currency)),
 		Foot: "SHA-256 " + short(k.Hash),
 	})
 }

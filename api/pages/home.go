@@ -95,7 +95,7 @@ func (p *Pages) home(_ context.Context, r request) (*view.Document, error) {
 		l.Scripts = []string{p.staticAddress("plot.js")}
 	}
 	l.JSON = "/api/signals"
-	l.picture(p.o.PublicURL+cardName, "", r.local(pictureLang(lang)).cardOfHome(r.site))
+	l.picture(p.o.PublicURL+cardName, "", r.local(lang).cardOfHome(r.site))
 	l.Body = body
 	p.inLanguages(&l, r)
 	return p.document("home", l, time.Time{}), nil

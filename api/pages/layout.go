@@ -135,7 +135,7 @@ func (p *Pages) navigate(l *layout, address string) {
 		}
 	}
 	if published && p.has(picksFeed) {
-		l.Feed = feed{"Announced picks", picksFeed}
+		l.Feed = feed{l.T("feed.picks"), picksFeed}
 	}
 }
 

@@ -69,7 +69,7 @@ func (p *Pages) research(ctx context.Context, r request) (*view.Document, error)
 	}
 	r.path = "/research/" + research.Ticker // for any of its tickers, in any letter case
 	r.seen.path = r.path
-	shared := p.researchCard(r, r.local(pictureLang(lang)), *research)
+	shared := p.researchCard(r, r.local(lang), *research)
 	body := researchBody{localizer: r.local(lang), Research: *research, Text: markdown(minus(research.FullResearch)), Numbers: r.whole(pricedResearch)}
 	body.Dates = r.published.PickDatesOf(research.Ticker)
 	body.Bought = r.justBought(research.Pick, body.localizer)
@@ -188,7 +188,7 @@ func (p *Pages) pickPage(ctx context.Context, r request) (*view.Document, error)
 	if announced.Research != nil {
 		l.Description = firstSentence(announced.Research.SummaryWhy)
 	}
-	l.picture(p.o.PublicURL+r.path+cardName, "", p.pickCard(r.local(pictureLang(lang)), announced.Pick))
+	l.picture(p.o.PublicURL+r.path+cardName, "", p.pickCard(r.local(lang), announced.Pick))
 	l.Body = body
 	p.inLanguages(&l, r)
 	return p.document("research", l, modified), nil

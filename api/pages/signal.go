@@ -217,7 +217,7 @@ func (p *Pages) signal(ctx context.Context, r request, s *view.Signal) (*view.Do
 	if body.Lang == picks.English {
 		l.Disclaimer = s.Snapshot.Disclaimer
 	}
-	l.picture(p.o.PublicURL+r.path+cardName, body.AsOf, r.local(pictureLang(body.Lang)).cardOfSignal(s.Definition, body.Snapshot, nil))
+	l.picture(p.o.PublicURL+r.path+cardName, body.AsOf, body.cardOfSignal(s.Definition, body.Snapshot, nil))
 	l.Scripts = []string{p.staticAddress("plot.js")}
 	l.Body = body
 	p.inLanguages(&l, r)

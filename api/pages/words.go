@@ -205,6 +205,14 @@ func (l localizer) Price(text string) string {
 	return l.Num(&v, len(fraction))
 }
 
+// PriceIn writes a price with its currency, as the texts of the language do: "65,79 dólares", "US$ 65,79".
+func (l localizer) PriceIn(text, currency string) string {
+	if currency == "USD" {
+		return picks.WriteNumber(l.Lang, locale.Dollars, text)
+	}
+	return l.Price(text) + "\u00a0" + currency
+}
+
 // Amount writes a value with its unit in the words of the language: "248 mil", "2,1 millones de barriles". It returns an unknown value as
 // the text that the API shows.
 func (l localizer) Amount(value any, unit string) string {

@@ -86,7 +86,7 @@ type IntervalCoverage = postgres.Coverage
 func coverageText(c IntervalCoverage) string {
 	out := message.NewPrinter(language.English).Sprintf("%d of %d", c.Hits, c.Cases)
 	if c.Share != nil && c.CI95 != nil {
-		out += fmt.Sprintf(" (%.1f%%, with 95%% between %.1f and %.1f)", 100**c.Share, 100*c.CI95[0], 100*c.CI95[1])
+		out += fmt.Sprintf(" (%.1f%%; 95%% confidence interval %.1f%% to %.1f%%)", 100**c.Share, 100*c.CI95[0], 100*c.CI95[1])
 	}
 	return out
 }

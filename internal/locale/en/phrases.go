@@ -53,7 +53,7 @@ var phrases = map[string]string{
 	"growth.down":      "Revenue fell {revenue_growth|abs} in the fiscal year to {year_end}.",
 	"quarter.up":       "In the quarter to {quarter_to}, it was {quarter_growth} higher than a year earlier.",
 	"quarter.down":     "In the quarter to {quarter_to}, it was {quarter_growth|abs} lower than a year earlier.",
-	"quarter.days":     "That quarter had {quarter_days} days, against {quarter_days_before} a year earlier.",
+	"quarter.days":     "That quarter had {quarter_days} {quarter_days|one:day|other:days}, against {quarter_days_before} a year earlier.",
 
 	"earnings_yield.good":            "On earnings, the share is cheaper than most: it trades at {pe} trailing twelve-month earnings, an earnings yield of {earnings_yield}.",
 	"earnings_yield.bad":             "On earnings, the share is more expensive than most: it trades at {pe} trailing twelve-month earnings.",

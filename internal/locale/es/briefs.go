@@ -17,7 +17,7 @@ Cada día con los tres precios:
 - diésel: de muy bajo contenido en azufre, n.º 2, al contado en el puerto de Nueva York, en dólares por galón (EIA EER_EPD2DXL0_PF4_Y35NY_DPG)
 - 42: galones por barril
 
-Un día en que falta un precio no tiene valor; ningún precio se arrastra de un día a otro. La historia empieza el 14 de junio de 2006, con la serie del diésel. El gasóleo de calefacción, que era el destilado anterior, es otro producto y no se empalma. Con precios de 84,54, 2,57 y 2,79 resultan 26,48 dólares por barril.
+Un día en que falta un precio no tiene valor; ningún precio se arrastra de un día a otro. La serie empieza el 14 de junio de 2006, con la serie del diésel. El gasóleo de calefacción, que era el destilado anterior, es otro producto y no se empalma. Con precios de 84,54, 2,57 y 2,79 resultan 26,48 dólares por barril.
 
 ## Referencia y puntuación z
 
@@ -246,7 +246,7 @@ Los componentes, cada uno comparado con sus propios 60 meses:
 - ambos márgenes a corto plazo, sin la tarifa de 3,00, que un comprador con contrato paga cargue o no
 - los tres precios
 
-La señal enumera los supuestos. La historia empieza en abril de 2015, cuando el precio europeo del Pink Sheet pasó a ser el del TTF; el precio de importación en frontera anterior es otro y no se empalma. Un mes en que falta un precio no tiene valor.
+La señal enumera los supuestos. La serie empieza en abril de 2015, cuando el precio europeo del Pink Sheet pasó a ser el del TTF; el precio de importación en frontera anterior es otro y no se empalma. Un mes en que falta un precio no tiene valor.
 
 ## Referencia y puntuación z
 

@@ -53,7 +53,7 @@ var phrases = map[string]string{
 	"growth.down":      "Los ingresos cayeron un {revenue_growth|abs} en el ejercicio cerrado el {year_end}.",
 	"quarter.up":       "En el trimestre hasta el {quarter_to} superaron en un {quarter_growth} los de un año antes.",
 	"quarter.down":     "En el trimestre hasta el {quarter_to} quedaron un {quarter_growth|abs} por debajo de los de un año antes.",
-	"quarter.days":     "Ese trimestre tuvo {quarter_days} días, frente a los {quarter_days_before} de un año antes.",
+	"quarter.days":     "Ese trimestre tuvo {quarter_days} {quarter_days|one:día|other:días}, frente a los {quarter_days_before} de un año antes.",
 
 	"earnings_yield.good":            "Por PER, la acción está más barata que la mayoría: cotiza a {pe} el beneficio de los últimos doce meses, lo que equivale a una rentabilidad por beneficio del {earnings_yield}.",
 	"earnings_yield.bad":             "Por PER, la acción está más cara que la mayoría: cotiza a {pe} el beneficio de los últimos doce meses.",

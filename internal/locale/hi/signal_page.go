@@ -2,7 +2,7 @@ package hi
 
 // signalPage are the texts of the home page and of the pages of signals.
 var signalPage = map[string]string{
-	"state.fresh":                 "उपलब्ध में सबसे नया",
+	"state.fresh":                 "नवीनतम उपलब्ध",
 	"state.decayed":               "पुराना पड़ चुका",
 	"state.deprecated":            "बंद",
 	"state.stale":                 "देर से",
@@ -44,7 +44,7 @@ var signalPage = map[string]string{
 	"signal.assumed":              "माना हुआ",
 	"signal.read here":            "माना हुआ; यहाँ पढ़ा गया:",
 	"signal.interval":             "अंतराल %s",
-	"signal.bounds":               "इसकी सीमाएँ बताता है: %s।",
+	"signal.bounds":               "यह अंतराल इस मान के लिए है: %s।",
 	"signal.unseen":               "माना हुआ: वह मान कभी सामने नहीं आता, इसलिए कोई संभावना नहीं बताई जाती।",
 	"signal.few outcomes":         "माना हुआ: इसे परखने के लिए अभी बहुत कम नतीजे ज्ञात हैं, इसलिए कोई संभावना नहीं बताई जाती।",
 	"signal.one stage":            "केवल एक चरण में गिना गया: %s।",
@@ -147,7 +147,8 @@ var signalPage = map[string]string{
 	"card.observed":               "आँकड़े की तारीख़: %s",
 	"card.synthetic":              "कृत्रिम आँकड़े",
 	"card.picked":                 "%[1]s को %[2]s पर चुना गया",
-	"card.price":                  "%[1]s %[2]s पर",
+	"card.price":                  "%s पर",
+	"card.english":                "चित्र में लिखा पाठ अंग्रेज़ी में है।",
 	"backtest.hits":               "सही दिशा की दर",
 	"backtest.p":                  "p, %s परीक्षणों के लिए समायोजित",
 	"backtest.skill":              "चरण के अनुसार पूर्वानुमान का कौशल",

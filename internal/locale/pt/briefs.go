@@ -17,7 +17,7 @@ Em cada dia com os três preços:
 - diesel: de ultrabaixo teor de enxofre, nº 2, à vista no porto de Nova York, em dólares por galão (EIA EER_EPD2DXL0_PF4_Y35NY_DPG)
 - 42: galões em um barril
 
-Um dia em que falta um preço não tem valor; nenhum preço é repetido no dia seguinte. A história começa em 14 de junho de 2006, com a série do diesel. O óleo de aquecimento, que era o destilado antes disso, é outro produto e não é emendado. Preços de 84,54, 2,57 e 2,79 resultam em US$ 26,48 por barril.
+Um dia em que falta um preço não tem valor; nenhum preço é repetido no dia seguinte. A série começa em 14 de junho de 2006, com a série do diesel. O óleo de aquecimento, que era o destilado antes disso, é outro produto e não é emendado. Preços de 84,54, 2,57 e 2,79 resultam em US$ 26,48 por barril.
 
 ## Referência e escore z
 
@@ -246,7 +246,7 @@ Os componentes, cada um comparado com seus próprios 60 meses:
 - as duas margens no curto prazo, sem a tarifa de 3,00, que um comprador com contrato paga carregando ou não
 - os três preços
 
-O sinal lista as premissas. A história começa em abril de 2015, quando o preço europeu do Pink Sheet passou a ser o do TTF; o preço de importação na fronteira, anterior, é outro e não é emendado. Um mês em que falta um preço não tem valor.
+O sinal lista as premissas. A série começa em abril de 2015, quando o preço europeu do Pink Sheet passou a ser o do TTF; o preço de importação na fronteira, anterior, é outro e não é emendado. Um mês em que falta um preço não tem valor.
 
 ## Referência e escore z
 

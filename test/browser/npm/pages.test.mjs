@@ -10,7 +10,7 @@ test("home says what there is, is light and does not shift", async () => {
     assert.equal(await page.locator(".signal").count(), signals.length);
     assert.equal(await page.locator(".signal svg.spark").count(), signals.length);
     assert.match(await text(page, "main"), new RegExp(chain.picks.at(-1).ticker));
-    assert.match(await text(page, "main"), /the chain recomputes/);
+    assert.match(await text(page, "main"), /chain verified/);
     await page.mouse.wheel(0, 4000);
     const { bytes, shift } = await page.evaluate(async () => {
       const entries = [...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")];
