@@ -44,7 +44,7 @@ var signalPage = map[string]string{
 	"signal.assumed":              "माना हुआ",
 	"signal.read here":            "माना हुआ; यहाँ पढ़ा गया:",
 	"signal.interval":             "अंतराल %s",
-	"signal.bounds":               "यह अंतराल इस मान के लिए है: %s।",
+	"signal.bounds":               "इस मान को घेरता है: %s।",
 	"signal.unseen":               "माना हुआ: वह मान कभी सामने नहीं आता, इसलिए कोई संभावना नहीं बताई जाती।",
 	"signal.few outcomes":         "माना हुआ: इसे परखने के लिए अभी बहुत कम नतीजे ज्ञात हैं, इसलिए कोई संभावना नहीं बताई जाती।",
 	"signal.one stage":            "केवल एक चरण में गिना गया: %s।",
