@@ -46,8 +46,9 @@ func TestPagesAboutPicks(t *testing.T) {
 
 	tests := map[string][]string{
 		"/":                         {"BORL", "chain verified", "/picks.atom"},
-		"/picks":                    {`lang="en"`, "ACME", "BORL", "100.00", "One stock each trading day", "differs by more than 0.5%: 1.", "(110.00 here, 111.25 by alphavantage)", `hreflang="hi"`},
-		"/picks?lang=es":            {`lang="es"`, "Selecciones", "(110,00 aquí, 111,25 según alphavantage)", "100,00", `/research/ACME?lang=es`},
+		"/picks?lang=pt":            {`title="Seleções anunciadas"`, "<dd>US$\u00a026,00</dd>"},
+		"/picks":                    {`lang="en"`, "<dd>$26.00</dd>", "ACME", "BORL", "100.00", "One stock each trading day", "differs by more than 0.5%: 1.", "(110.00 here, 111.25 by alphavantage)", `hreflang="hi"`},
+		"/picks?lang=es":            {`lang="es"`, `title="Selecciones anunciadas"`, "<dd>26,00 dólares</dd>", "Selecciones", "(110,00 aquí, 111,25 según alphavantage)", "100,00", `/research/ACME?lang=es`},
 		"/picks?status=closed":      {`aria-current="true">Closed`},
 		"/research/acme":            {"(110.00 here, 111.25 by alphavantage)", `href="/picks/2026-03-02"`, `href="/picks/2026-03-05"`, "ACME", "SHA-256", "ACME|103.00|2026-03-05|", `href="https://tidemark.example/research/ACME"`, `<td><a href="https://example.com/10k" rel="external nofollow">Form 10-K</a></td>`},
 		"/research/ACME?lang=hi":    {`lang="hi"`, "भाव", "शृंखला में स्थान"},

@@ -206,6 +206,9 @@ func format(lang Lang, x Datum) (string, error) {
 func told(x Datum) string {
 	switch x.Unit {
 	case locale.Times, locale.Deviations, locale.Points:
+		if strings.HasPrefix(x.ID, "range_") {
+			break // both ends of a range have the same decimals
+		}
 		if whole, fraction, found := strings.Cut(x.Value, "."); found && strings.Trim(fraction, "0") == "" {
 			return whole
 		}

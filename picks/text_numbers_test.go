@@ -117,3 +117,18 @@ func wantSameNumbers(t *testing.T, what string, facts Data, texts map[Lang]strin
 		}
 	}
 }
+
+// Both ends of a range have the same decimals: "entre 6,6 veces y 10,0 veces".
+func TestTheEndsOfARangeHaveTheSameDecimals(t *testing.T) {
+	t.Parallel()
+	for lang, want := range map[Lang]string{"en": "6.6 times, 10.0 times", "es": "6,6 veces, 10,0 veces", "pt": "6,6 vezes, 10,0 vezes", "hi": "6.6 गुना, 10.0 गुना"} {
+		low, err := format(lang, Datum{ID: "range_low", Value: "6.6", Unit: locale.Times})
+		if err != nil {
+			t.Fatal(err)
+		}
+		high, err := format(lang, Datum{ID: "range_high", Value: "10.0", Unit: locale.Times})
+		if got := low + ", " + high; got != want || err != nil {
+			t.Errorf("%s: %q, %v, want %q", lang, got, err, want)
+		}
+	}
+}

@@ -159,3 +159,12 @@ func TestDaysOptionsAndAddressesBreakWhereAReaderWould(t *testing.T) {
 		}
 	}
 }
+
+func TestATextInsideASentenceBeginsSmall(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{"Mediana da previsão": "mediana da previsão", "80 % central": "80 % central", "पूर्वानुमान": "पूर्वानुमान"} {
+		if got := within(text); got != want {
+			t.Errorf("%q is %q, want %q", text, got, want)
+		}
+	}
+}

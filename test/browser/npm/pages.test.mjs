@@ -306,7 +306,7 @@ test("a plot of forecasts shows each of them under a finger, the pointer and the
       await page.touchscreen.tap(box.x + box.width - 2, box.y + 80);
       await tip.locator("b").waitFor();
       const tapped = await tip.innerText();
-      assert.match(tapped, own.at(-1).grade ? /\d/ : / not yet\s+Central 80% .*\d to .*\d, Median of the forecast .*\d/, id);
+      assert.match(tapped, own.at(-1).grade ? /\d/ : / not yet\s+Central 80% .*\d to .*\d, median of the forecast .*\d/, id);
       const [said, dot, whole] = await figure.evaluate((f) => [".tip", ".dot"].map((part) => f.querySelector(part).getBoundingClientRect().toJSON()).concat(f.getBoundingClientRect().toJSON()));
       assert.equal(misplaced(said, dot, whole), "", id);
       await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
