@@ -350,7 +350,8 @@ func TestADayWithoutANumberIsNamedAndNotReplacedInSilence(t *testing.T) {
 	}
 	for path, want := range map[string]string{
 		"/api/signals/crack-spread-321/evidence?date=2020-01-01": "The first is about 2026-03-02.",
-		"/evidence/crack-spread-321/2020-01-01?lang=pt":          "Nenhum número se refere a 1º de janeiro de 2020 ou a um dia anterior. Seguinte: 2 de março de 2026",
+		"/evidence/crack-spread-321/2020-01-01?lang=pt":          "Nenhum número se refere a 1º de janeiro de 2020 ou a um dia anterior. <a href=\"/evidence/crack-spread-321/2026-03-02?lang=pt\">Seguinte: 2 de março de 2026</a>",
+		"/evidence/crack-spread-321/2020-01-01":                  `<a href="/evidence/crack-spread-321/2026-03-02">Later: March 2, 2026</a>`,
 	} {
 		if a := f.ask(http.MethodGet, path, "Accept", browser); a.StatusCode != http.StatusNotFound || !strings.Contains(string(a.body), want) {
 			t.Errorf("%s: %s, lacks %q", path, a.Status, want)

@@ -35,7 +35,7 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) error {
 		page, err = s.sellPage(w, r, *key, page, visitor)
 	}
 	if refusal := (*view.Refusal)(nil); errors.As(err, &refusal) {
-		return &problemError{code: refusal.Code, detail: refusal.Detail, in: refusal.In}
+		return &problemError{code: refusal.Code, detail: refusal.Detail, in: refusal.In, next: refusal.Next}
 	}
 	if moved := (*view.Moved)(nil); errors.As(err, &moved) { // the target does not depend on the language
 		w.Header().Set("Cache-Control", view.CachePublic)

@@ -28,6 +28,8 @@ type problemError struct {
 	code, detail string
 	// in returns detail in a language. Nil means that it exists in English only.
 	in func(lang picks.Lang) string
+	// next is the page to which the page of the problem leads, or nil.
+	next *view.NextPage
 	// allow, retryAfter and challenge (WWW-Authenticate) are header fields of the response. Empty means none.
 	allow, retryAfter, challenge string
 	known                        []string
@@ -369,7 +371,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 			if f.in != nil {
 				detail = f.in(lang)
 			}
-			write(w, r, p.Status, view.TypeHTML, s.o.Pages.Problem(p, lang, named, detail))
+			write(w, r, p.Status, view.TypeHTML, s.o.Pages.Problem(p, lang, named, detail, f.next))
 			return
 		}
 	}

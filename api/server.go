@@ -32,7 +32,8 @@ type Pages interface {
 	FileParameters(path string) (names []string, ok bool)
 	// Problem returns the HTML of a problem in a language. named reports whether the address names the language. detail is the problem's
 	// detail in that language. It is empty if it exists in English only.
-	Problem(p view.Problem, lang picks.Lang, named bool, detail string) []byte
+	// next is the page to which its last sentence leads, or nil.
+	Problem(p view.Problem, lang picks.Lang, named bool, detail string, next *view.NextPage) []byte
 	// Dashboard returns the HTML of the page that manages a key.
 	Dashboard(d view.Dashboard) []byte
 }

@@ -268,7 +268,8 @@ func TestAPrintAfterTheTimeGivenIsVoidThoughTheJobWasDown(t *testing.T) {
 	}
 }
 
-// The calendar names what is to come. A figure that was published is not, also before it is graded. One that is late still is.
+// The calendar names what is to come. A figure that was published is not, also before it is graded. One that is late still is. The release
+// after it has its day by the schedule before a forecast is recorded.
 func TestTheCalendarNamesNoReleaseThatWasPublished(t *testing.T) {
 	t.Parallel()
 	w := newForecastWorld(t)
@@ -288,16 +289,20 @@ func TestTheCalendarNamesNoReleaseThatWasPublished(t *testing.T) {
 		t.Helper()
 		now = clock
 		w.at(clock)
-		list, err := v.Calendar(t.Context(), &view.State{Signals: []*view.Signal{{Definition: def, History: &view.History{}}}})
+		signal := &view.Signal{Definition: def, Snapshot: view.SignalSnapshot{AsOf: &clock}, History: &view.History{}}
+		list, err := v.Calendar(t.Context(), &view.State{Signals: []*view.Signal{signal}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if next, err := v.NextReleases(t.Context(), &view.Signal{Definition: def, History: &view.History{}}); err != nil || !reflect.DeepEqual(next, append([]view.Release(nil), list.Data...)) {
+		if next, err := v.NextReleases(t.Context(), signal); err != nil || !reflect.DeepEqual(next, append([]view.Release(nil), list.Data...)) {
 			t.Errorf("%s: the signal's own page has %v, %v, and the calendar %v", clock, next, err, list.Data)
 		}
 		got := []string{}
 		for _, r := range list.Data {
 			got = append(got, *r.Figure+" "+*r.Period)
+			if friday, _ := time.Parse(time.DateOnly, *r.Period); !r.Exact || r.ExpectedAt.Format(time.DateTime) != friday.AddDate(0, 0, 5).Format(time.DateOnly)+" 14:30:00" {
+				t.Errorf("%s: %s of %s is expected on %s, want the Wednesday after", clock, *r.Figure, *r.Period, r.ExpectedAt)
+			}
 		}
 		slices.Sort(got)
 		if !slices.Equal(got, want) {
@@ -311,9 +316,10 @@ func TestTheCalendarNamesNoReleaseThatWasPublished(t *testing.T) {
 	printed := due.Add(49 * time.Hour)
 	w.at(printed)
 	w.store(printed, upToDay(w.weeks, forecastFriday.AddDate(0, 0, 7)))
-	want(printed.Add(time.Minute))
+	after := []string{"crude_stocks_change 2025-05-16", "distillate_stocks_change 2025-05-16", "gasoline_stocks_change 2025-05-16"}
+	want(printed.Add(time.Minute), after...)
 	if err := w.forecast(); err != nil {
 		t.Fatal(err)
 	}
-	want(printed.Add(2*time.Minute), "crude_stocks_change 2025-05-16", "distillate_stocks_change 2025-05-16", "gasoline_stocks_change 2025-05-16")
+	want(printed.Add(2*time.Minute), after...)
 }

@@ -18,8 +18,11 @@ type release struct {
 	// At is when it is expected. Exact reports whether At is the earliest time of a schedule; otherwise it is a day, estimated from the past.
 	At    time.Time
 	Exact bool
-	// Forecast is the id of its forecast, empty if none is recorded. Interval is the central 80 % with the unit.
-	Forecast, Interval string
+	// ID is the id of its forecast, which it has before that is recorded. It is empty if the figure is unknown.
+	ID string
+	// Forecast reports whether a forecast is recorded. Interval is the central 80 % of it with the unit.
+	Forecast bool
+	Interval string
 	// Late reports whether the expected time has passed without the publication.
 	Late bool
 	// stamp is when this entry became known.
@@ -37,9 +40,10 @@ func (p *Pages) releases(ctx context.Context, r request, local localizer) ([]rel
 		signal := r.signals.Signal(x.Signal)
 		one := release{Signal: signal, Name: local.Own(signal.Definition).Name, At: x.ExpectedAt, Exact: x.Exact, stamp: x.KnownAt}
 		one.Late = one.At.Add(24 * time.Hour).Before(p.o.View.Now())
-		if x.Forecast != nil {
+		if x.Figure != nil {
 			one.Name = local.figureName(x.Signal, *x.Figure, x.Name)
-			one.Forecast, one.Period, one.Interval = *x.Forecast, *x.Period, local.T("unknown")
+			one.ID, one.Period, one.Interval = x.Signal+"/"+*x.Figure+"/"+*x.Period, *x.Period, local.T("unknown")
+			one.Forecast = x.Forecast != nil
 			if x.Low != nil && x.High != nil {
 				one.Interval = local.forecastUnit(signal.Definition, *x.Low, *x.High).between(*x.Low, *x.High)
 			}
@@ -58,8 +62,11 @@ type calendarBody struct {
 	File string
 }
 
-// Expected writes the expected interval of a release.
+// Expected writes the period of a release and its expected interval, if a forecast is recorded.
 func (b calendarBody) Expected(r release) template.HTML {
+	if !r.Forecast {
+		return template.HTML(template.HTMLEscapeString(b.Say("calendar.period alone", b.Period(r.Period)))) //nolint:gosec // escaped
+	}
 	return b.Marked("calendar.period", b.Period(r.Period),
 		template.HTML(`<b>`+template.HTMLEscapeString(unbroken(r.Interval))+`</b>`), b.Level(80)) //nolint:gosec // escaped
 }
@@ -140,7 +147,7 @@ func iCalendar(l localizer, list []release, home string) []byte {
 		id := r.Signal.Definition.ID
 		line("BEGIN", "VEVENT")
 		if r.Exact {
-			line("UID", strings.ReplaceAll(r.Forecast, "/", ".")+"@tidemark")
+			line("UID", strings.ReplaceAll(r.ID, "/", ".")+"@tidemark")
 			line("DTSTAMP", r.stamp.UTC().Format(icsInstant))
 			line(r.start())
 			line("SUMMARY", escaped(r.Name+" ("+l.Period(r.Period)+")"))
@@ -148,7 +155,11 @@ func iCalendar(l localizer, list []release, home string) []byte {
 			if !r.timed() {
 				earliest = "calendar.entry day"
 			}
-			line("DESCRIPTION", escaped(l.T(earliest)+"\n"+l.Say("calendar.entry forecast", r.Interval, l.Level(80))))
+			description := l.T(earliest)
+			if r.Forecast {
+				description += "\n" + l.Say("calendar.entry forecast", r.Interval, l.Level(80))
+			}
+			line("DESCRIPTION", escaped(description))
 			line("URL", home+"/signals/"+id+"/forecasts"+inLanguage(l.Lang))
 		} else {
 			line("UID", id+".next@tidemark")

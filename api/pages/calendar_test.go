@@ -88,9 +88,9 @@ func TestTheCalendarIsReadByAStrictReader(t *testing.T) {
 	at := time.Date(2026, 11, 25, 15, 30, 0, 0, time.UTC)
 	s := &view.Signal{Definition: signals.Definition{ID: "crack-spread-321"}}
 	list := []release{
-		{Signal: s, Name: `Spread; the "last", day \ up to Monday ` + strings.Repeat("हिन्दी", 20), Period: "2026-11-23", At: at, Exact: true, Forecast: "crack-spread-321/spread/2026-11-23", Interval: "13.89 to 18.27 USD/bbl", stamp: at.AddDate(0, 0, -7)},
+		{Signal: s, Name: `Spread; the "last", day \ up to Monday ` + strings.Repeat("हिन्दी", 20), Period: "2026-11-23", At: at, Exact: true, ID: "crack-spread-321/spread/2026-11-23", Forecast: true, Interval: "13.89 to 18.27 USD/bbl", stamp: at.AddDate(0, 0, -7)},
 		{Signal: s, Name: "Crack spread", At: at.Truncate(24 * time.Hour), stamp: at},
-		{Signal: s, Name: "Share", Period: "2026-11", At: at.Truncate(24 * time.Hour), Exact: true, Forecast: "crack-spread-321/share/2026-11", stamp: at},
+		{Signal: s, Name: "Share", Period: "2026-11", At: at.Truncate(24 * time.Hour), Exact: true, ID: "crack-spread-321/share/2026-11", stamp: at},
 	}
 	file := iCalendar(localizer{Lang: "en"}, list, "https://tidemark.example")
 	events := readCalendar(t, file)
@@ -100,7 +100,10 @@ func TestTheCalendarIsReadByAStrictReader(t *testing.T) {
 	if want := `13.89 to 18.27 USD/bbl`; !strings.Contains(events[0]["DESCRIPTION"], want) {
 		t.Errorf("%q has no %s", events[0]["DESCRIPTION"], want)
 	}
-	list[0].At = at.AddDate(0, 0, 1)
+	if strings.Contains(events[2]["DESCRIPTION"], "Forecast") {
+		t.Errorf("%q tells of a forecast that is not recorded", events[2]["DESCRIPTION"])
+	}
+	list[0].At, list[0].Forecast = at.AddDate(0, 0, 1), false
 	if moved := readCalendar(t, iCalendar(localizer{Lang: "en"}, list, "https://tidemark.example")); moved[0]["UID"] != events[0]["UID"] {
 		t.Error("an entry that moves becomes another one")
 	}

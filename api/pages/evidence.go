@@ -60,13 +60,25 @@ func otherDays(local localizer, id string, other *view.OtherDay) []dayLink {
 	return days
 }
 
-// noNumber says that no number is about a day or an earlier one, and names the first day that one is about.
-func noNumber(local localizer, none *view.NoSuchDayError) string {
-	text := fmt.Sprintf(local.T("day.none before"), local.Date(none.Day.Format(time.DateOnly)))
-	if !none.First.IsZero() {
-		text += " " + fmt.Sprintf(local.T("day.later"), local.Date(none.First.Format(time.DateOnly)))
+// noNumber says that no number is about a day or an earlier one, and leads to the first day that one is about.
+func noNumber(id string, none *view.NoSuchDayError) *view.Refusal {
+	later := func(lang picks.Lang) string {
+		local := localizer{Lang: lang}
+		return fmt.Sprintf(local.T("day.later"), local.Date(none.First.Format(time.DateOnly)))
 	}
-	return text
+	in := func(lang picks.Lang) string {
+		local := localizer{Lang: lang}
+		text := fmt.Sprintf(local.T("day.none before"), local.Date(none.Day.Format(time.DateOnly)))
+		if !none.First.IsZero() {
+			text += " " + later(lang)
+		}
+		return text
+	}
+	out := &view.Refusal{Code: view.CodeNotFound, Detail: in(picks.English), In: in}
+	if !none.First.IsZero() {
+		out.Next = &view.NextPage{Path: "/evidence/" + id + "/" + none.First.Format(time.DateOnly), In: later}
+	}
+	return out
 }
 
 // Observations says how many observations there are, and how many of them the page shows.
@@ -159,8 +171,7 @@ func (p *Pages) evidence(ctx context.Context, r request) (*view.Document, error)
 	local := r.local(lang)
 	e, err := p.o.View.Evidence(ctx, s, day, lang)
 	if none := (*view.NoSuchDayError)(nil); errors.As(err, &none) {
-		in := func(lang picks.Lang) string { return noNumber(localizer{Lang: lang}, none) }
-		return nil, &view.Refusal{Code: view.CodeNotFound, Detail: in(picks.English), In: in}
+		return nil, noNumber(s.Definition.ID, none)
 	}
 	if e == nil || err != nil {
 		return nil, err

@@ -250,11 +250,13 @@ type errorBody struct {
 	// Remedy says what the visitor can do.
 	Remedy string
 	Up     string
+	// Next is the link to the nearest page. It is empty if none is known.
+	Next dayLink
 }
 
 // Problem returns the HTML of a problem in a language. named reports whether the address names the language. detail is the problem's detail
-// in that language. It is empty if it exists in English only.
-func (p *Pages) Problem(problem view.Problem, lang picks.Lang, named bool, detail string) []byte {
+// in that language. It is empty if it exists in English only. next is the page to which the last sentence of the detail leads, or nil.
+func (p *Pages) Problem(problem view.Problem, lang picks.Lang, named bool, detail string, next *view.NextPage) []byte {
 	local := localizer{Lang: lang, Named: named}
 	code := "error." + problem.Code
 	if _, ok := local.language().Words[code]; !ok {
@@ -265,6 +267,10 @@ func (p *Pages) Problem(problem view.Problem, lang picks.Lang, named bool, detai
 		body.Detail = problem.Detail
 	} else {
 		body.Title = local.T(code)
+	}
+	if next != nil {
+		body.Next = dayLink{next.In(lang), next.Path + local.InLang()}
+		body.Detail = strings.TrimSpace(strings.TrimSuffix(body.Detail, body.Next.Text))
 	}
 	l := p.layoutIn(local, p.site(), problem.Instance)
 	l.Canonical = "" // an error has no address

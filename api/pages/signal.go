@@ -100,6 +100,14 @@ func (b signalBody) ZoomQuery() string {
 	return b.InLang()
 }
 
+// AndAsOf is the parameter that keeps the day of the page. It is empty for the current state.
+func (b signalBody) AndAsOf() template.URL {
+	if b.AsOf == "" {
+		return ""
+	}
+	return template.URL("&as_of=" + b.AsOf) //nolint:gosec // a date
+}
+
 // NoPoints says that the view has no value, and which days have.
 func (b signalBody) NoPoints() string {
 	text, first, last := b.T("signal.no points"), b.Signal.History.First(), b.Signal.History.Last()

@@ -11,6 +11,7 @@ import (
 
 	"tidemark/internal/locale/languages"
 	"tidemark/picks"
+	"tidemark/signals"
 )
 
 func TestEveryWordIsThereInEveryLanguage(t *testing.T) {
@@ -186,6 +187,25 @@ func TestADifferenceOfPercentagesIsInPercentagePoints(t *testing.T) {
 			number, unit, _ := strings.Cut(want[i], " ")
 			if got := string((localizer{Lang: lang}).PointsApart(&v)); got != number+"<small>"+unit+"</small>" {
 				t.Errorf("%s: %g with its unit apart is %q", lang, v, got)
+			}
+		}
+	}
+}
+
+// The note below a backtest's interval names the rule by which a winner is named.
+func TestTheNoteOfABacktestNamesTheLimitOfP(t *testing.T) {
+	t.Parallel()
+	clear := signals.BacktestResult{Edge: signals.Edge{N: 8, RankIC: .75, Lo: .6, Hi: .85}, BestRuleIC: .1}
+	for p, want := range map[float64]string{.0499: signals.WinsSignal, .05: signals.WinsNeither} {
+		if clear.AdjustedP = p; clear.Wins() != want {
+			t.Errorf("with p = %v the winner is %q, want %q: the note is false", p, clear.Wins(), want)
+		}
+	}
+	for lang, limit := range map[picks.Lang]string{"en": "below 0.05", "es": "inferior a 0,05", "pt": "abaixo de 0,05", "hi": "0.05 से कम"} {
+		l := localizer{Lang: lang}
+		for _, id := range []string{"backtest.note", "backtest.plot text"} {
+			if !strings.Contains(l.T(id), limit) {
+				t.Errorf("%s %s: %q, lacks %q", lang, id, l.T(id), limit)
 			}
 		}
 	}

@@ -76,14 +76,32 @@ func sortReleases(list []Release) {
 }
 
 // NextReleases returns the publications of a signal that are expected next, the earliest first: the figures with a forecast that have no print
-// yet, or else the estimated day of the next value. The signal's page, the calendar and its file take the day from here. The error is
-// postgres.ErrUnavailable if the database is unavailable.
+// yet, for a figure without such a forecast its next release by the publisher's schedule, and for a signal without scheduled figures the
+// estimated day of the next value. The signal's page, the calendar and its file take the day from here. The error is postgres.ErrUnavailable
+// if the database is unavailable.
 func (v *View) NextReleases(ctx context.Context, s *Signal) ([]Release, error) {
 	own, err := v.openForecasts(ctx, s)
 	if err != nil {
 		return nil, err
 	}
-	if next := s.nextValue(); len(own) == 0 && next.After(v.o.Now()) && s.Snapshot.AsOf != nil {
+	if s.Snapshot.AsOf == nil {
+		return own, nil
+	}
+	targets := forecast.Of(s.Definition.ID)
+	for _, t := range targets {
+		if slices.ContainsFunc(own, func(r Release) bool { return *r.Figure == t.Figure }) {
+			continue
+		}
+		next, err := v.scheduled(ctx, t)
+		if err != nil {
+			return nil, err
+		}
+		own = append(own, Release{
+			Signal: s.Definition.ID, Source: s.Definition.SourceURL, Figure: &t.Figure, Name: t.Name, Period: &next.Period, ExpectedAt: next.ScheduledAt, Exact: true,
+			Unit: t.Unit, KnownAt: *s.Snapshot.AsOf, MachineURL: v.o.machineURL(s.Definition.ID),
+		})
+	}
+	if next := s.nextValue(); len(targets) == 0 && next.After(v.o.Now()) {
 		own = append(own, Release{
 			Signal: s.Definition.ID, Source: s.Definition.SourceURL, Name: s.Snapshot.Name, Unit: s.Snapshot.Unit, ExpectedAt: next.UTC().Truncate(24 * time.Hour),
 			KnownAt: *s.Snapshot.AsOf, MachineURL: v.o.machineURL(s.Definition.ID),
@@ -91,6 +109,26 @@ func (v *View) NextReleases(ctx context.Context, s *Signal) ([]Release, error) {
 	}
 	sortReleases(own)
 	return own, nil
+}
+
+// scheduled returns the next release of a figure by its schedule. A print that came early is not to come.
+func (v *View) scheduled(ctx context.Context, t forecast.Target) (next forecast.Release, err error) {
+	for _, next = range t.Due(v.o.Now()) {
+		printed, err := v.printed(ctx, t, next)
+		if err != nil || !printed {
+			return next, err
+		}
+	}
+	return next, nil
+}
+
+// printed reports whether a release was published.
+func (v *View) printed(ctx context.Context, t forecast.Target, r forecast.Release) (printed bool, err error) {
+	err = v.acquireQuery(ctx, func(ctx context.Context) error {
+		printed, err = v.o.Store.FigurePrinted(ctx, t, r)
+		return err
+	})
+	return printed, err
 }
 
 // openForecasts returns the figures of a signal that have a forecast and were not published yet. What is known is not to come, also before it is
@@ -108,11 +146,7 @@ func (v *View) openForecasts(ctx context.Context, s *Signal) (out []Release, err
 		if recorded.Grade != nil {
 			continue
 		}
-		printed := false
-		err := v.acquireQuery(ctx, func(ctx context.Context) error {
-			printed, err = v.o.Store.FigurePrinted(ctx, recorded)
-			return err
-		})
+		printed, err := v.printed(ctx, forecast.Named(recorded.Signal, recorded.Figure), recorded.Release())
 		if err != nil {
 			return nil, err
 		}
@@ -138,24 +172,52 @@ func quantileOf(f Forecast, p float64) *float64 {
 	return nil
 }
 
-// released is how many of the newest points are used to estimate the next release.
-const released = 24
+// released is how many of the newest points are used to estimate the next release, and batches how many of the newest arrivals.
+const released, batches = 120, 12
 
-// expectedNext estimates when the next value becomes known. It adds the median distance of observations and the median publication delay to the
-// newest observation. It returns zero if the signal is seasonal or has too few points.
+// batchSpan is how long after the first value of a batch its last one arrives at most.
+const batchSpan = 12 * time.Hour
+
+// expectedNext estimates when the next value becomes known. Where each value comes alone, it adds the median distance of observations and the
+// median publication delay to the newest observation. Where several come at once, it adds the median distance of arrivals to the newest
+// arrival. It returns zero if the signal is seasonal or has too few points.
 func expectedNext(d signals.Definition, points []HistoryPoint) time.Time {
 	points = points[max(len(points)-released, 0):]
 	var lags []float64
+	var arrivals []time.Time
 	for _, p := range points {
 		if p.Vintage <= 1 {
-			lags = append(lags, p.PublishedAt.Sub(p.ObservedAt).Seconds())
+			lags, arrivals = append(lags, p.PublishedAt.Sub(p.ObservedAt).Seconds()), append(arrivals, p.PublishedAt)
 		}
 	}
 	if d.SeasonStart != 0 || len(lags) < 4 {
 		return time.Time{}
 	}
-	slices.Sort(lags)
-	return points[len(points)-1].ObservedAt.Add(time.Duration((Spacing(points) + lags[len(lags)/2]) * float64(time.Second)))
+	slices.SortFunc(arrivals, time.Time.Compare)
+	var came []time.Time
+	var sizes []float64
+	for _, at := range arrivals {
+		if n := len(came); n > 0 && at.Sub(came[n-1]) <= batchSpan {
+			sizes[n-1]++
+		} else {
+			came, sizes = append(came, at), append(sizes, 1)
+		}
+	}
+	newest := max(len(came)-batches, 0)
+	if came, sizes = came[newest:], sizes[newest:]; len(came) > 2 && middle(sizes) > 1 {
+		distances := make([]float64, len(came)-1)
+		for i := range distances {
+			distances[i] = came[i+1].Sub(came[i]).Seconds()
+		}
+		return came[len(came)-1].Add(time.Duration(middle(distances) * float64(time.Second)))
+	}
+	return points[len(points)-1].ObservedAt.Add(time.Duration((Spacing(points) + middle(lags)) * float64(time.Second)))
+}
+
+// middle sorts numbers and returns the median, of an even number of them the upper one.
+func middle(list []float64) float64 {
+	slices.Sort(list)
+	return list[len(list)/2]
 }
 
 // Spacing returns the median distance of neighbours in seconds.
@@ -167,6 +229,5 @@ func Spacing(points []HistoryPoint) float64 {
 	for i := range d {
 		d[i] = points[i+1].ObservedAt.Sub(points[i].ObservedAt).Seconds()
 	}
-	slices.Sort(d)
-	return d[len(d)/2]
+	return middle(d)
 }

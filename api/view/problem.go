@@ -57,6 +57,14 @@ type Refusal struct {
 	Code, Detail string
 	// In returns Detail in a language, for people. Nil means that Detail exists in English only.
 	In func(lang locale.Lang) string
+	// Next is the page that has what is nearest to the request, or nil.
+	Next *NextPage
+}
+
+// NextPage is a page to which the page of a problem leads. In is the text of the link, with which Detail ends.
+type NextPage struct {
+	Path string
+	In   func(lang locale.Lang) string
 }
 
 func (r *Refusal) Error() string { return r.Code + ": " + r.Detail }

@@ -25,6 +25,7 @@ import (
 	"tidemark/internal/telemetry"
 	"tidemark/signals"
 	"tidemark/signals/changes"
+	"tidemark/signals/forecast"
 )
 
 // The worlds. Only the live world is a real record. The sandbox contains generated data.
@@ -74,8 +75,8 @@ type Store interface {
 	// Forecasts lists a signal's forecasts as known at an instant, newest first. If before is not 0, it lists only those before that
 	// number. most is the maximum, 0 for all.
 	Forecasts(ctx context.Context, signal string, asOf time.Time, before int64, most int) ([]postgres.Forecast, error)
-	// FigurePrinted reports whether the figure of a forecast was published, graded or not.
-	FigurePrinted(ctx context.Context, f postgres.Forecast) (bool, error)
+	// FigurePrinted reports whether a release of a figure was published.
+	FigurePrinted(ctx context.Context, t forecast.Target, r forecast.Release) (bool, error)
 	// Listen runs until ctx ends and reconnects automatically. It calls the listener's functions one at a time.
 	Listen(ctx context.Context, l postgres.Listener) error
 }

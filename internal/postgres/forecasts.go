@@ -150,12 +150,11 @@ func (db ForecastStore) RecordForecast(ctx context.Context, fence task.Fence, r 
 	return added, nil
 }
 
-// FigurePrinted reports whether the figure of a forecast was published, graded or not.
-func (db ForecastStore) FigurePrinted(ctx context.Context, f Forecast) (printed bool, err error) {
-	r := f.Release()
+// FigurePrinted reports whether a release of a figure was published.
+func (db ForecastStore) FigurePrinted(ctx context.Context, t forecast.Target, r forecast.Release) (printed bool, err error) {
 	err = db.reads.QueryRow(ctx, `
 		select exists (select from observations where series = any(@series) and observed_at = @at and value is not null)`,
-		pgx.NamedArgs{"series": forecast.Named(f.Signal, f.Figure).PrintedIn(r), "at": r.ObservedAt}).Scan(&printed)
+		pgx.NamedArgs{"series": t.PrintedIn(r), "at": r.ObservedAt}).Scan(&printed)
 	if err != nil {
 		return false, fmt.Errorf("look for the print of a forecast: %w", asUnavailable(err))
 	}

@@ -52,6 +52,28 @@ func (t Target) ReleaseOf(period string) (Release, bool) {
 	return Release{}, false
 }
 
+// Due returns the releases that the published schedule has due after an instant, the earliest first: those of the weeks, months or years
+// about it. There is always at least one.
+func (t Target) Due(after time.Time) (list []Release) {
+	for _, s := range t.schedules {
+		y, m, d := after.UTC().Date()
+		for i := -15; i <= 15; i++ {
+			observed := time.Date(y, m, d+i, 0, 0, 0, 0, time.UTC)
+			switch s.form {
+			case formMonth:
+				observed = time.Date(y, m+time.Month(i), 1, 0, 0, 0, 0, time.UTC)
+			case formFinal:
+				observed = time.Date(y+i, time.January, 1, 0, 0, 0, 0, time.UTC)
+			}
+			if r := s.release(observed); s.has(observed) && r.ScheduledAt.After(after) {
+				list = append(list, r)
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b Release) int { return a.ScheduledAt.Compare(b.ScheduledAt) })
+	return list
+}
+
 // prints reports whether the figure has a period.
 func (t Target) prints(period string) bool {
 	_, ok := t.ReleaseOf(period)

@@ -31,8 +31,9 @@ type Strip struct {
 // Two numbers are at least this share of the width apart, so that a finger can press each on a small telephone.
 const apart = .1
 
-// stripHeight is the height in pixels.
-const stripHeight = 28
+// The sizes of a strip are in em, so that they grow with the letters: its height, half of a mark, how much wider a letter makes one, and the
+// narrowest that a finger can press.
+const stripHeight, halfMark, markLetter, reach = 7. / 3, .75, 2. / 3, 2.
 
 // SVG draws the strip.
 func (s Strip) SVG() string {
@@ -42,7 +43,7 @@ func (s Strip) SVG() string {
 	length := max(s.To.Sub(s.From).Seconds(), 1)
 	at := func(e Event) float64 { return e.At.Sub(s.From).Seconds() / length }
 	var b strings.Builder
-	fmt.Fprintf(&b, `<svg class="marks %s" role="group" aria-label="%s" width="100%%" height="%d">`, roomClass(s.Letters), html.EscapeString(s.Label), stripHeight)
+	fmt.Fprintf(&b, `<svg class="marks %s" role="group" aria-label="%s" width="100%%" height="%s">`, roomClass(s.Letters), html.EscapeString(s.Label), em(stripHeight))
 	for from := 0; from < len(s.Events); {
 		to := from + 1
 		for to < len(s.Events) && at(s.Events[to])-at(s.Events[to-1]) < apart {
@@ -59,16 +60,20 @@ func (s Strip) SVG() string {
 		for i, e := range group {
 			targets[i] = html.EscapeString(e.Target)
 		}
-		const half = 9
-		width := 2*half + 8*(len([]rune(label))-1)
-		fmt.Fprintf(&b, `<a class="mark" href="#%s" data-events="%s" aria-label="%s"><svg x="%s%%" y="%d" overflow="visible"><rect class="reach" x="%d" y="%d" width="%d" height="%d"/><rect x="%s" y="%d" width="%d" height="%d" rx="%d"/><text y="4" text-anchor="middle">%s</text></svg></a>`,
-			targets[0], strings.Join(targets, " "), html.EscapeString(name), number((at(first)+at(last))*50), stripHeight/2,
-			-max(width, 24)/2, -stripHeight/2, max(width, 24), stripHeight, number(-float64(width)/2), -half, width, 2*half, half, label)
+		width := 2*halfMark + markLetter*float64(len([]rune(label))-1)
+		wide := max(width, reach)
+		fmt.Fprintf(&b, `<a class="mark" href="#%s" data-events="%s" aria-label="%s"><svg x="%s%%" y="50%%" overflow="visible"><rect class="reach" x="%s" y="%s" width="%s" height="%s"/><rect x="%s" y="%s" width="%s" height="%s" rx="%s"/><text y=".33em" text-anchor="middle">%s</text></svg></a>`,
+			targets[0], strings.Join(targets, " "), html.EscapeString(name), number((at(first)+at(last))*50),
+			em(-wide/2), em(-stripHeight/2), em(wide), em(stripHeight),
+			em(-width/2), em(-halfMark), em(width), em(2*halfMark), em(halfMark), label)
 		from = to
 	}
 	b.WriteString(`</svg>`)
 	return b.String()
 }
+
+// em is a length in the size of the letters.
+func em(v float64) string { return strconv.FormatFloat(v, 'f', 3, 64) + "em" }
 
 // Moments are vertical lines through a figure.
 type Moments []time.Time

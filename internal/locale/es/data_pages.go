@@ -9,6 +9,7 @@ var dataPages = map[string]string{
 	"calendar.day":                        "hacia el %s",
 	"calendar.late":                       "aún sin publicar",
 	"calendar.period":                     "Periodo: %[1]s. Previsión: %[2]s, con una probabilidad del %[3]s.",
+	"calendar.period alone":               "Periodo: %s.",
 	"calendar.estimated":                  "El día se estima a partir de publicaciones anteriores.",
 	"calendar.none":                       "Aún no se espera ninguna publicación.",
 	"calendar.own":                        "En su propio calendario",
