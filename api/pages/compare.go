@@ -25,6 +25,8 @@ type compareBody struct {
 	From, To, AsOf, Today string
 	// Time has both z-scores over time, Scatter one against the other, and Lags the correlation by lag.
 	Time, Scatter, Lags template.HTML
+	// LagPoints are the points of Lags as JSON, for the script.
+	LagPoints template.JS
 	// Newest are the newest pairs, newest first.
 	Newest []view.ComparedPair
 	// JSON is the URL of the same data.
@@ -159,6 +161,15 @@ func (r request) comparison() (out view.ComparisonRequest, err error) {
 	return out, nil
 }
 
+// lagPoint is a point of the plot by lag for the script. Name is its lag in words.
+type lagPoint struct {
+	Name        string   `json:"name"`
+	Lag         int      `json:"lag"`
+	Correlation float64  `json:"correlation"`
+	Lo          *float64 `json:"uncertainty_lo,omitempty"`
+	Hi          *float64 `json:"uncertainty_hi,omitempty"`
+}
+
 // draw draws the figures.
 func (b *compareBody) draw() {
 	data := b.Comparison.Data
@@ -183,10 +194,16 @@ func (b *compareBody) draw() {
 		}.SVG())
 	}
 	lags := plot.Plane{ID: "plot-lags", Title: b.T("compare.by lag"), Description: b.Said(b.T("compare.by lag note"), b.Lagged()), Height: 220, Words: b.figureWords()}
+	var points []lagPoint
 	for _, a := range b.Comparison.ByLag {
 		if a.Correlation == nil {
 			continue
 		}
+		point := lagPoint{Name: b.T("compare.lag") + " " + b.Lagging(a.Lag) + ".", Lag: a.Lag, Correlation: *a.Correlation}
+		if a.Interval != nil {
+			point.Lo, point.Hi = &a.Interval.Lo, &a.Interval.Hi
+		}
+		points = append(points, point)
 		lo, hi := *a.Correlation, *a.Correlation
 		if a.Interval != nil {
 			lo, hi = a.Interval.Lo, a.Interval.Hi
@@ -197,7 +214,7 @@ func (b *compareBody) draw() {
 		}
 	}
 	if len(lags.X) > 0 {
-		b.Lags = template.HTML(lags.SVG())
+		b.Lags, b.LagPoints = template.HTML(lags.SVG()), embedJSON(points)
 	}
 }
 

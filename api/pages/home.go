@@ -26,8 +26,8 @@ type homeBody struct {
 	Latest    *view.Pick
 	Portfolio *view.Portfolio
 	Record    *view.RecordState
-	// Return plots the portfolio and its benchmark: their start, and one point a week. It is empty before the inception.
-	Return template.HTML
+	// Return plots the portfolio and its benchmark. It is nil before the inception.
+	Return *portfolioBody
 }
 
 // leadSignal is the signal at the top of the home page.
@@ -74,7 +74,7 @@ func (p *Pages) home(_ context.Context, r request) (*view.Document, error) {
 		if body.Portfolio, _, err = data[view.Portfolio](r.published.Portfolio()); err != nil {
 			return nil, err
 		}
-		if body.Return, err = body.weeklyReturn(r.published, body.Portfolio); err != nil {
+		if body.Return, err = body.smallReturn(r, body.Portfolio); err != nil {
 			return nil, err
 		}
 	}
@@ -92,6 +92,8 @@ func (p *Pages) home(_ context.Context, r request) (*view.Document, error) {
 	if s := furthestSignal(r.signals.Signals); s != nil {
 		body.Lead = body.lead(s)
 		l.Title = body.Lead.Finding + suffix
+	}
+	if body.Lead != nil || body.Return != nil {
 		l.Scripts = []string{p.staticAddress("plot.js")}
 	}
 	l.JSON = "/api/signals"

@@ -1,11 +1,11 @@
 package pages
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"html/template"
 	"math"
+	"slices"
 	"time"
 
 	"tidemark/api/pages/plot"
@@ -29,8 +29,8 @@ type portfolioBody struct {
 	Regions []view.Region
 	// Points are the points of the plots as JSON, for the script.
 	Points template.JS
-	// Height is the height of the plot of the return, 280 if zero.
-	Height float64
+	// Small reports that the plot of the return is small and stands alone, as on the home page.
+	Small bool
 	// Weekly reports that the plot has weekly points and that daily data are not shown.
 	Weekly bool
 }
@@ -151,13 +151,17 @@ func (b *portfolioBody) plot(history []view.HistorySnapshot) {
 		days = append(days, day)
 		x[i], ours[i], theirs[i], drawdown[i] = float64(day.Unix()), orNaN(s.ReturnPct), orNaN(s.BenchmarkReturnPct), orNaN(s.DrawdownPct)
 	}
-	b.Points = embedJSON(shownPoints(history, b.Weekly))
+	b.Points = embedJSON(shownPoints(history, b.Weekly || b.Small))
 	from, to := days[0], days[n-1]
 	last, symbol := history[n-1], b.Portfolio.Benchmark.Symbol
+	height := 280.
+	if b.Small {
+		height = 170
+	}
 	returns := plot.Figure{
 		ID: "plot-return", Title: b.Say("portfolio.plot", symbol, b.Date(history[0].Date)),
 		Description: b.Say("portfolio.plot text", b.Date(last.Date), b.Pct(last.ReturnPct), b.Pct(last.BenchmarkReturnPct)),
-		Height:      cmp.Or(b.Height, 280), From: from, To: to, Suffix: b.PercentSign(), Rules: []float64{0}, Words: b.figureWords(),
+		Height:      height, From: from, To: to, Suffix: b.PercentSign(), Rules: []float64{0}, Words: b.figureWords(),
 		Marks: []plot.Mark{
 			plot.Line{Class: "second", X: x, Y: theirs, Label: symbol + " " + b.Pct(last.BenchmarkReturnPct)},
 			plot.Line{X: x, Y: ours, Label: b.T("portfolio") + " " + b.Pct(last.ReturnPct)},
@@ -168,23 +172,44 @@ func (b *portfolioBody) plot(history []view.HistorySnapshot) {
 		Height: 130, From: from, To: to, Suffix: b.PercentSign(), Rules: []float64{0}, Ticks: 3, Words: b.figureWords(),
 		Marks: []plot.Mark{plot.Area{Class: "bad", X: x, Y: drawdown}, plot.Line{Class: "thin bad", X: x, Y: drawdown}},
 	}
-	if !b.Weekly {
+	if !b.Weekly && !b.Small {
 		plot.Align(&returns, &below)
 		b.Drawdown = template.HTML(below.SVG())
 	}
 	b.Return = template.HTML(returns.SVG())
 }
 
-// weeklyReturn plots the return of the portfolio and of its benchmark with the points that are free. It is empty without a portfolio.
-func (l localizer) weeklyReturn(st *view.PublicationsState, portfolio *view.Portfolio) (template.HTML, error) {
-	history, _, err := list[view.HistorySnapshot](st.History(view.ListQuery{}))
-	if err != nil || portfolio == nil {
-		return "", err
+// smallReturn plots the return of the portfolio and of its benchmark. Where the days are priced, it has the points that are free, so that no
+// visitor pays for a look at it. It is nil without a portfolio.
+func (l localizer) smallReturn(r request, portfolio *view.Portfolio) (*portfolioBody, error) {
+	history, _, err := list[view.HistorySnapshot](r.published.History(view.ListQuery{}))
+	if err != nil || portfolio == nil || len(history) == 0 {
+		return nil, err
 	}
-	b := portfolioBody{localizer: l, Portfolio: portfolio, Weekly: true, Height: 170}
-	b.plot(weekly(history))
-	return b.Return, nil
+	b := &portfolioBody{localizer: l, Portfolio: portfolio, Weekly: !r.all, Small: true}
+	if b.Weekly {
+		history = weekly(history)
+	}
+	b.plot(visible(history))
+	return b, nil
 }
+
+// visible keeps the days that a small plot can show. Of a long history that are the extremes of each stretch of both lines.
+func visible(history []view.HistorySnapshot) (kept []view.HistorySnapshot) {
+	x, ours, theirs := make([]float64, len(history)), make([]float64, len(history)), make([]float64, len(history))
+	for i, s := range history {
+		x[i], ours[i], theirs[i] = float64(i), orNaN(s.ReturnPct), orNaN(s.BenchmarkReturnPct)
+	}
+	shown := append(plot.Reduce(x, ours, smallStretches), plot.Reduce(x, theirs, smallStretches)...)
+	slices.Sort(shown)
+	for _, i := range slices.Compact(shown) {
+		kept = append(kept, history[i])
+	}
+	return kept
+}
+
+// smallStretches is how many stretches the small plot of the return has.
+const smallStretches = 80
 
 // shownPoint is a point of the plots for the script, with the API's names.
 type shownPoint struct {
@@ -194,12 +219,12 @@ type shownPoint struct {
 	DrawdownPct        *float64 `json:"drawdown_pct,omitempty"`
 }
 
-// shownPoints returns the points of the plots. It omits the drawdown if that is not plotted.
-func shownPoints(history []view.HistorySnapshot, weekly bool) []shownPoint {
+// shownPoints returns the points of the plots. It omits the drawdown if the return stands alone.
+func shownPoints(history []view.HistorySnapshot, alone bool) []shownPoint {
 	list := make([]shownPoint, len(history))
 	for i, s := range history {
 		list[i] = shownPoint{s.Date, s.ReturnPct, s.BenchmarkReturnPct, nil}
-		if !weekly {
+		if !alone {
 			list[i].DrawdownPct = s.DrawdownPct
 		}
 	}

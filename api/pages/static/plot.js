@@ -1,4 +1,4 @@
-// Shows the point under the pointer, under a finger or under the arrow keys of a plot over time, beside the point. What was tapped or clicked
+// Shows the point under the pointer, under a finger or under the arrow keys of a plot, over time or in a plane, beside the point. What was tapped or clicked
 // stays. Dragging across the plot, or Shift with the arrow keys and then Enter, opens the stretch that was chosen, with its days in the
 // address. The plot is drawn without this; the numbers come from the API, once somebody looks, or from the page.
 const svgNS = "http://www.w3.org/2000/svg";
@@ -11,6 +11,12 @@ function rows(text) {
 }
 
 const day = (seconds) => new Date(seconds * 1000).toISOString().slice(0, 10);
+
+// inWords writes a day as the pages do. Portuguese has an ordinal number for the first of a month.
+const { lang } = document.documentElement;
+const words = new Intl.DateTimeFormat(lang, { day: "numeric", month: "long", year: "numeric", timeZone: "UTC" });
+const inWords = (seconds) => words.format(new Date(seconds * 1000)).replace(/^1 (?=de )/, lang === "pt" ? "1º " : "1 ");
+
 const number = (cell) => (cell === "" || cell === undefined || cell === null ? NaN : Number(cell));
 
 // valueIn is the value of a point in a panel: the first of the panel's columns that the point has.
@@ -32,7 +38,7 @@ class Plot {
     if (!this.panels.length) return;
     const decimals = Number(d.decimals);
     this.per = Number(d.per || 1); // how many of the source's units one of the plot's value is
-    const format = new Intl.NumberFormat(document.documentElement.lang, { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
+    const format = new Intl.NumberFormat(lang, { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
     this.shown = (cell) => {
       const v = number(cell) / this.per;
       if (Number.isNaN(v)) return d.unknown ?? "unknown";
@@ -46,7 +52,7 @@ class Plot {
       const unit = d.one && plural.select(Math.abs(number(cell) / this.per)) === "one" ? d.one : d.unit;
       return `${this.shown(cell)}${unit.endsWith("%") ? "" : " "}${unit}`.trim();
     };
-    this.score = new Intl.NumberFormat(document.documentElement.lang, { minimumFractionDigits: 2, maximumFractionDigits: 2, signDisplay: "exceptZero" });
+    this.score = new Intl.NumberFormat(lang, { minimumFractionDigits: 2, maximumFractionDigits: 2, signDisplay: "exceptZero" });
     this.tip = document.createElement("p");
     this.tip.className = "tip";
     this.tip.setAttribute("role", "status");
@@ -99,7 +105,8 @@ class Plot {
     this.loading ??= this.read()
       .then((list) => {
         const { from, to } = this.panels[0];
-        this.points = list.map((row) => ({ row, x: Date.parse(row.observed_at) / 1000 })).filter((p) => p.x >= from && p.x <= to);
+        const { x } = this.figure.dataset; // the column of x, where that is not time
+        this.points = list.map((row) => ({ row, x: x ? number(row[x]) : Date.parse(row.observed_at) / 1000 })).filter((p) => p.x >= from && p.x <= to);
       })
       .catch(() => { this.loading = undefined; });
     return this.loading;
@@ -174,7 +181,7 @@ class Plot {
       for (const [name, value] of [["x", `${left}%`], ["width", `${right - left}%`], ["y", p.top], ["height", p.end - p.top]]) p.area.setAttribute(name, value);
       p.svg.append(p.area);
     }
-    this.tip.textContent = this.between(day(this.chosen[0]), day(this.chosen[1]));
+    this.tip.textContent = this.between(inWords(this.chosen[0]), inWords(this.chosen[1]));
     this.place((a + b) / 2, this.panels[0].top + 40);
   }
 
@@ -191,14 +198,26 @@ class Plot {
     location.assign(address);
   }
 
+  // height is where a panel draws a value.
+  height(p, y) { return p.end - ((y - p.lo) / (p.hi - p.lo)) * (p.end - p.top); }
+
+  // apart measures how far points are from a place of the screen: along the axis of x, or in a plane in both directions.
+  apart(clientX, clientY) {
+    const p = this.panels[0], box = inside(p.svg);
+    return ({ row, x }) => {
+      const across = clientX - box.left - ((x - p.from) / (p.to - p.from)) * box.width;
+      return this.figure.dataset.plane ? Math.hypot(across, clientY - box.top - this.height(p, valueIn(row, p.columns))) : Math.abs(across);
+    };
+  }
+
   async point(e, pin) {
-    const x = this.time(e.clientX);
-    this.wanted = x;
+    this.wanted = e;
     await this.load();
-    if (this.wanted !== x || !this.points?.length) return;
+    if (this.wanted !== e || !this.points?.length) return;
+    const apart = this.points.map(this.apart(e.clientX, e.clientY));
     let best = 0;
-    for (let i = 1; i < this.points.length; i++) {
-      if (Math.abs(this.points[i].x - x) <= Math.abs(this.points[best].x - x)) best = i;
+    for (let i = 1; i < apart.length; i++) {
+      if (apart[i] <= apart[best]) best = i;
     }
     if (pin) this.pinned = best;
     this.show(best);
@@ -244,7 +263,7 @@ class Plot {
       p.svg.append(p.line);
       const y = valueIn(row, p.columns) / (p === this.panels[0] ? this.per : 1);
       if (Number.isNaN(y)) { p.dot.remove(); continue; }
-      const at = p.end - ((y - p.lo) / (p.hi - p.lo)) * (p.end - p.top);
+      const at = this.height(p, y);
       high ??= p === this.panels[0] ? at : undefined;
       p.dot.setAttribute("cx", left);
       p.dot.setAttribute("cy", at);
@@ -269,10 +288,10 @@ class Plot {
     }
     if (row.revised === "true") rest.push(d.revised ?? "revised");
     const day = document.createElement("span");
-    day.textContent = row.name ?? row.observed_at.slice(0, 10);
+    day.textContent = row.name ?? inWords(Date.parse(row.observed_at) / 1000);
     const more = document.createElement("small");
     more.textContent = rest.join(", ");
-    this.tip.replaceChildren(day, " ", strong, " ", more);
+    this.tip.replaceChildren(day, d.name ? ` ${d.name}: ` : " ", strong, " ", more);
   }
 
   // place puts the readout above the point, where a finger does not hide it, and within the figure. Where there is no room above the point,

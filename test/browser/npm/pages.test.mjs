@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import assert from "node:assert/strict";
-import { base, chain, crowded, elsewhere, everyPage, faint, json, nameOf, research, shoot, signals, text, tooWide, violations, visit, widths } from "./stand.mjs";
+import { base, chain, crowded, elsewhere, everyPage, faint, inWords, json, nameOf, research, shoot, signals, text, tooWide, violations, visit, widths } from "./stand.mjs";
 
 test("home says what there is, is light and does not shift", async () => {
   await visit("/", {}, async (page) => {
@@ -37,7 +37,7 @@ for (const id of signals) {
       await page.mouse.move(box.x + box.width - 1, box.y + 80);
       await page.locator(".tip b").waitFor();
       const readout = await text(page, ".tip");
-      assert.ok(readout.startsWith(at.slice(0, 10)), `${readout}, want the newest point, ${at}`);
+      assert.ok(readout.startsWith(`${inWords(at)} `), `${readout}, want the newest point, ${at}`);
       assert.equal(await plot.locator(".cursor").count(), 1);
       await page.mouse.move(box.x + 1, box.y + 80);
       await page.waitForFunction((now) => document.querySelector(".tip").textContent !== now, readout);
@@ -47,7 +47,7 @@ for (const id of signals) {
       await page.locator("#plot-history").focus();
       await page.keyboard.press("ArrowLeft");
       await page.locator(".tip b").waitFor();
-      assert.ok((await text(page, ".tip")).startsWith(at.slice(0, 10)));
+      assert.ok((await text(page, ".tip")).startsWith(`${inWords(at)} `));
 
       const before = await plot.getAttribute("data-from");
       await page.getByRole("link", { name: "all", exact: true }).click();
@@ -373,8 +373,95 @@ test("two signals are compared with a form, without a script and in another lang
     await page.locator("#plot-compare").scrollIntoViewIfNeeded();
     const box = await page.locator("#plot-compare").boundingBox();
     await page.touchscreen.tap(box.x + box.width / 2, box.y + 80);
-    await page.locator(".tip b").waitFor();
-    assert.match(await text(page, ".tip"), /^\d{4}-\d\d-\d\d [+−]?\d+,\d\d/);
+    await page.locator("#plot-both .tip b").waitFor();
+    const { first, data } = await json("/api/compare?lang=es");
+    assert.match(await text(page, "#plot-both .tip"), new RegExp(`^\\d+ de [a-z]+ de \\d{4} ${first.name}: [+−]?\\d+,\\d\\d`));
+    await page.keyboard.press("Escape");
+    // The scatter shows the point that was tapped, not the nearest by x alone, and the plot by lag each lag.
+    const read = async (figure, [left, top]) => {
+      await figure.scrollIntoViewIfNeeded();
+      const box = await figure.locator(":scope > svg").boundingBox();
+      await page.touchscreen.tap(box.x + left, box.y + top);
+      await figure.locator(".tip b").waitFor();
+      await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+      return figure.locator(".tip").innerText();
+    };
+    const z = (v) => v.toFixed(2).replace("-", "−").replace(".", ",").replace(/^(?=[1-9]|0,\d*[1-9])/, "+").replace(/^−(?=0,00$)/, "");
+    const scatter = page.locator("figure:has(#plot-scatter)"), point = data.reduce((high, p) => (p.second > high.second ? p : high));
+    const place = await scatter.locator(":scope > svg").evaluate((svg, { first: x, second: y }) => {
+      const d = svg.dataset, room = parseFloat(getComputedStyle(svg).paddingLeft), width = svg.getBoundingClientRect().width - room;
+      return [room + ((x - d.from) / (d.to - d.from)) * width, d.end - ((y - d.lo) / (d.hi - d.lo)) * (d.end - d.top)];
+    }, point);
+    const said = await read(scatter, place);
+    assert.ok(said.includes(`: ${z(point.second)} z`) && said.includes(z(point.first)), `${said}: want ${JSON.stringify(point)}`);
+    const [tip, dot, whole] = await scatter.evaluate((f) => [".tip", ".dot"].map((part) => f.querySelector(part).getBoundingClientRect().toJSON()).concat(f.getBoundingClientRect().toJSON()));
+    assert.equal(misplaced(tip, dot, whole), "");
+    const lags = page.locator("figure:has(#plot-lags)");
+    await read(lags, [place[0], 80]);
+    await page.keyboard.press("Home");
+    await page.waitForFunction(() => /−12/.test(document.querySelector("figure:has(#plot-lags) .tip").innerText));
+    await page.keyboard.press("ArrowRight");
+    await page.waitForFunction(() => /−11/.test(document.querySelector("figure:has(#plot-lags) .tip").innerText));
+    await page.keyboard.press("Escape");
+    await lags.locator(".tip").waitFor({ state: "hidden" });
+  });
+  await visit("/compare", {}, async (page) => {
+    const fold = page.locator("section:has(#plot-scatter) details");
+    await fold.locator("summary").click();
+    const { data } = await json("/api/compare");
+    assert.equal(await fold.locator("tbody tr").count(), Math.min(24, data.length));
+    assert.match(await fold.locator("tbody tr").first().innerText(), new RegExp(data.at(-1).period));
+    assert.match(await fold.getByRole("link", { name: "JSON" }).getAttribute("href"), /^\/api\/compare\?/);
+    const box = await page.locator("#plot-scatter").boundingBox();
+    await page.mouse.move(box.x + box.width / 2, box.y + 100);
+    await page.locator("figure:has(#plot-scatter) .tip b").waitFor();
+    await page.mouse.move(0, 0);
+    await page.locator("figure:has(#plot-scatter) .tip").waitFor({ state: "hidden" });
+  });
+});
+
+test("a readout has the day in the words of the page", async () => {
+  for (const [lang, first] of [["en", "January 1, "], ["es", "1 de enero de "], ["pt", "1º de janeiro de "], ["hi", "1 जनवरी "]]) {
+    await visit(`/signals/iowa-corn-yield?range=all&lang=${lang}`, {}, async (page) => {
+      await page.locator("#plot-history").focus();
+      await page.keyboard.press("Home");
+      await page.locator(".tip b").waitFor();
+      assert.ok((await text(page, ".tip")).startsWith(first), await text(page, ".tip"));
+    });
+  }
+  const { observed_at: at } = await json("/api/signals/hormuz-transit");
+  for (const lang of ["en", "es", "pt", "hi"]) {
+    await visit(`/signals/hormuz-transit?lang=${lang}`, {}, async (page) => {
+      const day = await page.locator(`time[datetime^="${at.slice(0, 10)}"]`).first().innerText();
+      await page.locator("#plot-history").focus();
+      await page.keyboard.press("End");
+      await page.locator(".tip b").waitFor();
+      assert.ok((await text(page, ".tip")).includes(day), `${await text(page, ".tip")}: want ${day}`);
+    });
+  }
+});
+
+test("the portfolio of the home page shows all of its days, each under a finger, the pointer and the arrow keys", async () => {
+  const { data } = await json("/api/v1/portfolio/history");
+  await visit("/", { hasTouch: true, viewport: { width: 390, height: 844 } }, async (page) => {
+    const figure = page.locator("#plot-portfolio"), tip = figure.locator(".tip");
+    const drawn = await figure.locator("path.line").evaluateAll((list) => list.map((p) => p.getAttribute("d").match(/[ML]/g).length));
+    assert.deepEqual(drawn, [data.length, data.length]);
+    await figure.scrollIntoViewIfNeeded();
+    const box = await figure.locator(":scope > svg").boundingBox();
+    await page.touchscreen.tap(box.x + box.width / 2, box.y + 60);
+    await tip.locator("b").waitFor();
+    const tapped = await tip.innerText();
+    assert.match(tapped, /^[A-Z][a-z]+ \d+, \d{4} Portfolio: [+−]?[0-9.]+%.*SPY/s);
+    await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+    assert.equal(await tip.innerText(), tapped, "it stays");
+    await page.keyboard.press("Home");
+    for (const { date } of data) {
+      await page.waitForFunction((day) => document.querySelector("#plot-portfolio .tip").innerText.startsWith(`${day} `), inWords(date));
+      await page.keyboard.press("ArrowRight");
+    }
+    await page.keyboard.press("Escape");
+    await tip.waitFor({ state: "hidden" });
   });
 });
 
@@ -396,7 +483,7 @@ test("the plot of the portfolio shows the point under a finger, the pointer and 
     await page.touchscreen.tap(box.x + box.width / 2, box.y + 80);
     await page.locator(".tip b").waitFor();
     const tapped = await text(page, ".tip");
-    assert.match(tapped, /^\d{4}-\d\d-\d\d [+−]?[0-9.]+%.*SPY/s);
+    assert.match(tapped, /^[A-Z][a-z]+ \d+, \d{4} Portfolio: [+−]?[0-9.]+%.*SPY/s);
     await page.keyboard.press("ArrowRight");
     await page.waitForFunction((before) => document.querySelector(".tip").innerText !== before, tapped);
     await page.keyboard.press("Escape");

@@ -154,6 +154,10 @@ export const widths = [390, 768, 1280];
 // shoot keeps a picture of a whole page.
 export const shoot = (page, name) => page.screenshot({ path: `${shots}/${name}.png`, fullPage: true });
 
+// months and inWords write a day as the English pages do.
+const months = ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"];
+export const inWords = (iso) => `${months[iso.slice(5, 7) - 1]} ${Number(iso.slice(8, 10))}, ${iso.slice(0, 4)}`;
+
 // text is what an element says.
 export const text = (page, selector) => page.locator(selector).innerText();
 
