@@ -57,14 +57,12 @@ func (p *Pages) embed(ctx context.Context, r request) (*view.Document, error) {
 	return secured(view.NewDocument(view.TypeHTML, view.CachePublic, out.Bytes(), time.Time{}), embedPolicy), nil
 }
 
-// embedHeight is the height in pixels at which a frame 320 pixels wide shows everything.
-const embedHeight = 700
-
 // embedLine returns the line of HTML that shows a view of a signal on another site. It always names the language, so that visitors there see
-// the language of the page from which the line comes.
+// the language of the page from which the line comes. Browsers that do not know the width of a container take the height of a narrow frame.
 func (p *Pages) embedLine(b signalBody) string {
 	address := p.o.PublicURL + "/embed/" + b.Def.ID + "?" + viewOf(b.Span, b.AsOf) + "&lang=" + string(b.Lang)
-	return fmt.Sprintf(`<iframe src="%s" title="%s" width="100%%" height="%d" loading="lazy"></iframe>`, html.EscapeString(address), html.EscapeString(b.Def.Name), embedHeight)
+	return fmt.Sprintf(`<div style="container-type:inline-size"><iframe src="%s" title="%s" width="100%%" height="%.0f" style="%s" loading="lazy"></iframe></div>`,
+		html.EscapeString(address), html.EscapeString(b.Def.Name), b.embedHeight(embedPhone), embedStyle(b.embedHeight))
 }
 
 // typeSVG is the media type of a standalone SVG image.

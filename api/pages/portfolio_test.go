@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"tidemark/api/view"
 	"tidemark/internal/locale/languages"
@@ -69,6 +70,27 @@ func TestAPositionBoughtAtTheNewestCloseHasNoReturn(t *testing.T) {
 			bought, earned, _ := strings.Cut(table, "</tr>")
 			if !strings.Contains(bought, local.T("at close")) || strings.Contains(bought, local.Pct(new(0.0))) || !strings.Contains(earned, local.Pct(new(1.25))) {
 				t.Errorf("%s: %s with positions that were just bought: %s", l.Code, id, table)
+			}
+		}
+	}
+}
+
+// A small plot of a long history is reduced, and keeps the best and the worst day of both lines.
+func TestASmallPlotKeepsAllDaysOrTheExtremes(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{1, 27, 300, 5000} {
+		history := make([]view.HistorySnapshot, n)
+		for i := range history {
+			history[i] = view.HistorySnapshot{Date: time.Date(2026, time.January, 1+i, 0, 0, 0, 0, time.UTC).Format(time.DateOnly), ReturnPct: new(float64(i % 7)), BenchmarkReturnPct: new(float64(i % 5))}
+		}
+		history[n/3].ReturnPct, history[n/2].BenchmarkReturnPct = new(-90.), new(80.)
+		kept := visible(history)
+		if n <= 300 && len(kept) != n || len(kept) > 8*smallStretches+8 {
+			t.Errorf("%d of %d days are drawn", len(kept), n)
+		}
+		for _, day := range []string{history[0].Date, history[n/3].Date, history[n/2].Date, history[n-1].Date} {
+			if !slices.ContainsFunc(kept, func(s view.HistorySnapshot) bool { return s.Date == day }) {
+				t.Errorf("of %d days %s is not drawn", n, day)
 			}
 		}
 	}

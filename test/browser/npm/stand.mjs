@@ -181,7 +181,7 @@ export function elsewhere(path, asked) {
 
 const newest = chain.picks.at(-1).ticker;
 
-const yesterday = new Date(Date.parse((await json(`/api/signals/${signals[0]}`)).as_of) - 86_400_000).toISOString().slice(0, 10);
+export const yesterday = new Date(Date.parse((await json(`/api/signals/${signals[0]}`)).as_of) - 86_400_000).toISOString().slice(0, 10);
 
 // everyPage are the addresses of all kinds of pages.
 export const everyPage = [

@@ -1,0 +1,104 @@
+package pages
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"strings"
+	"unicode"
+)
+
+// The frame of an embedded plot has no script on the page around it, so its height is chosen with the line that is pasted. It depends on the
+// width, because texts wrap. The widths are those of frames, in pixels.
+const (
+	embedNarrow, embedPhone, embedWide, embedWidest = 280, 390, 900, 1280
+
+	embedStep = 10
+
+	// embedSpare is the room of a line that wraps although the widths below say that it fits.
+	embedSpare = 24
+)
+
+// embedStyle is the height of the frame as a style: the largest of a constant and of two lines over the width of its container.
+func embedStyle(height func(width int) float64) string {
+	floor := height(embedWide)
+	for w := embedWide; w <= embedWidest; w += embedStep {
+		floor = max(floor, height(w))
+	}
+	a, slopeA := line(height, embedNarrow, embedPhone)
+	b, slopeB := line(height, embedPhone, embedWide)
+	return fmt.Sprintf("border:0;height:max(%.0fpx,%.0fpx - %.1fcqw,%.0fpx - %.1fcqw)", math.Ceil(floor), a, 100*slopeA, b, 100*slopeB)
+}
+
+// line is the line through the heights at two widths, moved up until no height between them is above it. It falls by slope a pixel.
+func line(height func(width int) float64, from, to int) (start, slope float64) {
+	slope = math.Floor(1000*(height(from)-height(to))/float64(to-from)) / 1000
+	for w := from; w <= to; w += embedStep {
+		start = max(start, height(w)+slope*float64(w))
+	}
+	return math.Ceil(start), slope
+}
+
+// embedHeight is about how high an embedded plot is at a width, with the widest letters of usual fonts. The sizes are those of the style
+// sheet.
+func (b signalBody) embedHeight(width int) float64 {
+	room := float64(width - 24)
+	lineHeight, headline := 1.6, 1.25
+	if b.Lang == "hi" {
+		lineHeight, headline = 1.75, 1.4
+	}
+	heads := wrappedLines(1.06*16.8, room, strings.Fields(cmp.Or(b.finding(b.Signal.Definition, b.Snapshot).String(), b.Def.Name)))
+	total := embedSpare + 16 + 4 + 16.8*headline*heads + 5.6 + 300 + 5.6
+	if b.AsOf != "" {
+		total += 16 * lineHeight * wrappedLines(1.06*16, room, strings.Fields(b.Said("signal.as of", b.Date(b.AsOf))))
+	}
+	// A key is a sample and its text, and keeps together.
+	rows, left := 0., 0.
+	for i, k := range b.keys() {
+		if i == 0 {
+			k.Text += ", " + b.RangeTitle(b.Span)
+		}
+		whole := 24 + textWidth(k.Text, 12.8)
+		if left -= whole + 14.4; left < 0 {
+			left = room - whole
+			rows += wrappedLines(12.8, room-24, strings.Fields(k.Text))
+		}
+	}
+	total += 12.8*lineHeight*rows + 1.6*(rows-1)
+	source := b.T("signal.observed") + ": " + b.Instant(*b.Snapshot.ObservedAt) + b.Stop() + " " + b.Def.Name + ", Tidemark"
+	if b.Snapshot.Synthetic {
+		source = b.T("embed.synthetic") + " " + source
+	}
+	return total + 16*lineHeight*wrappedLines(12.8, room, strings.Fields(source))
+}
+
+// Said fills the gaps of a text.
+func (b signalBody) Said(id string, values ...any) string { return fmt.Sprintf(b.T(id), values...) }
+
+// wrappedLines is how many lines words of a size fill.
+func wrappedLines(size, room float64, words []string) float64 {
+	lines, left := 0., -1.
+	for _, w := range words {
+		width := textWidth(w, size)
+		if left -= width + .32*size; left < 0 {
+			lines, left = lines+1, room-width
+		}
+	}
+	return lines
+}
+
+// textWidth is about how wide a text is, with letters of a size. Marks that stand on a letter have no width.
+func textWidth(text string, size float64) (width float64) {
+	for _, r := range text {
+		switch {
+		case unicode.Is(unicode.Mn, r):
+		case unicode.IsUpper(r):
+			width += .7
+		case strings.ContainsRune(" .,:;iljtfr'|", r):
+			width += .36
+		default:
+			width += .61
+		}
+	}
+	return width * size
+}
