@@ -13,6 +13,7 @@ import (
 
 	"tidemark/internal/series"
 	"tidemark/signals"
+	"tidemark/workers"
 )
 
 // reference are the signals that the peers compute, too, with their backtests. They hold nearly all points: the others are monthly or yearly.
@@ -20,6 +21,7 @@ var reference = []string{"crack-spread-321", "hormuz-transit", "eia-weekly-petro
 
 // recompute measures Compute, and the backtests, on made-up inputs of 40 years, and on twice as many.
 func recompute(ctx context.Context, m *meter) error {
+	defer workers.CollectSeldom()() // as in a worker
 	at := now.Add(17 * time.Hour)
 	in, twice := inputs(now, 40), inputs(now, 80)
 	all := func(in series.Set, f func(signals.Definition, series.Set)) func() (time.Duration, error) {

@@ -129,6 +129,7 @@ func (workerCommand) Run(ctx context.Context, p *program) error {
 		return err
 	}
 	defer listeners.close()
+	defer workers.CollectSeldom()()
 	p.tasks = workers.Places(p.settings.Concurrency, p.settings.TimelyConcurrency)
 	db, w, err := p.openWorld(ctx)
 	if err != nil {

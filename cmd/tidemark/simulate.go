@@ -18,6 +18,7 @@ import (
 	"tidemark/ingest/archive"
 	"tidemark/internal/config"
 	"tidemark/internal/simulate"
+	"tidemark/workers"
 )
 
 type simulateCommand struct {
@@ -40,10 +41,6 @@ type simulateCommand struct {
 // measuredEvery is the number of picks between two lines of a calm run. measuredDays is the number of days over which each line is a mean.
 const measuredEvery, measuredDays = 50, 14
 
-// simulationGC lets the heap grow to five times the live data before a garbage collection: a simulation holds little data, and allocates
-// much.
-const simulationGC = 400
-
 // Run simulates the seeds. It prints broken invariants when they occur, and then fails.
 func (c simulateCommand) Run(ctx context.Context, p *program) error {
 	days := int(c.To.Sub(c.From).Hours() / 24)
@@ -61,7 +58,7 @@ func (c simulateCommand) Run(ctx context.Context, p *program) error {
 		log = p.log
 	}
 	began := p.now()
-	debug.SetGCPercent(simulationGC)
+	debug.SetGCPercent(workers.HeapGrowth)
 	server, err := simulate.StartServer(ctx, nil, filepath.Join(p.settings.StateDir, "cache"), log)
 	if err != nil {
 		return err
