@@ -65,7 +65,11 @@ func (b signalBody) embedHeight(width int) float64 {
 		}
 	}
 	total += 12.8*lineHeight*rows + 1.6*(rows-1)
-	source := b.T("signal.observed") + ": " + b.Instant(*b.Snapshot.ObservedAt) + b.Stop() + " " + b.Def.Name + ", Tidemark"
+	observed := b.T("unknown")
+	if at := b.Snapshot.ObservedAt; at != nil {
+		observed = b.Instant(*at)
+	}
+	source := b.T("signal.observed") + ": " + observed + b.Stop() + " " + b.Def.Name + ", Tidemark"
 	if b.Snapshot.Synthetic {
 		source = b.T("embed.synthetic") + " " + source
 	}
