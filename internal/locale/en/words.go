@@ -44,7 +44,7 @@ var words = map[string]string{
 	"price":         "Price",
 	"last price":    "Last price",
 	"excess":        "Against the benchmark",
-	"excess points": "Against the benchmark, points",
+	"excess points": "Against the index, points",
 	"entry return":  "Return from entry",
 	"record return": "Return from the recorded price",
 	"from entry":    "The return from entry starts at the first close after the announcement, when a reader could have bought.",

@@ -1123,7 +1123,7 @@ test("no number and no day of the figures that a pick was announced with is cut 
     const cut = await page.locator(".research tbody td").evaluateAll((cells) => cells.flatMap((cell) => {
       const range = document.createRange();
       const node = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT).nextNode();
-      return [...(node?.data ?? "").matchAll(/\S+/g)].flatMap((word) => {
+      return [...(node?.data ?? "").matchAll(/\S*\d\S*/g)].flatMap((word) => {
         range.setStart(node, word.index);
         range.setEnd(node, word.index + word[0].length);
         return range.getClientRects().length > 1 ? [word[0]] : [];
