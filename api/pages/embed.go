@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"html"
 	"html/template"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -61,8 +62,8 @@ func (p *Pages) embed(ctx context.Context, r request) (*view.Document, error) {
 // the language of the page from which the line comes. Browsers that do not know the width of a container take the height of a narrow frame.
 func (p *Pages) embedLine(b signalBody) string {
 	address := p.o.PublicURL + "/embed/" + b.Def.ID + "?" + viewOf(b.Span, b.AsOf) + "&lang=" + string(b.Lang)
-	return fmt.Sprintf(`<div style="container-type:inline-size"><iframe src="%s" title="%s" width="100%%" height="%.0f" style="%s" loading="lazy"></iframe></div>`,
-		html.EscapeString(address), html.EscapeString(b.Def.Name), b.embedHeight(embedPhone), embedStyle(b.embedHeight))
+	return fmt.Sprintf(`<div style="container-type:inline-size"><iframe src="%s" title="%s" width="%s" height="%s" style="%s" loading="lazy"></iframe></div>`,
+		html.EscapeString(address), html.EscapeString(b.Def.Name), "100%", strconv.FormatFloat(b.embedHeight(embedPhone), 'f', 0, 64), embedStyle(b.embedHeight))
 }
 
 // typeSVG is the media type of a standalone SVG image.
