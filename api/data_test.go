@@ -99,7 +99,7 @@ func publishedBodies(t *testing.T, p *published) {
 			},
 			"return_kind":     "total_return",
 			"prices_in_doubt": []any{map[string]any{"ticker": "ACME", "close": "110.00", "other_close": "111.25", "source": "alphavantage"}},
-			// One session with 2 percent in shares that stopped trading, of which 0.6 are taken to be lost: 1.00474 and 0.98474 times 1.005182.
+			// One session with 2 percent in shares that stopped trading; 0.6 of them are assumed to be lost: 1.00474 and 0.98474 times 1.005182.
 			"delistings": map[string]any{"sessions": 1.0, "return_at_last_close_pct": 0.99, "return_at_total_loss_pct": -1.02},
 			"like_with_like": map[string]any{ // 5 and 10 % of the index's 0.4 and 0.5917
 				"portfolio":              map[string]any{"return_pct": 0.39, "volatility_pct": nil, "max_drawdown_pct": -0.13},

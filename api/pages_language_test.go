@@ -142,7 +142,7 @@ func TestLinksBetweenPagesKeepTheLanguage(t *testing.T) {
 	}
 }
 
-// What a backtest read in a later state is named in each language, and an error has the decimals of the signal's unit, which its column names.
+// Each language names the inputs that a backtest read in a later state, and an error has the decimals of the signal's unit, which its column names.
 func TestABacktestNamesItsDoubtsAndItsUnitInEachLanguage(t *testing.T) {
 	t.Parallel()
 	snap := full()

@@ -62,7 +62,7 @@ func TestAStretchOfAPlotIsInItsAddress(t *testing.T) {
 	if strings.Contains(body, `aria-current="true">1y`) {
 		t.Error("a named range is marked though days were chosen")
 	}
-	// Links lead to the stretches beside it, and keep the day of the page.
+	// Links lead to the stretches before and after it, and keep the day of the page.
 	then := noon.AddDate(0, 0, -2).Format("2006-01-02")
 	query = "?from=" + first + "&to=" + last + "&as_of=" + then
 	has(query, open(query, http.StatusOK), "range=all&as_of="+then+"#history", `data-zoom="/signals/crack-spread-321?as_of=`+then+`"`)

@@ -354,7 +354,7 @@ func TestTheEmbeddedPlotKeepsTheViewAndTheLanguageOfThePage(t *testing.T) {
 	}
 }
 
-// pictured are the address of a page's picture and what the page says is in it.
+// pictured are the address of a page's picture and the page's description of it.
 var pictured = regexp.MustCompile(`<meta property="og:image" content="https?://[^/]+([^"]*)">[^<]*(?:<meta property="og:image:(?:width|height)" content="\d+">\s*)*<meta property="og:image:alt" content="([^"]*)">`)
 
 func TestAPictureIsInTheLanguageOfItsPageAndTheTextSaysWhatIsInIt(t *testing.T) {

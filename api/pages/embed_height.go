@@ -9,7 +9,7 @@ import (
 )
 
 // The frame of an embedded plot has no script on the page around it, so its height is chosen with the line that is pasted. It depends on the
-// width, because texts wrap. The widths are those of frames, in pixels.
+// width, because texts wrap. The widths are widths of frames, in pixels.
 const (
 	embedNarrow, embedPhone, embedWide, embedWidest = 280, 390, 900, 1280
 
@@ -39,7 +39,7 @@ func line(height func(width int) float64, from, to int) (start, slope float64) {
 	return math.Ceil(start), slope
 }
 
-// embedHeight is about how high an embedded plot is at a width, with the widest letters of usual fonts. The sizes are those of the style
+// embedHeight is about how high an embedded plot is at a width, with the widest letters of usual fonts. The sizes are the sizes of the style
 // sheet.
 func (b signalBody) embedHeight(width int) float64 {
 	room := float64(width - 24)
@@ -91,7 +91,7 @@ func wrappedLines(size, room float64, words []string) float64 {
 	return lines
 }
 
-// textWidth is about how wide a text is, with letters of a size. Marks that stand on a letter have no width.
+// textWidth is about how wide a text is, with letters of a size. Marks above or below a letter have no width.
 func textWidth(text string, size float64) (width float64) {
 	for _, r := range text {
 		switch {

@@ -179,7 +179,7 @@ func (u forecastUnit) between(lo, hi float64) string {
 	return bounds + " " + u.UnitAfter(u.Def, hi)
 }
 
-// score writes a score, which has the unit of the figure, with one decimal more: it is small beside the figure.
+// score writes a score, which has the unit of the figure, with one decimal more: it is small compared with the figure.
 func (u forecastUnit) score(v *float64) string {
 	return u.Num(scaled(v, 1/u.Def.Scale()), u.Def.Phrasing.Decimals+1)
 }

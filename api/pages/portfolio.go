@@ -117,7 +117,7 @@ func (b portfolioBody) Waits(sector, region string) bool {
 	return positions > 0
 }
 
-// weekly keeps the first session, from which all returns count, and the last session of each week.
+// weekly keeps the first session, the start of all returns, and the last session of each week.
 func weekly(history []view.HistorySnapshot) (kept []view.HistorySnapshot) {
 	var before string
 	for _, s := range history {

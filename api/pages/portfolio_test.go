@@ -11,7 +11,7 @@ import (
 	"tidemark/internal/locale/languages"
 )
 
-// The return of the first session is zero by definition: with it, all curves begin at one point, on the day from which they count.
+// The return of the first session is zero by definition: with it, all curves begin at one point, on the day of their start.
 func TestTheWeeklyPointsBeginWithTheFirstSession(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ sessions, want []string }{

@@ -208,7 +208,7 @@ func (b researchBody) RiskQuarter(q view.RiskQuarter) string {
 	return fmt.Sprintf(b.T(word), b.Date(q.Report.Filed))
 }
 
-// riskReport is a report in the list of those that were read.
+// riskReport is a report in the list of the reports that were read.
 type riskReport struct {
 	localizer
 

@@ -169,7 +169,7 @@ func (l localizer) Naive(d signals.Definition, english string) string {
 	return english
 }
 
-// Ranked writes a number of cases with their rank correlation, where one is known.
+// Ranked writes a number of cases with their rank correlation, if it is known.
 func (l localizer) Ranked(n int, rank *float64) string {
 	if rank == nil {
 		return l.Count(n)

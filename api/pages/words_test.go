@@ -192,7 +192,7 @@ func TestADifferenceOfPercentagesIsInPercentagePoints(t *testing.T) {
 	}
 }
 
-// The note below a backtest's interval names the rule by which a winner is named.
+// The note below a backtest's interval names the rule that decides about the winner.
 func TestTheNoteOfABacktestNamesTheLimitOfP(t *testing.T) {
 	t.Parallel()
 	clear := signals.BacktestResult{Edge: signals.Edge{N: 8, RankIC: .75, Lo: .6, Hi: .85}, BestRuleIC: .1}

@@ -131,8 +131,8 @@ func (v *View) printed(ctx context.Context, t forecast.Target, r forecast.Releas
 	return printed, err
 }
 
-// openForecasts returns the figures of a signal that have a forecast and were not published yet. What is known is not to come, also before it is
-// graded.
+// openForecasts returns the figures of a signal that have a forecast and were not published yet. A known figure is not to come, also before its
+// forecast is graded.
 func (v *View) openForecasts(ctx context.Context, s *Signal) (out []Release, err error) {
 	id := s.Definition.ID
 	if len(forecast.Of(id)) == 0 {

@@ -44,7 +44,7 @@ func TestAValueThatComesAloneIsExpectedByItsDayAndDelay(t *testing.T) {
 	}
 }
 
-// The days are those that the publishers name: EIA's prices on Wednesdays, PortWatch on Tuesdays, the Pink Sheet on the second day of a month.
+// The publishers name the days: EIA's prices on Wednesdays, PortWatch on Tuesdays, the Pink Sheet on the second day of a month.
 func TestTheScheduleNamesTheNextReleaseOnEachDay(t *testing.T) {
 	t.Parallel()
 	at := func(day, hour int) time.Time { return time.Date(2026, time.November, day, hour, 0, 0, 0, time.UTC) }
