@@ -52,8 +52,8 @@ const (
 	maxChanges = 1000
 )
 
-// storedPoint is an estimate as it is stored: NaN for null. The z-score and the difference from the
-// baseline follow from the others.
+// storedPoint is an estimate as the database stores it, with NaN for null. The z-score and the difference from the baseline follow from the
+// other numbers.
 type storedPoint struct {
 	observed, known                series.Instant
 	value, lo, hi, baseline, scale float64

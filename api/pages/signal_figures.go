@@ -1,0 +1,99 @@
+package pages
+
+import (
+	"html/template"
+	"strings"
+
+	"tidemark/signals"
+)
+
+// How pages write the figures of signals: values, bounds, units and differences.
+
+// Figure writes a value of a signal, or a pointer to one, without its unit. d is a definition from Own.
+func (l localizer) Figure(d signals.Definition, v any) string {
+	if _, ok := l.texts(d); !ok {
+		return figure(d, v)
+	}
+	value := valueOf(v)
+	if value != value {
+		return l.T("unknown")
+	}
+	text := l.Num(new(value/d.Scale()), d.Phrasing.Decimals)
+	if number, negative := strings.CutPrefix(text, "−"); negative {
+		return "−" + d.Prefix() + number
+	}
+	return d.Prefix() + text
+}
+
+// Bounds writes the bounds of a value, each a number or a pointer to one. A known value without bounds has no interval, as a final has none:
+// that is not an unknown one.
+func (l localizer) Bounds(d signals.Definition, value, lo, hi any) string {
+	switch low, high := valueOf(lo), valueOf(hi); {
+	case low == low && high == high:
+		return l.Between(l.Figure(d, lo), l.Figure(d, hi))
+	case finite(valueOf(value)) != nil:
+		return l.T("signal.not applicable")
+	}
+	return l.T("unknown")
+}
+
+// BoundsInWords writes the bounds of a value with its unit.
+func (l localizer) BoundsInWords(d signals.Definition, value, lo, hi any) string {
+	if low, high := valueOf(lo), valueOf(hi); low == low && high == high {
+		return forecastUnit{l, d}.between(low, high)
+	}
+	return l.Bounds(d, value, lo, hi)
+}
+
+// Bound writes one bound of a value for a cell of a table.
+func (l localizer) Bound(d signals.Definition, value, bound any) template.HTML {
+	if finite(valueOf(bound)) == nil && finite(valueOf(value)) != nil {
+		return l.None()
+	}
+	return template.HTML(template.HTMLEscapeString(l.Figure(d, bound))) //nolint:gosec // escaped
+}
+
+// FigureUnit returns the words after a figure. Without such words, it returns the signal's unit.
+func (l localizer) FigureUnit(d signals.Definition) string {
+	if unit := d.FigureUnit(); unit != "" {
+		return unit
+	}
+	return d.Unit
+}
+
+// UnitAfter returns the words after a value, a number or a pointer to one: after a number that takes the singular they are in the singular.
+func (l localizer) UnitAfter(d signals.Definition, v any) string {
+	if value := valueOf(v); value == value && l.language().Singular(strings.Trim(l.Figure(d, value), "−"+d.Prefix())) {
+		return l.OneUnit(d)
+	}
+	return l.FigureUnit(d)
+}
+
+// OneUnit returns the words after a number that takes the singular.
+func (l localizer) OneUnit(d signals.Definition) string {
+	if d.Phrasing.One != "" {
+		d.Phrasing.Figure = d.Phrasing.One
+	}
+	return l.FigureUnit(d)
+}
+
+// Measure names a signal with the unit of its figures: "US crude oil stocks, million barrels", "3:2:1 crack spread, $ a barrel".
+func (l localizer) Measure(d signals.Definition) string { return d.Name + ", " + l.MeasureUnit(d) }
+
+// MeasureUnit names the unit of a signal's figures: "million barrels", "$ a barrel".
+func (l localizer) MeasureUnit(d signals.Definition) string {
+	return strings.TrimSpace(strings.TrimSpace(d.Prefix()) + " " + l.FigureUnit(d))
+}
+
+// Difference writes by how much a value of a signal is above another, with its sign. It is the difference of the two as they are shown.
+func (l localizer) Difference(d signals.Definition, value, other any) string {
+	v := d.Apart(valueOf(value), valueOf(other))
+	if _, ok := l.texts(d); !ok {
+		return d.Signed(v)
+	}
+	text := l.Figure(d, v)
+	if v > 0 && text != l.Figure(d, 0.0) {
+		return "+" + text
+	}
+	return text
+}
