@@ -77,7 +77,7 @@ func All() []Claim { return all }
 var (
 	// A sentence that claims a probability matches both percentage and chance, or named.
 	percentage = regexp.MustCompile(`(?i)\d[\s\x{a0}]?(?:%|per ?cent\b|por ciento|por cento|प्रतिशत)|\b(?:nine|eight|seven|9|8|7)(?:teen|ty)?(?:-five)? (?:times )?(?:in|of|out of) (?:ten|10|twenty|20|a hundred|100)\b|\bone (?:\w+ )?(?:in|of|out of) (?:ten|twenty|a hundred)\b`)
-	chance     = regexp.MustCompile(`(?i)probab|interval|\bh[eo]lds?\b|contain|confiden|certain|\blikel|\bodds\b|\bchance|\bwith \d+\s?%|conteve|contuvo|contien|contém|certeza|confian|अंतराल|प्रायिकता|संभाव|विश्वास|निश्चित`)
+	chance     = regexp.MustCompile(`(?i)probab|interval|\bh[eo]lds?\b|\bcontain(?:s|ed|ing)?\b|confiden|certain|\blikel|\bodds\b|\bchance|\bwith \d+\s?%|conteve|contuvo|contien|contém|certeza|confian|अंतराल|प्रायिकता|संभाव|विश्वास|निश्चित`)
 	named      = regexp.MustCompile(`(?i)\bprobability (?:of|that)\b|\bprobabilidade? de habilidade?\b|कौशल की संभावना`) // whatever its figure
 	sentences  = regexp.MustCompile(`[.!?]\s+|\n\s*\n|।\s*`)
 )

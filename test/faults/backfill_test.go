@@ -320,7 +320,7 @@ func TestBackfillIsLeftPausedAndCancelled(t *testing.T) {
 	case <-time.After(program.Timeout):
 		t.Fatal("the follower does not stop")
 	}
-	if out := follower.Output(); follower.Status() != 1 || !strings.Contains(out, "backfill 1 goes on in the workers") || !strings.Contains(out, "tidemark backfill pause 1") {
+	if out := follower.Output(); follower.Status() != 1 || !strings.Contains(out, "backfill 1 continues in the workers") || !strings.Contains(out, "tidemark backfill pause 1") {
 		t.Errorf("interrupted: status %d\n%s", follower.Status(), out)
 	}
 	_, left := s.backfillState()
