@@ -263,9 +263,14 @@ func TestTopicsSelectEvents(t *testing.T) {
 func TestACursorWhoseRowsAreDeletedIsToldSo(t *testing.T) {
 	t.Parallel()
 	s, say := streaming(t)
+	first, stop := s.listenTo("?after=0")
 	for i := range 3 {
 		say(float64(i + 1))
+		if e := s.next(first); e.value(t) != float64(i+1) { // the server has read it before it is deleted
+			t.Fatalf("event %d is %+v", i+1, e)
+		}
 	}
+	stop()
 	if _, err := s.worker.ApplyRetention(t.Context(), task.Fence{}, postgres.Retention{Pushes: time.Nanosecond}); err != nil {
 		t.Fatal(err)
 	}
