@@ -52,6 +52,7 @@ modules: ## Check that go.mod and go.sum are complete and true
 .PHONY: vet
 vet: ## Compile everything and run go vet
 	go vet ./...
+	go vet -C bench/fasthttp ./...
 
 .PHONY: format
 format: $(LINT) ## Check the format of the Go files

@@ -45,7 +45,8 @@ const (
 )
 
 // latestSnapshot measures P1: the newest snapshot of a signal, from an API process as it is run, against nginx with the same bytes in
-// a file. The load comes from wrk, which costs less than either.
+// a file. Beside them are our own handler under net/http, and fasthttp with the same bytes and header. The load comes from wrk, which costs less
+// than any of them.
 func latestSnapshot(ctx context.Context, m *meter) error {
 	nginx, err := findNginx()
 	if err != nil {
@@ -74,7 +75,7 @@ type latestBench struct {
 	wrk string
 }
 
-// latestSide is one of the two servers, and what was measured of it: requests a second, and CPU time a request.
+// latestSide is one of the servers, and what was measured of it: requests a second, and CPU time a request.
 type latestSide struct {
 	name, url string
 	pid       int
@@ -88,7 +89,7 @@ func (b *latestBench) run(ctx context.Context, s *fixture, nginx string, ours *a
 	if err := os.Mkdir(files, 0o755); err != nil {
 		return err
 	}
-	body, err := ours.latest(ctx, s.client)
+	header, body, err := ours.answer(ctx, s.client)
 	if err != nil {
 		return err
 	}
@@ -100,18 +101,25 @@ func (b *latestBench) run(ctx context.Context, s *fixture, nginx string, ours *a
 		return err
 	}
 	defer stop()
+	library, libraryPID, stopLibrary, err := startFasthttp(ctx, s.dir, filepath.Join(files, "latest"), header)
+	if err != nil {
+		return err
+	}
+	defer stopLibrary()
 	us := &latestSide{name: "ours", url: ours.url, pid: ours.cmd.Process.Pid}
 	// The fast path does not know this field, and leaves the request to net/http and its handler.
 	plain := &latestSide{name: "net/http", url: ours.url, pid: us.pid, header: []string{"-H", "X-Fast-Path: no"}}
+	fast := &latestSide{name: "fasthttp", url: library + "/latest", pid: libraryPID}
 	them := &latestSide{name: "nginx", url: address + "/latest", pid: pid}
+	sides := []*latestSide{us, plain, fast, them}
 	for round := range latestRounds + 1 {
-		for _, side := range []*latestSide{us, plain, them} {
+		for _, side := range sides {
 			if err := b.round(ctx, side, round > 0); err != nil {
 				return err
 			}
 		}
 	}
-	for _, side := range []*latestSide{us, plain, them} {
+	for _, side := range sides {
 		memory, err := resident(side.pid)
 		if err != nil {
 			return err
@@ -121,8 +129,10 @@ func (b *latestBench) run(ctx context.Context, s *fixture, nginx string, ours *a
 	}
 	rate, cost := middle(us.rates)/middle(them.rates), middle(us.costs).Seconds()/middle(them.costs).Seconds()
 	b.say("  %-38s ratio %6.2f  target >= 0.80  %s", fmt.Sprintf("requests/s, answers of %d bytes", len(body)), rate, verdict(rate >= 0.8))
-	b.say("  %-38s ratio %6.2f, of CPU a request %6.2f", "the fast path against net/http", middle(us.rates)/middle(plain.rates),
-		middle(us.costs).Seconds()/middle(plain.costs).Seconds())
+	for _, side := range []*latestSide{plain, fast} {
+		b.say("  %-38s ratio %6.2f, of CPU a request %6.2f", "the fast path against "+side.name, middle(us.rates)/middle(side.rates),
+			middle(us.costs).Seconds()/middle(side.costs).Seconds())
+	}
 	b.say("  %-38s ratio %6.2f  target <= 1.35  %s", "CPU a request", cost, verdict(cost <= 1.35))
 	return nil
 }
@@ -412,22 +422,28 @@ func (p *apiProcess) stop() {
 
 // latest returns the newest snapshot.
 func (p *apiProcess) latest(ctx context.Context, client *http.Client) (body []byte, err error) {
+	_, body, err = p.answer(ctx, client)
+	return body, err
+}
+
+// answer is the newest snapshot with its header.
+func (p *apiProcess) answer(ctx context.Context, client *http.Client) (header http.Header, body []byte, err error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, p.url, http.NoBody)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	resp, err := client.Do(r)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	body, err = io.ReadAll(resp.Body)
 	if err = errors.Join(err, resp.Body.Close()); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if resp.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("the newest snapshot: %s: %s", resp.Status, body)
+		return nil, nil, fmt.Errorf("the newest snapshot: %s: %s", resp.Status, body)
 	}
-	return body, nil
+	return resp.Header, body, nil
 }
 
 // cpuTime returns the CPU time of a process and its children, those that have ended included, in user and in kernel mode.
