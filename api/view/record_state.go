@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"tidemark/chain"
 	"tidemark/chain/tlog"
 	"tidemark/internal/postgres"
@@ -60,13 +62,20 @@ const compressedAtOnce = 8 << 20
 // finish builds the responses. The first `same` links are equal to the previous state's links.
 func (st *RecordState) finish(before *RecordState, same int) error {
 	st.states = spansOf(st.attestations)
+	var beside errgroup.Group // the bytes of a long chain take as long as its checks
+	beside.Go(func() error {
+		st.chunks = chunksOf(st.links, same, st.states, before.chunks)
+		return nil
+	})
 	st.checks = RecordChecks{
 		Hashes: st.proof.hashes, Links: st.proof.links, Git: st.checkGit(), Attestations: st.checkAttestations(),
 		BusinessDays: businessDays(st.links, st.gaps, st.verifiedAt), Seals: st.checkSeals(),
 	}
 	st.judge()
-	st.chunks = chunksOf(st.links, same, st.states, before.chunks)
-	var err error
+	err := beside.Wait()
+	if err != nil {
+		return err
+	}
 	if st.head, st.tail, err = st.frame(); err != nil {
 		return err
 	}
