@@ -77,7 +77,7 @@ func ensureSandbox(ctx context.Context, server string) error {
 	return err
 }
 
-// startsOf starts processes one after another, and prints the medians.
+// startsOf starts a process startRounds times and prints the medians.
 func startsOf(ctx context.Context, m *meter, what, dir, server string, paths []string) error {
 	var ready []time.Duration
 	var idle, busy []int
@@ -105,7 +105,7 @@ func startsOf(ctx context.Context, m *meter, what, dir, server string, paths []s
 	return nil
 }
 
-// ask lets clients ask for the paths in turn.
+// ask lets each client request all paths again and again.
 func ask(ctx context.Context, m *meter, base string, paths []string) error {
 	end := m.now().Add(startTime)
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: startClients}, Timeout: time.Minute}

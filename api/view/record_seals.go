@@ -36,7 +36,7 @@ type PickSeal struct {
 	// LogIndex is the number of the seal's leaf, ProofURL the file that proves it offline.
 	LogIndex *int64  `json:"log_index"`
 	ProofURL *string `json:"proof_url"`
-	// TimestampURL is the time stamp (RFC 3161) of the checkpoint in that proof; null if there is none.
+	// TimestampURL is the time stamp (RFC 3161) of the checkpoint in that proof; null without one.
 	TimestampURL *string `json:"timestamp_url"`
 	// RevealIndex is the number of the reveal's leaf. It, RevealProofURL and RevealedAt are null while the log has no reveal.
 	RevealIndex    *int64     `json:"reveal_index"`

@@ -1,4 +1,4 @@
-// Command fasthttp serves one file with fasthttp, the library that P1 of the bench compares api/fastpath with. It is a module of its own, so that
+// Command fasthttp serves one file with fasthttp, the library that P1 of the bench compares api/fastpath with. It is a separate module, so that
 // the program does not depend on it.
 //
 //	fasthttp ADDRESS FILE [NAME VALUE]...
