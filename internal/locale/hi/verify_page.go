@@ -152,6 +152,7 @@ var verifyPage = map[string]string{
 	"verify.js.secure":               "यह ब्राउज़र केवल HTTPS से या आपकी अपनी मशीन से आए पृष्ठों पर गणना करता है।",
 	"verify.js.not downloaded":       "शृंखला डाउनलोड नहीं हो सकी: %s।",
 	"verify.js.no node":              "सर्वर ने कोई नोड नहीं बताया है। भरोसे का नोड बताएँ।",
+	"verify.js.node elsewhere":       "अभी नहीं पूछा गया: सर्वर ने नोड %s बताया है, जो किसी दूसरे सर्वर पर है। “नोड से पूछें” दबाने पर आपका ब्राउज़र उससे पूछेगा।",
 	"verify.js.after":                "चयन %s पर टिका है",
 	"verify.js.order":                "इसकी संख्या या तारीख़ क्रम में नहीं है",
 	"verify.js.not canonical":        "मानक रूप में नहीं है: %s",

@@ -970,6 +970,28 @@ test("an attestation that the server does not name counts, too", { skip: !attest
   });
 });
 
+test("a node on another host is not asked before the visitor asks it", { skip: !attested }, async () => {
+  await visit("/verify", {}, async (page) => {
+    const node = new URL(chain.attestation.rpc_url);
+    node.hostname = node.hostname === "localhost" ? "127.0.0.1" : "localhost"; // the same node by another name
+    await page.route("**/api/v1/verify/picks", async (route) => {
+      const response = await route.fetch(), body = await response.json();
+      body.attestation.rpc_url = node.href;
+      await route.fulfill({ response, json: body });
+    });
+    const asked = [];
+    page.on("request", (request) => { if (new URL(request.url()).host === node.host) asked.push(request.url()); });
+    await page.reload();
+    await concluded(page, "self_consistent");
+    assert.match(await text(page, "#attested"), new RegExp(`Not asked yet: the server names the node ${node.href.replaceAll(".", "\\.")}`));
+    assert.deepEqual(asked, []);
+    await page.getByRole("button", { name: "Ask the node" }).click();
+    await page.locator("#attested [data-state=ok]").nth(3).waitFor();
+    assert.notEqual(asked.length, 0);
+    assert.match(await text(page, "#whosenode"), /It is asked, and it does not count/);
+  });
+});
+
 test("a contract of the server's making is not taken for EAS", { skip: !attested }, async () => {
   await visit("/verify", {}, async (page) => {
     await page.route("**/api/v1/verify/picks", async (route) => {

@@ -171,11 +171,11 @@ export async function json(path, body) {
 export const signals = (await json("/api/signals")).signals.map((s) => s.id);
 export const chain = await json("/api/v1/verify/picks");
 
-// elsewhere are the addresses of other sites among those that a page asked for. The page /verify may ask one: the node of the network that holds the attestations. It asks
-// it on load, because a visitor who has to press a button first would see a verdict that nobody but the server supports.
+// elsewhere are the addresses of other sites among those that a page asked for. The page /verify may also ask the node with the attestations, where
+// that is on the page's own host, as in a sandbox.
 export function elsewhere(path, asked) {
-  const allowed = [new URL(base).origin];
-  if (path.startsWith("/verify") && chain.attestation.rpc_url) allowed.push(new URL(chain.attestation.rpc_url).origin);
+  const allowed = [new URL(base).origin], node = chain.attestation.rpc_url && new URL(chain.attestation.rpc_url);
+  if (path.startsWith("/verify") && node && node.hostname === new URL(base).hostname) allowed.push(node.origin);
   return asked.filter((url) => !url.startsWith("data:") && !allowed.includes(new URL(url).origin));
 }
 
