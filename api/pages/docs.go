@@ -17,6 +17,8 @@ import (
 
 // docsBody is the content of the documentation.
 type docsBody struct {
+	localizer
+
 	PublicURL string
 	// Info is nil without a Picks API.
 	Info     *view.Info
@@ -63,14 +65,18 @@ func (p *Pages) docs(ctx context.Context, r request) (*view.Document, error) {
 	if err != nil {
 		return nil, err
 	}
+	l, err := p.englishLayout(r, r.path, "english.page")
+	if err != nil {
+		return nil, err
+	}
 	body := docsBody{
-		PublicURL: p.o.PublicURL, Signals: r.signals.Signals, Problems: view.ProblemKinds(), Record: r.record != nil, Described: p.o.Described, Agents: p.o.Agents,
+		localizer: l.localizer, PublicURL: p.o.PublicURL, Signals: r.signals.Signals, Problems: view.ProblemKinds(), Record: r.record != nil, Described: p.o.Described, Agents: p.o.Agents,
 		Languages: languages.Named("and"), Code: code,
 	}
 	for _, c := range codes {
-		address := r.path + "?code=" + c.id
+		address := r.path + "?code=" + c.id + string(l.AndLang())
 		if c.id == names[0] {
-			address = r.path
+			address = r.path + l.InLang()
 		}
 		body.Tabs = append(body.Tabs, choice{Name: c.name, Address: address, Chosen: c.id == code})
 	}
@@ -83,10 +89,6 @@ func (p *Pages) docs(ctx context.Context, r request) (*view.Document, error) {
 		}
 	}
 	if body.Examples, err = p.examples(ctx, r, code); err != nil {
-		return nil, err
-	}
-	l, err := p.englishLayout(r, r.path, "english.page")
-	if err != nil {
 		return nil, err
 	}
 	l.Title = "Documentation" + suffix
