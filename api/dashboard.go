@@ -35,13 +35,19 @@ const dashboardPath = "/dashboard"
 func (s *Server) dashboard(mux *http.ServeMux) {
 	s.handleGet(mux, dashboardPath, s.showDashboard)
 	s.handleGet(mux, dashboardPath+"/paid", s.showReceipt)
-	s.handle(mux, http.MethodPost, dashboardPath+"/sign-in", s.signInForm)
-	s.handle(mux, http.MethodPost, dashboardPath+"/create", s.createHere)
+	s.handleForm(mux, "/sign-in", s.signInForm)
+	s.handleForm(mux, "/create", s.createHere)
 	for path, h := range map[string]func(http.ResponseWriter, *http.Request, session) error{
 		"/sign-out": s.signOut, "/rotate": s.rotateHere, "/revoke": s.revokeHere, "/top-up": s.topUp, "/claim": s.claimHere, "/quote": s.quoteHere,
 	} {
-		s.handle(mux, http.MethodPost, dashboardPath+path, s.signedInForm(h))
+		s.handleForm(mux, path, s.signedInForm(h))
 	}
+}
+
+// handleForm registers h for a form of the dashboard. The response to a form leaves its address in the browser, so who opens that address as
+// a page is sent to the dashboard.
+func (s *Server) handleForm(mux *http.ServeMux, path string, h handler) {
+	s.handleMethods(mux, dashboardPath+path, methods{http.MethodPost: h, http.MethodGet: redirectBack})
 }
 
 // newSameOrigin returns the check that separates requests of our own pages from requests of other sites. It accepts clients that are not
@@ -329,7 +335,7 @@ func (s *Server) claimHere(w http.ResponseWriter, r *http.Request, x session) er
 
 // transfers describes how a key is topped up by transfer.
 func (d *claimService) transfers() view.DashboardTransfers {
-	return view.DashboardTransfers{PayTo: d.Seller.PayTo, Token: d.Seller.Asset.Symbol, Network: d.Seller.Network.CAIP2()}
+	return view.DashboardTransfers{PayTo: d.Seller.PayTo, Token: d.Seller.Asset.Symbol, Network: d.Seller.Network.Title()}
 }
 
 // show adds the state of the key and sends the page.

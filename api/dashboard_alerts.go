@@ -17,7 +17,7 @@ func (s *Server) alertForms(mux *http.ServeMux) {
 		"/alert": s.makeAlertHere, "/alert-test": s.testAlertHere, "/alert-secret": s.rotateAlertSecretHere, "/alert-replay": s.replayAlertHere,
 		"/alert-delete": s.deleteAlertHere,
 	} {
-		s.handle(mux, http.MethodPost, dashboardPath+path, s.signedInForm(h))
+		s.handleForm(mux, path, s.signedInForm(h))
 	}
 }
 

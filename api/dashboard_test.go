@@ -128,6 +128,23 @@ func TestAKeyIsCreatedOnTheDashboard(t *testing.T) {
 	}
 }
 
+// The browser keeps the address of a form after it was sent. Opened again, from a bookmark or the address bar, it leads to the dashboard.
+func TestAFormsAddressLeadsToTheDashboard(t *testing.T) {
+	t.Parallel()
+	o := openOffice(t)
+	for _, form := range []string{"sign-in", "create", "sign-out", "rotate", "revoke", "top-up", "claim", "quote", "alert", "alert-test", "alert-secret", "alert-replay", "alert-delete"} {
+		for query, want := range map[string]string{"": "/dashboard", "?lang=es": "/dashboard?lang=es", "?lang=xx": "/dashboard"} {
+			a := o.ask(http.MethodGet, "/dashboard/"+form+query, "Accept", "text/html")
+			if a.StatusCode != http.StatusSeeOther || a.Header.Get("Location") != want || a.Header.Get("Cache-Control") != "no-store" {
+				t.Errorf("%s%s: %s to %q, want %q", form, query, a.Status, a.Header.Get("Location"), want)
+			}
+		}
+	}
+	if a := o.ask(http.MethodPut, "/dashboard/create", "Accept", "text/html"); a.StatusCode != http.StatusMethodNotAllowed || a.Header.Get("Allow") != "GET, HEAD, POST, OPTIONS" {
+		t.Errorf("another method: %s, allowed are %q", a.Status, a.Header.Get("Allow"))
+	}
+}
+
 // newKey registers a key through the API.
 func (o *dashboardFixture) newKey() string {
 	o.t.Helper()

@@ -43,6 +43,20 @@ func (n Network) Named(version int) string {
 	return n.CAIP2()
 }
 
+// Title returns the network's name for readers, with its id: "Base Sepolia (eip155:84532)". A network without a name has its id alone.
+func (n Network) Title() string {
+	if n.Name == "" {
+		return n.CAIP2()
+	}
+	words := strings.Split(n.Name, "-")
+	for i, w := range words {
+		if w != "" {
+			words[i] = strings.ToUpper(w[:1]) + w[1:]
+		}
+	}
+	return strings.Join(words, " ") + " (" + n.CAIP2() + ")"
+}
+
 // Asset is the token for payments: an ERC-20 contract with EIP-3009 and 6 decimals. Its atomic unit is therefore a micro-dollar.
 type Asset struct {
 	Symbol, Address string

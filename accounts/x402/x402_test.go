@@ -385,3 +385,14 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
+
+func TestANetworkIsNamedForReaders(t *testing.T) {
+	t.Parallel()
+	for want, n := range map[string]x402.Network{
+		"Base (eip155:8453)": {ChainID: 8453, Name: "base"}, "Base Sepolia (eip155:84532)": {ChainID: 84532, Name: "base-sepolia"}, "eip155:1": {ChainID: 1},
+	} {
+		if got := n.Title(); got != want {
+			t.Errorf("%+v is %q, want %q", n, got, want)
+		}
+	}
+}
