@@ -172,7 +172,7 @@ func (c chainStatus) Run(ctx context.Context, p *program) error {
 	line("contract is there", "%t", h.Deployed)
 	line("schema is registered", "%t", h.Registered)
 	line("transactions", "%d, and %d wait", h.Nonce, h.Pending)
-	line("balance", "%s, enough for %d days of gas", ops.Ether(h.BalanceWei.String()), h.RunwayDays)
+	line("balance", "%s, enough for %s of gas", ops.Ether(h.BalanceWei.String()), ops.Runway(h.RunwayDays))
 	return w.Flush()
 }
 

@@ -145,7 +145,7 @@ func StateChecks(s State, l Limits, unasked []Unasked) []Check {
 		default:
 			days := ""
 			if a.RunwayDays != nil {
-				days = fmt.Sprintf(", the balance pays for %d days", *a.RunwayDays)
+				days = ", the balance pays for " + Runway(*a.RunwayDays)
 			}
 			return conditionFindings(wrong, []string{"attester", "attester-gas", "attestation-late"}, fmt.Sprintf("%s, %d picks wait%s", a.Status, s.Record.Length-s.Record.Attested, days))
 		}

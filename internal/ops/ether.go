@@ -1,9 +1,21 @@
 package ops
 
 import (
+	"fmt"
 	"math/big"
 	"strings"
 )
+
+// Runway formats how long a balance pays for gas: in days, or "more than 10 years". The attester does not count further than a century.
+func Runway(days int) string {
+	if days > 10*366 {
+		return "more than 10 years"
+	}
+	if days == 1 {
+		return "1 day"
+	}
+	return fmt.Sprintf("%d days", days)
+}
 
 // Ether formats an amount in wei as ether with four decimals, rounded down, with thousands separators: "9,999.9990 ether". A text that is
 // not a number of wei is returned with the unit wei.

@@ -6,6 +6,15 @@ import (
 	"tidemark/internal/ops"
 )
 
+func TestARunwayIsShownInDaysOrAsLong(t *testing.T) {
+	t.Parallel()
+	for days, want := range map[int]string{0: "0 days", 1: "1 day", 14: "14 days", 3660: "3660 days", 3661: "more than 10 years", 36500: "more than 10 years"} {
+		if got := ops.Runway(days); got != want {
+			t.Errorf("%d days are %q, want %q", days, got, want)
+		}
+	}
+}
+
 func TestWeiAreShownAsEther(t *testing.T) {
 	t.Parallel()
 	for wei, want := range map[string]string{

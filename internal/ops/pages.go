@@ -27,7 +27,7 @@ import (
 var files embed.FS
 
 var templates = template.Must(template.New("").Funcs(template.FuncMap{
-	"instant": instant, "ether": Ether, "age": age, "tone": tone, "line": line, "deref": func(b *bool) bool { return b != nil && *b },
+	"instant": instant, "ether": Ether, "runway": Runway, "age": age, "tone": tone, "line": line, "deref": func(b *bool) bool { return b != nil && *b },
 }).ParseFS(files, "templates/*.html"))
 
 // StatusPages is the data of the operator's pages. Without it the private listener has no pages.

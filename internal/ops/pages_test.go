@@ -12,6 +12,7 @@ import (
 
 	"tidemark/internal/ops"
 	"tidemark/internal/pgtest"
+	"tidemark/internal/postgres"
 	"tidemark/internal/redisurl"
 	"tidemark/internal/task"
 	"tidemark/internal/telemetry"
@@ -30,6 +31,11 @@ func TestPagesShowWhatIsAndChangeNothing(t *testing.T) {
 	s.exec(`insert into run_attempts (run_id, attempt, worker, started_at, outcome, error, log) values
 		(1, 1, 'host:1', now(), 'lost', 'lost <it>', '[{"at":"2026-03-03T01:02:03Z","level":"INFO","text":"asked for page 1"}]'),
 		(1, 2, 'host:2', now(), 'running', null, '[]')`)
+	if err := s.db.SaveAttesterState(t.Context(), task.Fence{}, postgres.AttesterState{
+		Attester: postgres.Attester{Attester: "0x00000000000000000000000000000000000000aa"}, Status: postgres.AttesterOK, BalanceWei: "9999999200000000000000", RunwayDays: new(36500), CheckedAt: day("2026-03-04"),
+	}); err != nil {
+		t.Fatal(err)
+	}
 	at, err := redisurl.Parse(pgtest.Redis(t))
 	if err != nil {
 		t.Fatal(err)
@@ -46,7 +52,7 @@ func TestPagesShowWhatIsAndChangeNothing(t *testing.T) {
 		Next: func(task.Schedule, time.Time) time.Time { return day("2026-03-05") },
 	}, Monitor: monitor})
 	for path, want := range map[string][]string{
-		"/":                     {"crack-spread-321", `class="state ">stale`, "no &lt;closes&gt; today", "<dd>1</dd>", "its job has not run yet"},
+		"/":                     {"crack-spread-321", `class="state ">stale`, "no &lt;closes&gt; today", "<dd>1</dd>", "its job has not run yet", "the role <code>scheduler</code>", "9,999.9992 ether, enough for more than 10 years of gas"},
 		"/schedule":             {"30 17 * * MON-FRI", "2026-03-05 00:00:00Z", `class="state">failed`},
 		"/runs?status=failed":   {"<option selected>failed", "no &lt;closes&gt; today", "2026-03-03 00:00:00Z"},
 		"/runs?status=skipped":  {"No run."},
