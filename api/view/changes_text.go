@@ -67,6 +67,9 @@ const zDecimals = 2
 // measures are the value, the baseline and the z-score.
 func (w changeWriter) measures() (value, baseline, z measure) {
 	n := w.places + 1
+	if w.d.Prefix() != "" { // dollars have cents, and nothing smaller
+		n = w.places
+	}
 	plain := func(sign, number string) string { return sign + number }
 	return measure{"change.", func(n changes.Numbers) float64 { return n.Value / w.per }, w.inUnit, n},
 		measure{"change.baseline.", func(n changes.Numbers) float64 { return n.Baseline / w.per }, w.inUnit, n},

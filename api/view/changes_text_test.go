@@ -15,7 +15,7 @@ import (
 	"tidemark/signals/changes"
 )
 
-// Numbers of crack-spread-321, whose words have three decimals; the day is a Wednesday.
+// Numbers of crack-spread-321, whose words have cents; the day is a Wednesday.
 func TestTheWordsSayWhyTheZScoreMoved(t *testing.T) {
 	t.Parallel()
 	d, _ := signals.ByID("crack-spread-321")
@@ -31,15 +31,15 @@ func TestTheWordsSayWhyTheZScoreMoved(t *testing.T) {
 		want     map[string]string
 	}{
 		{"value and z-score", changes.Numbers{Value: 22, Baseline: 20, Z: 1}, changes.Numbers{Value: 24, Baseline: 20.5, Z: 1.75}, []changes.Part{moved, fresh}, map[string]string{
-			"en": "up $2.000 a barrel: new data (November 18, 2026) +2.000; the baseline rose by $0.500 a barrel: compared with a different stretch of the past +0.500; " +
+			"en": "up $2.00 a barrel: new data (November 18, 2026) +2.00; the baseline rose by $0.50 a barrel: compared with a different stretch of the past +0.50; " +
 				"the z-score rose by 0.75: compared with a different stretch of the past −0.25, new data (November 18, 2026) +1.00",
-			"es": "sube 2,000 dólares por barril: datos nuevos (18 de noviembre de 2026) +2,000; la referencia sube 0,500 dólares por barril: comparación con otro tramo del pasado +0,500; " +
+			"es": "sube 2,00 dólares por barril: datos nuevos (18 de noviembre de 2026) +2,00; la referencia sube 0,50 dólares por barril: comparación con otro tramo del pasado +0,50; " +
 				"la puntuación z sube 0,75: comparación con otro tramo del pasado −0,25, datos nuevos (18 de noviembre de 2026) +1,00",
 		}},
 		{"the baseline alone", changes.Numbers{Value: 22, Baseline: 20, Z: 1}, changes.Numbers{Value: 22, Baseline: 20.5, Z: 0.75}, []changes.Part{moved}, map[string]string{
-			"en": "unchanged; the baseline rose by $0.500 a barrel: compared with a different stretch of the past +0.500; " +
+			"en": "unchanged; the baseline rose by $0.50 a barrel: compared with a different stretch of the past +0.50; " +
 				"the z-score fell by 0.25, although the value is unchanged, because the baseline moved: compared with a different stretch of the past −0.25",
-			"pt": "sem mudança; a referência sobe US$\u00a00,500 por barril: comparação com outro trecho do passado +0,500; " +
+			"pt": "sem mudança; a referência sobe US$\u00a00,50 por barril: comparação com outro trecho do passado +0,50; " +
 				"o escore z cai 0,25, embora o valor não tenha mudado, porque a referência mudou: comparação com outro trecho do passado −0,25",
 		}},
 		{"the spread alone", changes.Numbers{Value: 22, Baseline: 20, Z: 1}, changes.Numbers{Value: 22, Baseline: 20, Z: 1.5}, []changes.Part{window}, map[string]string{
@@ -47,28 +47,28 @@ func TestTheWordsSayWhyTheZScoreMoved(t *testing.T) {
 			"hi": "कोई बदलाव नहीं; मान और आधार वही हैं, फिर भी z-स्कोर 0.50 बढ़ा, क्योंकि सामान्य फैलाव बदल गया: अवधि आगे बढ़ी +0.50",
 		}},
 		{"baseline and spread", changes.Numbers{Value: 22, Baseline: 20, Z: 1}, changes.Numbers{Value: 22, Baseline: 20.5, Z: 1.25}, []changes.Part{moved, window}, map[string]string{
-			"en": "unchanged; the baseline rose by $0.500 a barrel: compared with a different stretch of the past +0.500; the z-score rose by 0.25, although the value is unchanged, " +
+			"en": "unchanged; the baseline rose by $0.50 a barrel: compared with a different stretch of the past +0.50; the z-score rose by 0.25, although the value is unchanged, " +
 				"because the baseline and the usual spread moved: compared with a different stretch of the past −0.25, the window moved forward +0.50",
 		}},
-		{"a part too small to be named", changes.Numbers{Value: 22, Baseline: 20, Z: 1}, changes.Numbers{Value: 24.0004, Baseline: 20, Z: 1}, []changes.Part{
-			{Kind: changes.NewObservation, Count: 1, Releases: 1, From: day, To: day, Release: day, Numbers: changes.Numbers{Value: 1.9994}},
-			{Kind: changes.Window, Numbers: changes.Numbers{Value: 0.0006}},
-			{Kind: changes.Code, Numbers: changes.Numbers{Value: 0.0004}},
+		{"a part too small to be named", changes.Numbers{Value: 22, Baseline: 20, Z: 1}, changes.Numbers{Value: 24.004, Baseline: 20, Z: 1}, []changes.Part{
+			{Kind: changes.NewObservation, Count: 1, Releases: 1, From: day, To: day, Release: day, Numbers: changes.Numbers{Value: 1.994}},
+			{Kind: changes.Window, Numbers: changes.Numbers{Value: 0.006}},
+			{Kind: changes.Code, Numbers: changes.Numbers{Value: 0.004}},
 		}, map[string]string{
-			"en": "up $2.000 a barrel: new data (November 18, 2026) +1.999, the window moved forward +0.001",
+			"en": "up $2.00 a barrel: new data (November 18, 2026) +1.99, the window moved forward +0.01",
 		}},
-		{"parts too small to be named", changes.Numbers{Value: 22, Baseline: 20, Z: 1}, changes.Numbers{Value: 22.0008, Baseline: 20, Z: 1}, []changes.Part{
-			{Kind: changes.Window, Numbers: changes.Numbers{Value: 0.0004}},
-			{Kind: changes.Code, Numbers: changes.Numbers{Value: 0.0004}},
+		{"parts too small to be named", changes.Numbers{Value: 22, Baseline: 20, Z: 1}, changes.Numbers{Value: 22.008, Baseline: 20, Z: 1}, []changes.Part{
+			{Kind: changes.Window, Numbers: changes.Numbers{Value: 0.004}},
+			{Kind: changes.Code, Numbers: changes.Numbers{Value: 0.004}},
 		}, map[string]string{
-			"en": "up $0.001 a barrel: smaller parts +0.001", "es": "sube 0,001 dólares por barril: otros efectos menores +0,001", "pt": "sobe US$\u00a00,001 por barril: outros efeitos menores +0,001", "hi": "0.001 डॉलर प्रति बैरल ऊपर: दूसरे छोटे असर +0.001",
+			"en": "up $0.01 a barrel: smaller parts +0.01", "es": "sube 0,01 dólares por barril: otros efectos menores +0,01", "pt": "sobe US$\u00a00,01 por barril: outros efeitos menores +0,01", "hi": "0.01 डॉलर प्रति बैरल ऊपर: दूसरे छोटे असर +0.01",
 		}},
-		{"parts that do not add up as they are rounded", changes.Numbers{Value: 22, Baseline: 20, Z: 1}, changes.Numbers{Value: 24.0012, Baseline: 20, Z: 1}, []changes.Part{
-			{Kind: changes.NewObservation, Count: 1, Releases: 1, From: day, To: day, Release: day, Numbers: changes.Numbers{Value: 2.0006}},
-			{Kind: changes.Window, Numbers: changes.Numbers{Value: 0.0006}},
+		{"parts that do not add up as they are rounded", changes.Numbers{Value: 22, Baseline: 20, Z: 1}, changes.Numbers{Value: 24.012, Baseline: 20, Z: 1}, []changes.Part{
+			{Kind: changes.NewObservation, Count: 1, Releases: 1, From: day, To: day, Release: day, Numbers: changes.Numbers{Value: 2.006}},
+			{Kind: changes.Window, Numbers: changes.Numbers{Value: 0.006}},
 		}, map[string]string{
-			"en": "up $2.001 a barrel: new data (November 18, 2026) +2.001, the window moved forward +0.001, rounding −0.001",
-			"es": "sube 2,001 dólares por barril: datos nuevos (18 de noviembre de 2026) +2,001, la ventana avanzó +0,001, redondeo −0,001",
+			"en": "up $2.01 a barrel: new data (November 18, 2026) +2.01, the window moved forward +0.01, rounding −0.01",
+			"es": "sube 2,01 dólares por barril: datos nuevos (18 de noviembre de 2026) +2,01, la ventana avanzó +0,01, redondeo −0,01",
 		}},
 		{"parts with the same words", changes.Numbers{Value: 22, Baseline: 20, Z: 1}, changes.Numbers{Value: 24, Baseline: 20.364, Z: 1}, []changes.Part{
 			{Kind: changes.BaselineWindow, Numbers: changes.Numbers{Baseline: 0.246}},
@@ -76,8 +76,8 @@ func TestTheWordsSayWhyTheZScoreMoved(t *testing.T) {
 			{Kind: changes.NewObservation, Source: "b", Count: 1, Releases: 1, From: day, To: day, Release: day, Numbers: changes.Numbers{Value: 0.5}},
 			{Kind: changes.BaselineWindow, Numbers: changes.Numbers{Baseline: 0.118}},
 		}, map[string]string{
-			"en": "up $2.000 a barrel: new data (November 18, 2026) +2.000; the baseline rose by $0.364 a barrel: compared with a different stretch of the past +0.364",
-			"es": "sube 2,000 dólares por barril: datos nuevos (18 de noviembre de 2026) +2,000; la referencia sube 0,364 dólares por barril: comparación con otro tramo del pasado +0,364",
+			"en": "up $2.00 a barrel: new data (November 18, 2026) +2.00; the baseline rose by $0.36 a barrel: compared with a different stretch of the past +0.36",
+			"es": "sube 2,00 dólares por barril: datos nuevos (18 de noviembre de 2026) +2,00; la referencia sube 0,36 dólares por barril: comparación con otro tramo del pasado +0,36",
 		}},
 		{"a first z-score", changes.Numbers{Value: 22, Baseline: 20, Z: unknown}, changes.Numbers{Value: 22, Baseline: 20, Z: 1}, nil, map[string]string{
 			"en": "unchanged; there was no z-score before",
@@ -96,7 +96,7 @@ func TestTheWordsSayWhyTheZScoreMoved(t *testing.T) {
 		}
 	}
 	w := newChangeWriter(languages.Or("en"), d)
-	if got, want := w.part(moved), "compared with a different stretch of the past, baseline +$0.500 a barrel, z-score −0.25"; got != want {
+	if got, want := w.part(moved), "compared with a different stretch of the past, baseline +$0.50 a barrel, z-score −0.25"; got != want {
 		t.Errorf("a part is %q, want %q", got, want)
 	}
 }
@@ -147,7 +147,7 @@ func TestTheNamedPartsAddUpToTheWholeAsItIsWritten(t *testing.T) {
 	}
 }
 
-// firstNumber finds the number in "down $0.740 a barrel".
+// firstNumber finds the number in "down $0.74 a barrel".
 var firstNumber = regexp.MustCompile(`[0-9][0-9.,]*`)
 
 // Each difference has the unit of the headline above it, and is converted as the value is: 3.33 bushels an acre are 0.209 tonnes a hectare.
@@ -158,7 +158,7 @@ func TestADifferenceHasTheUnitOfTheHeadline(t *testing.T) {
 		moved    changes.Numbers
 		want     string
 	}{
-		{"crack-spread-321", "en", changes.Numbers{Value: -0.74, Baseline: 0.5}, "down $0.740 a barrel; the baseline rose by $0.500 a barrel"},
+		{"crack-spread-321", "en", changes.Numbers{Value: -0.74, Baseline: 0.5}, "down $0.74 a barrel; the baseline rose by $0.50 a barrel"},
 		{"iowa-corn-yield", "en", changes.Numbers{Value: 3.33}, "up 3.33 bushels an acre"},
 		{"iowa-corn-yield", "es", changes.Numbers{Value: 3.33, Baseline: -3.33}, "sube 0,209 toneladas por hectárea; la referencia baja 0,209 toneladas por hectárea"},
 		{"iowa-corn-yield", "hi", changes.Numbers{Value: 3.33}, "0.209 टन प्रति हेक्टेयर ऊपर"},
@@ -169,7 +169,7 @@ func TestADifferenceHasTheUnitOfTheHeadline(t *testing.T) {
 		{"hormuz-transit", "en", changes.Numbers{Value: 4.2}, "up 4.2 ships a day"},
 		{"hormuz-transit", "pt", changes.Numbers{Value: 4.2, Baseline: -1.5}, "sobe 4,2 navios por dia; a referência cai 1,5 navio por dia"},
 		{"iowa-corn-yield", "pt", changes.Numbers{Value: 3.33}, "sobe 0,209 tonelada por hectare"},
-		{"lng-arbitrage", "pt", changes.Numbers{Value: -0.5}, "cai US$\u00a00,500 por MMBtu"},
+		{"lng-arbitrage", "pt", changes.Numbers{Value: -0.5}, "cai US$\u00a00,50 por MMBtu"},
 		{"tropomi-no2-economic", "en", changes.Numbers{Value: -1.25, Baseline: 2}, "down 1.25 index points; the baseline rose by 2.00 index points"},
 		{"tropomi-no2-economic", "es", changes.Numbers{Value: -1.25}, "baja 1,25 puntos del índice"},
 		{"tropomi-no2-economic", "pt", changes.Numbers{Value: -1.25}, "cai 1,25 ponto do índice"},
