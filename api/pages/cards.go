@@ -165,6 +165,9 @@ func (l localizer) cardOfSignal(english signals.Definition, s view.SignalSnapsho
 	c := card.Card{
 		Kicker: l.Worded("domain", s.Domain), Title: d.Name, Value: l.Figure(d, s.Value), Unit: l.UnitAfter(d, s.Value), Course: course(points),
 	}
+	if before := l.UnitBefore(d); before != "" {
+		c.Value, c.Unit = before+" "+c.Value, ""
+	}
 	if f := l.finding(english, s); f.Distance != "" {
 		c.Kicker, c.Title, c.Value, c.Unit = d.Name, sentence(f.Distance), f.Figure, ""
 	}

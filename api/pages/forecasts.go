@@ -9,7 +9,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"tidemark/api/pages/plot"
@@ -111,7 +110,7 @@ func (p *Pages) forecasts(ctx context.Context, r request, s *view.Signal) (*view
 		if c.Label == "skill" || c.Label == "provisional" {
 			f.Said = c.Label
 		}
-		f.Score = f.Unit.score(c.All.CRPS)
+		f.Score = f.Unit.priced(c.All.CRPS)
 		var own []view.Forecast
 		for _, one := range list.Data {
 			if one.Target.Figure != c.Figure {
@@ -173,8 +172,8 @@ func (u forecastUnit) write(v float64) string { return u.Figure(u.Def, v) }
 // between writes two bounds with the words in the same place as for a single number.
 func (u forecastUnit) between(lo, hi float64) string {
 	bounds := u.Between(u.write(lo), u.write(hi))
-	if before, _, _ := strings.Cut(u.Def.Phrasing.Figure, "%s"); strings.HasSuffix(before, " ") {
-		return u.FigureUnit(u.Def) + " " + bounds
+	if before := u.UnitBefore(u.Def); before != "" {
+		return before + " " + bounds
 	}
 	return bounds + " " + u.UnitAfter(u.Def, hi)
 }
@@ -182,6 +181,14 @@ func (u forecastUnit) between(lo, hi float64) string {
 // score writes a score, which has the unit of the figure, with one decimal more: it is small compared with the figure.
 func (u forecastUnit) score(v *float64) string {
 	return u.Num(scaled(v, 1/u.Def.Scale()), u.Def.Phrasing.Decimals+1)
+}
+
+// priced writes a score with the sign of currency of the figure, if it has one.
+func (u forecastUnit) priced(v *float64) string {
+	if v == nil {
+		return u.score(v)
+	}
+	return u.Def.Prefix() + u.score(v)
 }
 
 // figureName returns the name of a signal's forecast figure, whose English name is given.

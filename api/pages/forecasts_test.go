@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"regexp"
 	"testing"
 
 	"tidemark/internal/locale/languages"
@@ -37,7 +38,7 @@ func TestAForecastHasTheUnitOfItsSignalsPage(t *testing.T) {
 			"en": "−4.8 million barrels", "es": "−4,8 millones de barriles", "hi": "−48 लाख बैरल",
 		}},
 		"iowa-corn-yield":      {221.3, map[picks.Lang]string{"en": "221.3 bushels an acre", "pt": "13,89 toneladas por hectare"}},
-		"tropomi-no2-economic": {103.21, map[picks.Lang]string{"en": "103.2 index", "es": "103,2 índice"}},
+		"tropomi-no2-economic": {103.21, map[picks.Lang]string{"en": "index 103.2", "es": "índice 103,2", "pt": "índice 103,2", "hi": "सूचकांक 103.2"}},
 	}
 	for id, want := range tests {
 		d, ok := signals.ByID(id)
@@ -50,9 +51,24 @@ func TestAForecastHasTheUnitOfItsSignalsPage(t *testing.T) {
 			}
 		}
 		for lang, text := range want.want {
-			if unit := (localizer{Lang: lang}).forecastUnit(d, want.v); unit.write(want.v)+" "+unit.UnitAfter(unit.Def, want.v) != text {
-				t.Errorf("%s in %s: %s %s, want %s", d.ID, lang, unit.write(want.v), unit.UnitAfter(unit.Def, want.v), text)
+			unit := (localizer{Lang: lang}).forecastUnit(d, want.v)
+			if got := tag.ReplaceAllString(string(unit.Large(unit.Def, &want.v)), ""); got != text {
+				t.Errorf("%s in %s: %s, want %s", d.ID, lang, got, text)
 			}
+		}
+	}
+}
+
+// tag matches an element's tag.
+var tag = regexp.MustCompile(`<[^>]*>`)
+
+func TestAScoreHasItsUnitWhereTheFigureHasIt(t *testing.T) {
+	t.Parallel()
+	d, _ := signals.ByID("crack-spread-321")
+	for lang, want := range map[picks.Lang]string{"en": "$1.268 a barrel", "es": "1,268 dólares por barril", "pt": "US$\u00a01,268 por barril", "hi": "1.268 डॉलर प्रति बैरल"} {
+		unit := localizer{Lang: lang}.forecastUnit(d)
+		if got := unit.priced(new(1.2682)) + " " + unit.FigureUnit(unit.Def); got != want {
+			t.Errorf("%s: %q, want %q", lang, got, want)
 		}
 	}
 }

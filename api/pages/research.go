@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"html/template"
+	"regexp"
 	"strings"
 	"time"
 
@@ -120,6 +121,25 @@ func (r request) justBought(pick *view.ResearchPick, l localizer) bool {
 		}
 	}
 	return false
+}
+
+// factPart matches the id of one of the amounts that a figure was computed from.
+var factPart = regexp.MustCompile(`^(.+)_part_([0-9]+)$`)
+
+// FactName returns the name of a fact for readers. It is the id in words if the language has no name for it.
+func (l localizer) FactName(id string) string {
+	if name, ok := l.language().Words["fact."+id]; ok {
+		return name
+	}
+	if m := factPart.FindStringSubmatch(id); m != nil {
+		return l.Say("fact.of.part", l.FactName(m[1]), m[2])
+	}
+	for _, kind := range []string{"tag", "basis", "before"} {
+		if of, ok := strings.CutSuffix(id, "_"+kind); ok {
+			return l.Say("fact.of."+kind, l.FactName(of))
+		}
+	}
+	return l.Worded("fact", id)
 }
 
 // SourceOf returns the document that a fact comes from, nil for a calculated one.

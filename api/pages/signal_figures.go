@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"fmt"
 	"html/template"
 	"strings"
 
@@ -59,6 +60,29 @@ func (l localizer) FigureUnit(d signals.Definition) string {
 		return unit
 	}
 	return d.Unit
+}
+
+// UnitBefore returns the words that all figures of a signal follow: "index". It is empty for other figures, whose words are after the number.
+func (l localizer) UnitBefore(d signals.Definition) string {
+	before, after, _ := strings.Cut(d.Phrasing.Figure, "%s")
+	if after != "" || !strings.HasSuffix(before, " ") {
+		return ""
+	}
+	return strings.TrimSpace(before)
+}
+
+// Large writes a value in large letters, and its unit in small ones on the side where a sentence has it.
+func (l localizer) Large(d signals.Definition, v *float64) template.HTML {
+	number, value := template.HTMLEscapeString(l.Figure(d, v)), ""
+	if v != nil {
+		value = ` value="` + template.HTMLEscapeString(fmt.Sprint(*v)) + `"`
+	}
+	number = "<data" + value + ">" + number + "</data>"
+	unit := func(words string) string { return `<span class="unit">` + template.HTMLEscapeString(words) + "</span>" }
+	if before := l.UnitBefore(d); before != "" {
+		return template.HTML(unit(before) + " " + number) //nolint:gosec // escaped
+	}
+	return template.HTML(number + " " + unit(l.UnitAfter(d, v))) //nolint:gosec // escaped
 }
 
 // UnitAfter returns the words after a value, a number or a pointer to one: after a number that takes the singular they are in the singular.

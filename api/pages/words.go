@@ -147,15 +147,6 @@ func (l localizer) Times(f *float64) string {
 	return minus(picks.WriteNumber(l.Lang, locale.Times, strconv.FormatFloat(*f, 'f', 1, 64)))
 }
 
-// Growth formats a percentage with its sign, and with one decimal as the texts of picks do.
-func (l localizer) Growth(f *float64) string {
-	text := l.Percent(f)
-	if strings.HasPrefix(l.Signed(f), "+") {
-		return "+" + text
-	}
-	return text
-}
-
 // figureWords are the words of the language in a figure. A short month has three letters where an alphabet has letters.
 func (l localizer) figureWords() (out plot.Words) {
 	if l.Lang == picks.English {

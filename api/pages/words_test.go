@@ -111,14 +111,32 @@ func TestBillionsOfDollarsAreCountedAsTheFinancialPressDoes(t *testing.T) {
 func TestFiguresBesideATextHaveItsDecimals(t *testing.T) {
 	t.Parallel()
 	for lang, want := range map[picks.Lang][4]string{
-		picks.English: {"20 times", "20.4 times", "+6.3%", "−0.5%"},
-		"es":          {"20 veces", "20,4 veces", "+6,3\u00a0%", "−0,5\u00a0%"},
-		"pt":          {"20 vezes", "20,4 vezes", "+6,3%", "−0,5%"},
-		"hi":          {"20 गुना", "20.4 गुना", "+6.3%", "−0.5%"},
+		picks.English: {"20 times", "20.4 times", "6.3%", "−0.5%"},
+		"es":          {"20 veces", "20,4 veces", "6,3\u00a0%", "−0,5\u00a0%"},
+		"pt":          {"20 vezes", "20,4 vezes", "6,3%", "−0,5%"},
+		"hi":          {"20 गुना", "20.4 गुना", "6.3%", "−0.5%"},
 	} {
 		l := localizer{Lang: lang}
-		if got := [4]string{l.Times(new(20.0)), l.Times(new(20.4)), l.Growth(new(6.3)), l.Growth(new(-0.5))}; got != want {
+		if got := [4]string{l.Times(new(20.0)), l.Times(new(20.4)), l.Percent(new(6.3)), l.Percent(new(-0.5))}; got != want {
 			t.Errorf("%s: %q, want %q", lang, got, want)
+		}
+	}
+}
+
+func TestEachFactHasANameForReaders(t *testing.T) {
+	t.Parallel()
+	for id, want := range map[string][4]string{
+		"income_to":          {"End of the twelve months", "Fin de los doce meses", "Fim dos doze meses", "बारह महीनों का अंत"},
+		"net_income_part_1":  {"Net income: part 1 of the calculation", "Beneficio neto: parte 1 del cálculo", "Lucro líquido: parte 1 do cálculo", "शुद्ध लाभ: गणना का भाग 1"},
+		"revenue_tag":        {"Revenue: name in the filing", "Ingresos: nombre en el informe", "Receita: nome no relatório", "राजस्व: रिपोर्ट में नाम"},
+		"debt_ratio_before":  {"Debt to assets, period before", "Deuda sobre activos, periodo anterior", "Dívida sobre ativos, período anterior", "परिसंपत्तियों की तुलना में क़र्ज़, पिछली अवधि"},
+		"next_report_before": {"Next report, latest day", "Próximo informe, último día", "Próximo relatório, último dia", "अगली रिपोर्ट, आख़िरी दिन"},
+		"some_new_fact":      {"some new fact", "some new fact", "some new fact", "some new fact"},
+	} {
+		for i, lang := range []picks.Lang{"en", "es", "pt", "hi"} {
+			if got := (localizer{Lang: lang}).FactName(id); got != want[i] {
+				t.Errorf("%s in %s: %q, want %q", id, lang, got, want[i])
+			}
 		}
 	}
 }

@@ -1,15 +1,25 @@
 // Adds a button that copies to each command, key, hash and address. It stands in room that the style sheet keeps free, so nothing moves.
-const { copy, copied } = document.body.dataset;
+const { copy, copied, selected } = document.body.dataset;
 
-function button(text) {
+function button(element) {
   const b = document.createElement("button");
   b.type = "button";
   b.className = "copy";
   b.textContent = copy;
+  let reset;
+  const say = (label, ms) => {
+    b.textContent = label;
+    clearTimeout(reset);
+    reset = setTimeout(() => { b.textContent = copy; }, ms);
+  };
   b.addEventListener("click", async () => {
-    await navigator.clipboard.writeText(text());
-    b.textContent = copied;
-    setTimeout(() => { b.textContent = copy; }, 2000);
+    try {
+      await navigator.clipboard.writeText(element.innerText.trim());
+      say(copied, 2000);
+    } catch { // the browser or its settings refuse it
+      getSelection().selectAllChildren(element);
+      say(selected, 8000);
+    }
   });
   return b;
 }
@@ -19,7 +29,7 @@ if (navigator.clipboard) {
     const box = document.createElement("div");
     box.className = "copybox";
     pre.replaceWith(box);
-    box.append(pre, button(() => pre.innerText.trim()));
+    box.append(pre, button(pre));
   }
   for (const hash of document.querySelectorAll(".hash:not(td, table .hash)")) {
     if (!hash.id && hash.textContent.endsWith("…")) continue; // only its beginning is shown
@@ -27,6 +37,6 @@ if (navigator.clipboard) {
     text.append(...hash.childNodes);
     if (hash.id) { text.id = hash.id; hash.removeAttribute("id"); } // a script may fill it in later
     hash.classList.add("copyable");
-    hash.append(text, button(() => text.innerText.trim()));
+    hash.append(text, button(text));
   }
 }

@@ -49,6 +49,7 @@ class Plot {
     const plural = new Intl.PluralRules(document.documentElement.lang, { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
     this.measured = (cell) => {
       if (Number.isNaN(number(cell))) return this.shown(cell);
+      if (d.before) return `${d.before} ${this.shown(cell)}`;
       const unit = d.one && plural.select(Math.abs(number(cell) / this.per)) === "one" ? d.one : d.unit;
       return `${this.shown(cell)}${unit.endsWith("%") ? "" : " "}${unit}`.trim();
     };

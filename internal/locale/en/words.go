@@ -62,11 +62,12 @@ var words = map[string]string{
 	"number":        "Number",
 	"in chain":      "Older picks, in the chain",
 
-	"after close": "known after the next close",
-	"at close":    "bought at the newest close",
-	"copy":        "Copy",
-	"plot keys":   "The arrow keys move from point to point.",
-	"copied":      "Copied",
+	"after close":   "known after the next close",
+	"at close":      "bought at the newest close",
+	"copy":          "Copy",
+	"plot keys":     "The arrow keys move from point to point.",
+	"copied":        "Copied",
+	"copy.selected": "Selected: press Ctrl+C",
 
 	// A pick as it was announced.
 	"pick of":      "The pick of %s",
@@ -98,7 +99,7 @@ var words = map[string]string{
 	// Research.
 	"research":      "Research",
 	"pick":          "The pick",
-	"figures":       "Figures",
+	"key figures":   "Key figures",
 	"market value":  "Market value",
 	"pe":            "Price to earnings (P/E)",
 	"growth":        "Revenue growth, fiscal year",

@@ -62,11 +62,12 @@ var words = map[string]string{
 	"number":        "Número",
 	"in chain":      "Anteriores, en la cadena",
 
-	"after close": "se sabrá tras el próximo cierre",
-	"at close":    "comprada al último cierre",
-	"copy":        "Copiar",
-	"plot keys":   "Las flechas del teclado recorren los puntos.",
-	"copied":      "Copiado",
+	"after close":   "se sabrá tras el próximo cierre",
+	"at close":      "comprada al último cierre",
+	"copy":          "Copiar",
+	"plot keys":     "Las flechas del teclado recorren los puntos.",
+	"copied":        "Copiado",
+	"copy.selected": "Seleccionado: pulse Ctrl+C",
 
 	// A pick as it was announced.
 	"pick of":      "La selección del %s",
@@ -98,7 +99,7 @@ var words = map[string]string{
 	// Research.
 	"research":      "Análisis",
 	"pick":          "La selección",
-	"figures":       "Cifras",
+	"key figures":   "Cifras clave",
 	"market value":  "Valor de mercado",
 	"pe":            "PER",
 	"growth":        "Crecimiento de los ingresos en el ejercicio",

@@ -62,11 +62,12 @@ var words = map[string]string{
 	"number":        "क्रमांक",
 	"in chain":      "पुराने चयन, शृंखला में",
 
-	"after close": "अगले बंद भाव के बाद पता चलेगा",
-	"at close":    "ताज़ा बंद भाव पर ख़रीदा",
-	"copy":        "कॉपी करें",
-	"plot keys":   "तीर वाली कुंजियाँ एक बिंदु से दूसरे पर ले जाती हैं।",
-	"copied":      "कॉपी हो गया",
+	"after close":   "अगले बंद भाव के बाद पता चलेगा",
+	"at close":      "ताज़ा बंद भाव पर ख़रीदा",
+	"copy":          "कॉपी करें",
+	"plot keys":     "तीर वाली कुंजियाँ एक बिंदु से दूसरे पर ले जाती हैं।",
+	"copied":        "कॉपी हो गया",
+	"copy.selected": "चुना गया: Ctrl+C दबाएँ",
 
 	// A pick as it was announced.
 	"pick of":      "%s का चयन",
@@ -98,7 +99,7 @@ var words = map[string]string{
 	// Research.
 	"research":      "विश्लेषण",
 	"pick":          "चयन",
-	"figures":       "आँकड़े",
+	"key figures":   "मुख्य आँकड़े",
 	"market value":  "बाज़ार पूँजीकरण",
 	"pe":            "पी/ई अनुपात",
 	"growth":        "वित्त वर्ष में राजस्व वृद्धि",

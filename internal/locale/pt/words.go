@@ -62,11 +62,12 @@ var words = map[string]string{
 	"number":        "Número",
 	"in chain":      "Anteriores, na cadeia",
 
-	"after close": "será conhecido após o próximo fechamento",
-	"at close":    "comprada no último fechamento",
-	"copy":        "Copiar",
-	"plot keys":   "As setas do teclado percorrem os pontos.",
-	"copied":      "Copiado",
+	"after close":   "será conhecido após o próximo fechamento",
+	"at close":      "comprada no último fechamento",
+	"copy":          "Copiar",
+	"plot keys":     "As setas do teclado percorrem os pontos.",
+	"copied":        "Copiado",
+	"copy.selected": "Selecionado: pressione Ctrl+C",
 
 	// A pick as it was announced.
 	"pick of":      "A seleção de %s",
@@ -98,7 +99,7 @@ var words = map[string]string{
 	// Research.
 	"research":      "Análise",
 	"pick":          "A seleção",
-	"figures":       "Números",
+	"key figures":   "Principais números",
 	"market value":  "Valor de mercado",
 	"pe":            "P/L",
 	"growth":        "Crescimento da receita no exercício",

@@ -563,6 +563,17 @@ test("a visitor makes a key with one button, without a script, and copies it wit
   });
 });
 
+test("a copy that the browser refuses leaves the text selected, and the button says so", async () => {
+  await visit("/docs", {}, async (page) => {
+    await page.evaluate(() => { navigator.clipboard.writeText = () => Promise.reject(new DOMException("refused", "NotAllowedError")); });
+    const box = page.locator(".copybox").first();
+    await box.locator(".copy").click();
+    await box.getByRole("button", { name: "Selected: press Ctrl+C" }).waitFor();
+    const selected = await page.evaluate(() => getSelection().toString().trim());
+    assert.equal(selected, (await box.locator("pre").innerText()).trim());
+  });
+});
+
 test("a pick stays as it was announced, and its page leads to the method", async () => {
   const { date, ticker } = chain.picks[0];
   await visit(`/picks/${date}`, {}, async (page) => {
