@@ -83,6 +83,10 @@ func TestAStretchOfAPlotIsInItsAddress(t *testing.T) {
 	if a := s.ask(http.MethodGet, page+"/plot.svg?from="+first+"&to="+last); a.StatusCode != http.StatusOK || !strings.Contains(string(a.body), words(first)+" to "+words(last)) {
 		t.Errorf("the picture of a stretch: %s %.200s", a.Status, a.body)
 	}
+	query = "?from=" + first + "&to=" + last + "&as_of=" + then + "&lang=es" // the picture names the page with its own view
+	if a := s.ask(http.MethodGet, page+"/plot.svg"+query); !strings.Contains(html.UnescapeString(string(a.body)), page+query+"<") {
+		t.Errorf("the picture of %s has another address: %s", query, a.body)
+	}
 }
 
 func TestAPlotShowsWhatWasFirstPublished(t *testing.T) {

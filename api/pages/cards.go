@@ -163,7 +163,7 @@ func (p *Pages) signalCard(ctx context.Context, r request, s *view.Signal) (*vie
 func (l localizer) cardOfSignal(english signals.Definition, s view.SignalSnapshot, points []view.HistoryPoint) card.Card {
 	d := l.Own(english)
 	c := card.Card{
-		Kicker: l.Worded("domain", s.Domain), Title: d.Name, Value: l.Figure(d, s.Value), Unit: l.UnitAfter(d, s.Value), Course: course(points),
+		Kicker: l.Worded("domain", s.Domain), Title: d.Name, Value: l.Figure(d, s.Value), Unit: l.UnitAfter(d, s.Value), Course: course(english, points),
 	}
 	if before := l.UnitBefore(d); before != "" {
 		c.Value, c.Unit = before+" "+c.Value, ""
@@ -221,8 +221,9 @@ func recent(s *view.Signal) []view.HistoryPoint {
 	return s.History.Points(beginning(defaultRange(s.Definition.Frequency), s.History.Last()))
 }
 
-// course returns the values of points, reduced to the number that a small line shows.
-func course(points []view.HistoryPoint) []float64 {
+// course returns the values of points, reduced to the number that a small line shows. It is interrupted where the plot is.
+func course(d signals.Definition, points []view.HistoryPoint) []float64 {
+	points = interrupted(d, points)
 	x, y := make([]float64, len(points)), make([]float64, len(points))
 	for i, q := range points {
 		x[i], y[i] = float64(q.ObservedAt.Unix()), q.Value

@@ -90,7 +90,8 @@ func (p *Pages) plotImage(ctx context.Context, r request, s *view.Signal) (*view
 // pictureWidth is the width in pixels. pictureLetters is how many letters fit on a line below the plot.
 const pictureWidth, pictureLetters = 1000, 150
 
-// pictureText returns the lines below a plot as an image: what is shown, as of when, whether it is real, and the licence.
+// pictureText returns the lines below a plot as an image: what is shown, as of when, whether it is real, the address of the page with the same
+// view, and the licence.
 func (b signalBody) pictureText() []string {
 	shown := b.Measure(b.Def) + ", " + b.RangeTitle(b.Span) + b.Stop()
 	if b.AsOf != "" {
@@ -100,7 +101,7 @@ func (b signalBody) pictureText() []string {
 		shown += " " + b.T("embed.synthetic")
 	}
 	license, _ := b.licenseText(b.Def)
-	return append([]string{shown, b.Snapshot.PageURL}, wrapped(license, pictureLetters)...)
+	return append([]string{shown, b.address(b.Snapshot.PageURL, b.Span)}, wrapped(license, pictureLetters)...)
 }
 
 // keys is the legend of the plot, as the page has it.

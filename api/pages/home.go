@@ -79,7 +79,7 @@ func (p *Pages) home(_ context.Context, r request) (*view.Document, error) {
 		}
 	}
 	for _, s := range r.signals.Signals {
-		body.Signals = append(body.Signals, signalCard{s, body.Own(s.Definition), body.finding(s.Definition, s.Snapshot).Distance, template.HTML(plot.Spark(course(recent(s))))})
+		body.Signals = append(body.Signals, signalCard{s, body.Own(s.Definition), body.finding(s.Definition, s.Snapshot).Distance, template.HTML(plot.Spark(course(s.Definition, recent(s))))})
 		for _, q := range s.History.Points(time.Time{}) {
 			if body.Values++; q.Vintage > 1 {
 				body.Revised++

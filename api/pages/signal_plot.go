@@ -96,24 +96,15 @@ const gapFactor = 4
 // stretches is how many time intervals a plot distinguishes: the width of a small screen in pixels.
 const stretches = 320
 
-// columnsOf returns the columns of the visible points. In the middle of a gap of the source or between seasons it adds a point without
-// values, which interrupts every line. It finds gaps before it omits points, because the remaining points are further apart than the
-// source's points.
+// columnsOf returns the columns of the visible points. It finds gaps before it omits points, because the remaining points are further apart
+// than the source's points.
 func columnsOf(d signals.Definition, points []view.HistoryPoint) columns {
-	none, longest := math.NaN(), gapFactor*view.Spacing(points)
 	var all columns
-	add := func(x float64, p view.HistoryPoint) {
-		per := d.Scale()
-		all.x, all.value = append(all.x, x), append(all.value, p.Value/per)
+	per := d.Scale()
+	for _, p := range interrupted(d, points) {
+		all.x, all.value = append(all.x, float64(p.ObservedAt.Unix())), append(all.value, p.Value/per)
 		all.lo, all.hi = append(all.lo, p.Lo/per), append(all.hi, p.Hi/per)
 		all.baseline, all.z = append(all.baseline, p.Baseline/per), append(all.z, p.Z)
-	}
-	for i, p := range points {
-		x := float64(p.ObservedAt.Unix())
-		if i > 0 && (x-all.x[len(all.x)-1] > longest || !d.SameSeason(points[i-1].ObservedAt, p.ObservedAt)) && !onePerSeason(d, points, i) {
-			add((x+all.x[len(all.x)-1])/2, view.HistoryPoint{Value: none, Lo: none, Hi: none, Baseline: none, Z: none})
-		}
-		add(x, p)
 	}
 	kept := plot.Reduce(all.x, all.value, stretches)
 	pick := func(column []float64) []float64 {
@@ -124,6 +115,24 @@ func columnsOf(d signals.Definition, points []view.HistoryPoint) columns {
 		return out
 	}
 	return columns{x: pick(all.x), value: pick(all.value), lo: pick(all.lo), hi: pick(all.hi), baseline: pick(all.baseline), z: pick(all.z)}
+}
+
+// interrupted returns points with a point without values in the middle of each gap of the source and between seasons. It interrupts every
+// line.
+func interrupted(d signals.Definition, points []view.HistoryPoint) []view.HistoryPoint {
+	none, longest := math.NaN(), gapFactor*view.Spacing(points)
+	out := make([]view.HistoryPoint, 0, len(points))
+	for i, p := range points {
+		if i > 0 {
+			before := points[i-1].ObservedAt
+			since := p.ObservedAt.Sub(before)
+			if (since.Seconds() > longest || !d.SameSeason(before, p.ObservedAt)) && !onePerSeason(d, points, i) {
+				out = append(out, view.HistoryPoint{ObservedAt: before.Add(since / 2), Value: none, Lo: none, Hi: none, Baseline: none, Z: none})
+			}
+		}
+		out = append(out, p)
+	}
+	return out
 }
 
 // onePerSeason reports whether a point and the one before it are the only ones of two successive seasons. Long ago only the final yield of

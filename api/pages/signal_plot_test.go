@@ -1,14 +1,20 @@
 package pages
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 
+	"tidemark/api/pages/plot"
 	"tidemark/api/view"
+	"tidemark/internal/locale/languages"
 	"tidemark/picks"
 	"tidemark/signals"
 )
@@ -175,6 +181,9 @@ func TestAPictureHasTheWholeLicenceAndSaysThatItsDataAreMadeUp(t *testing.T) {
 		Snapshot: view.SignalSnapshot{Synthetic: true, PageURL: "https://tidemark.example/signals/made-up"},
 	}
 	lines := b.pictureText()
+	if want := "https://tidemark.example/signals/made-up?range=1y&as_of=2026-11-05"; lines[1] != want {
+		t.Errorf("the address of the view is %q, want %q", lines[1], want)
+	}
 	if want := "Made up, index, one year. As it was known at the end of November 5, 2026, UTC. Synthetic data."; lines[0] != want {
 		t.Errorf("the first line is %q, want %q", lines[0], want)
 	}
@@ -189,5 +198,142 @@ func TestAPictureHasTheWholeLicenceAndSaysThatItsDataAreMadeUp(t *testing.T) {
 	b.Snapshot.Synthetic, b.AsOf = false, ""
 	if got := b.pictureText()[0]; got != "Made up, index, one year." {
 		t.Errorf("real data are called %q", got)
+	}
+	b.Lang, b.Span = "es", span{From: time.Date(2026, time.March, 4, 0, 0, 0, 0, time.UTC)}
+	if got, want := b.pictureText()[1], "https://tidemark.example/signals/made-up?from=2026-03-04&lang=es"; got != want {
+		t.Errorf("the address of the view is %q, want %q", got, want)
+	}
+}
+
+func TestASmallLineIsInterruptedWhereThePlotIs(t *testing.T) {
+	t.Parallel()
+	var points []view.HistoryPoint
+	for year := 2021; year < 2026; year++ {
+		for month := time.May; month <= time.November; month++ {
+			points = append(points, view.HistoryPoint{ObservedAt: time.Date(year, month, 1, 0, 0, 0, 0, time.UTC), Value: 180 + float64(month)})
+		}
+	}
+	d := signals.Definition{SeasonStart: time.May}
+	unknown := func(list []float64) (n int) {
+		for _, v := range list {
+			if v != v {
+				n++
+			}
+		}
+		return n
+	}
+	if got := drawn(t, plot.Spark(course(d, points)), "line"); got != 5 {
+		t.Errorf("five crop years are drawn in %d pieces", got)
+	}
+	if got := unknown(localizer{Lang: "en"}.cardOfSignal(d, view.SignalSnapshot{}, points).Course); got != 4 {
+		t.Errorf("the line of the card is interrupted %d times between five crop years", got)
+	}
+	if got := unknown(course(signals.Definition{}, tradingDays(250, nil))); got != 0 {
+		t.Errorf("a line without a gap is interrupted %d times", got)
+	}
+}
+
+// dateOf is the label of a date in a figure.
+type dateOf struct {
+	text, anchor string
+	at           float64
+	// over is the width of the figure in rem up to which the label is hidden.
+	over float64
+}
+
+var (
+	dateLabel = regexp.MustCompile(`<text(?: class="over([0-9]+)")? x="([0-9.]+)%" y="[0-9.]+" text-anchor="([a-z]+)">([^<]+)<`)
+	dateTick  = regexp.MustCompile(`<line class="axis" x1="([0-9.]+)%" x2="([0-9.]+)%"`)
+)
+
+func datesOf(t *testing.T, svg string) (labels []dateOf, ticks []string) {
+	t.Helper()
+	for _, m := range dateTick.FindAllStringSubmatch(svg, -1) {
+		ticks = append(ticks, m[1])
+	}
+	for _, m := range dateLabel.FindAllStringSubmatch(svg, -1) {
+		if !slices.Contains(ticks, m[2]) {
+			t.Errorf("%s has no tick at %s%%", m[4], m[2])
+		}
+		d := dateOf{text: m[4], anchor: m[3]}
+		for place, text := range map[*float64]string{&d.at: m[2], &d.over: cmp.Or(m[1], "0")} {
+			var err error
+			if *place, err = strconv.ParseFloat(text, 64); err != nil {
+				t.Fatal(err)
+			}
+		}
+		labels = append(labels, d)
+	}
+	return labels, ticks
+}
+
+// ends returns where a label begins and ends in a figure whose shapes have a width in em.
+func (d dateOf) ends(shapes float64) (from, to float64) {
+	n := 0.0
+	for _, r := range d.text {
+		if !unicode.Is(unicode.Mn, r) {
+			n += .6
+		}
+	}
+	at := d.at / 100 * shapes
+	switch d.anchor {
+	case "middle":
+		return at - n/2, at + n/2
+	case "end":
+		return at - n, at
+	}
+	return at, at + n
+}
+
+func TestTheLabelsOfDatesNeverOverlap(t *testing.T) {
+	t.Parallel()
+	end := time.Date(2026, time.November, 26, 0, 0, 0, 0, time.UTC)
+	for _, lang := range languages.All() {
+		words := localizer{Lang: lang.Code}.figureWords()
+		for _, days := range []int{3, 9, 30, 61, 92, 200, 365, 550, 5 * 365, 20 * 365, 37 * 365, 160 * 365} {
+			for back := 0; back < 366; back += 5 {
+				to := end.AddDate(0, 0, -back)
+				from := to.AddDate(0, 0, -days)
+				f := plot.Figure{Height: 300, From: from, To: to, Words: words, Marks: []plot.Mark{
+					plot.Line{X: []float64{float64(from.Unix()), float64(to.Unix())}, Y: []float64{9e5, 1e6 * float64(1+back%2)}},
+				}}
+				labels, ticks := datesOf(t, f.SVG())
+				if want := len(plot.Dates(from, to, 5)); len(ticks) != want {
+					t.Fatalf("%d dates have %d ticks", want, len(ticks))
+				}
+				room := .65*float64(plot.Align(&f)) + .5 // as the style sheet has it
+				for rem := 8.5; rem < 60; rem++ {
+					shapes, last := rem/.75-room, -room-.01
+					for _, d := range labels {
+						if d.over >= rem {
+							continue
+						}
+						begin, finish := d.ends(shapes)
+						if begin < last || finish > shapes+.01 {
+							t.Fatalf("%s, %s to %s, %g rem: %s begins at %.1f and ends at %.1f, but the one before ends at %.1f, and the figure at %.1f", lang.Code, from, to, rem, d.text, begin, finish, last, shapes)
+						}
+						last = finish
+					}
+					if last < 0 && len(ticks) > 0 && rem > 11 {
+						t.Fatalf("%s, %s to %s, %g rem: no date is named", lang.Code, from, to, rem)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestTheYearsOfAPictureStandAtTheirTicks(t *testing.T) {
+	t.Parallel()
+	from, to := time.Date(2021, time.November, 20, 0, 0, 0, 0, time.UTC), time.Date(2026, time.November, 16, 0, 0, 0, 0, time.UTC)
+	f := plot.Figure{Height: 300, From: from, To: to, Marks: []plot.Mark{plot.Line{X: []float64{float64(from.Unix()), float64(to.Unix())}, Y: []float64{60, 90}}}}
+	labels, _ := datesOf(t, f.Alone(1000, nil))
+	if len(labels) != 5 {
+		t.Fatalf("the picture names %v", labels)
+	}
+	for _, d := range labels {
+		if d.anchor != "middle" {
+			t.Errorf("the %s of %s stands at its year", d.anchor, d.text)
+		}
 	}
 }

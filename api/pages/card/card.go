@@ -149,36 +149,62 @@ func fit(face font.Face, text string, width int) string {
 // The vertical range of the course, in pixels.
 const courseTop, courseEnd = 410, 540
 
-// drawCourse draws the line and the area below it.
+// drawCourse draws the line and the area below it. An unknown value interrupts both. A point between two interruptions is a dot.
 func (c Card) drawCourse(img draw.Image) {
-	lo, hi := math.Inf(1), math.Inf(-1)
-	known := make([]float64, 0, len(c.Course))
-	for _, v := range c.Course {
-		if !math.IsNaN(v) && !math.IsInf(v, 0) {
-			lo, hi, known = min(lo, v), max(hi, v), append(known, v)
-		}
+	unknown := func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }
+	course := c.Course
+	for len(course) > 0 && unknown(course[0]) {
+		course = course[1:]
 	}
-	if len(known) < 2 {
+	for len(course) > 0 && unknown(course[len(course)-1]) {
+		course = course[:len(course)-1]
+	}
+	if len(course) < 2 {
 		return
+	}
+	lo, hi := math.Inf(1), math.Inf(-1)
+	for _, v := range course {
+		if !unknown(v) {
+			lo, hi = min(lo, v), max(hi, v)
+		}
 	}
 	if hi == lo {
 		hi = lo + 1
 	}
 	at := func(i int) (x, y float32) {
-		return float32(i) / float32(len(known)-1) * Width, float32(courseEnd - (known[i]-lo)/(hi-lo)*(courseEnd-courseTop))
+		return float32(i) / float32(len(course)-1) * Width, float32(courseEnd - (course[i]-lo)/(hi-lo)*(courseEnd-courseTop))
 	}
-	area := vector.NewRasterizer(Width, Height)
-	area.MoveTo(0, Height)
-	for i := range known {
+	area, line := vector.NewRasterizer(Width, Height), vector.NewRasterizer(Width, Height)
+	for from := 0; from < len(course); {
+		to := from
+		for to < len(course) && !unknown(course[to]) {
+			to++
+		}
+		if to > from {
+			drawPiece(area, line, from, to, at)
+		}
+		from = to + 1
+	}
+	area.Draw(img, img.Bounds(), image.NewUniform(shade), image.Point{})
+	line.Draw(img, img.Bounds(), image.NewUniform(accent), image.Point{})
+}
+
+// drawPiece adds the known points from one up to another to the area and the line.
+func drawPiece(area, line *vector.Rasterizer, from, to int, at func(int) (x, y float32)) {
+	const thickness = 2.5
+	first, y := at(from)
+	last, _ := at(to - 1)
+	if to-from == 1 {
+		quad(line, [4][2]float32{{first - 2*thickness, y - 2*thickness}, {first + 2*thickness, y - 2*thickness}, {first + 2*thickness, y + 2*thickness}, {first - 2*thickness, y + 2*thickness}})
+		return
+	}
+	area.MoveTo(first, Height)
+	for i := from; i < to; i++ {
 		area.LineTo(at(i))
 	}
-	area.LineTo(Width, Height)
+	area.LineTo(last, Height)
 	area.ClosePath()
-	area.Draw(img, img.Bounds(), image.NewUniform(shade), image.Point{})
-
-	const thickness = 2.5
-	line := vector.NewRasterizer(Width, Height)
-	for i := range len(known) - 1 {
+	for i := from; i < to-1; i++ {
 		x0, y0 := at(i)
 		x1, y1 := at(i + 1)
 		length := float32(math.Hypot(float64(x1-x0), float64(y1-y0)))
@@ -186,11 +212,15 @@ func (c Card) drawCourse(img draw.Image) {
 			continue
 		}
 		dx, dy := (y1-y0)/length*thickness, -(x1-x0)/length*thickness
-		line.MoveTo(x0+dx, y0+dy)
-		line.LineTo(x1+dx, y1+dy)
-		line.LineTo(x1-dx, y1-dy)
-		line.LineTo(x0-dx, y0-dy)
-		line.ClosePath()
+		quad(line, [4][2]float32{{x0 + dx, y0 + dy}, {x1 + dx, y1 + dy}, {x1 - dx, y1 - dy}, {x0 - dx, y0 - dy}})
 	}
-	line.Draw(img, img.Bounds(), image.NewUniform(accent), image.Point{})
+}
+
+// quad adds a shape of four corners.
+func quad(r *vector.Rasterizer, corners [4][2]float32) {
+	r.MoveTo(corners[0][0], corners[0][1])
+	for _, c := range corners[1:] {
+		r.LineTo(c[0], c[1])
+	}
+	r.ClosePath()
 }

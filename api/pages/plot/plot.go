@@ -136,19 +136,19 @@ func legend(b *strings.Builder, keys []Key, width int, top float64) (height floa
 // Alone draws the figure as a standalone image with a width in pixels and light colours. The title is above it, and the legend and lines about
 // its source are below. It is empty if the figure has no values.
 func (f Figure) Alone(width int, keys []Key, source ...string) string {
-	drawn := f.SVG()
+	const head, line, margin = 34.0, 17, 12
+	left := margin + int(math.Ceil(12*roomOf(f.letters()))) // with letters of 12 pixels
+	drawn := f.svg([]breadth{{shapes: float64(width-margin-left) / 12, left: float64(left) / 12, right: margin / 12}})
 	_, inside, found := strings.Cut(drawn, ">")
 	if !found || !strings.HasPrefix(drawn, "<svg ") {
 		return ""
 	}
-	const head, line = 34.0, 17
 	var b, below strings.Builder
 	end := f.Height + head + legend(&below, keys, width, f.Height+head+4)
 	foot := end - f.Height - head + float64(5+line*len(source))
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" role="img" width="%d" height="%s" viewBox="0 0 %d %s" font-family="system-ui, sans-serif"><style>%s</style><rect class="paper" width="100%%" height="100%%"/>`,
 		width, number(f.Height+head+foot), width, number(f.Height+head+foot), aloneStyle)
-	left := 12 + int(math.Ceil(12*(.65*float64(min(max(f.letters(), minRoom), maxRoom))+.5))) // as the style sheet has it, with letters of 12 pixels
-	fmt.Fprintf(&b, `<text class="title" x="12" y="22">%s</text><svg x="%d" y="%s" width="%d" height="%s" overflow="visible">%s`, html.EscapeString(f.Title), left, number(head), width-12-left, number(f.Height), inside)
+	fmt.Fprintf(&b, `<text class="title" x="12" y="22">%s</text><svg x="%d" y="%s" width="%d" height="%s" overflow="visible">%s`, html.EscapeString(f.Title), left, number(head), width-margin-left, number(f.Height), inside)
 	b.WriteString(below.String())
 	for i, text := range source {
 		fmt.Fprintf(&b, `<text x="12" y="%s">%s</text>`, number(end+float64(line*(i+1))-2), html.EscapeString(text))
@@ -165,7 +165,10 @@ const aloneStyle = `.paper{fill:#fff}text{fill:#4d606a;font-size:12px}.title{fil
 	`.line.lone{stroke-width:6;stroke-linecap:round;stroke-dasharray:none}.end{fill:#0a6072}.line.fan{stroke:#9a5b12;stroke-width:1.5}.range{fill:none;stroke-width:3;opacity:.8}.range.held{stroke:#17673a}.range.missed{stroke:#a1311a;stroke-dasharray:3 2}`
 
 // SVG draws the figure. If it has no values, it says so.
-func (f Figure) SVG() string {
+func (f Figure) SVG() string { return f.svg(onPages(f.letters())) }
+
+// svg draws the figure for some widths, in ascending order.
+func (f Figure) svg(widths []breadth) string {
 	lo, hi, ok := f.extent()
 	if !ok {
 		return nothing(f.Words.Empty)
@@ -194,36 +197,15 @@ func (f Figure) SVG() string {
 		y := number(s.y(v))
 		fmt.Fprintf(&b, `<line class="axis" x1="0" x2="100%%" y1="%s" y2="%s"/>`, y, y)
 	}
+	low := false
 	for _, v := range values {
+		low = low || s.y(v) > s.end-lowest
 		b.WriteString(rowLabel(s.y(v), f.Words.label(v, step)+f.Suffix))
 	}
 	labels(&b, s, f.Marks)
-	dates(&b, s, f)
+	dates(&b, s, f, low, widths)
 	b.WriteString(`</svg>`)
 	return b.String()
-}
-
-// dates writes the labels of x. The last one stands left of its place if that is at the edge; it is left out if the one before is too near on
-// a small telephone.
-func dates(b *strings.Builder, s scale, f Figure) {
-	const small = 270.0 // the width of the shapes, in pixels
-	free := 0.0         // where the labels so far end
-	for i, t := range Dates(f.From, f.To, 5) {
-		label := f.Words.date(t)
-		at, width := s.x(float64(t.At.Unix()))/inner*100, letterWidth*float64(utf8.RuneCountInString(label))/small*100
-		anchor, class, left := "middle", everyOther(i), at-width/2
-		switch {
-		case at < 6: // large letters in the middle would reach below the labels of y
-			anchor, left = "start", at
-		case at > 96:
-			anchor, class, left = "end", everyOther(1), at-width
-		}
-		if anchor == "end" && left < free {
-			continue
-		}
-		free = left + width
-		fmt.Fprintf(b, `<text%s x="%s%%" y="%s" text-anchor="%s">%s</text>`, class, number(at), number(f.Height-6), anchor, html.EscapeString(label))
-	}
 }
 
 // extent returns the range of y with its margin. ok is false if no mark has a value.

@@ -87,7 +87,7 @@ func Dates(from, to time.Time, maxDates int) []Date {
 		var out []Date
 		for n := 0; !at.After(to) && len(out) <= maxDates; n++ {
 			if !at.Before(from) {
-				out = append(out, Date{at, dateLabel(at, len(out) == 0, step.days > 0, step.years > 0)})
+				out = append(out, Date{at, labelOf(at, len(out) == 0, step.days > 0, step.years > 0)})
 			}
 			at = at.AddDate(step.years, step.months, step.days)
 		}
@@ -98,7 +98,7 @@ func Dates(from, to time.Time, maxDates int) []Date {
 	return nil
 }
 
-func dateLabel(at time.Time, first, days, years bool) string {
+func labelOf(at time.Time, first, days, years bool) string {
 	switch {
 	case days:
 		return at.Format("2 Jan")

@@ -1,0 +1,147 @@
+package plot
+
+import (
+	"fmt"
+	"html"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// breadth is a width at which a figure may be drawn. Lengths are in em of the labels.
+type breadth struct {
+	// class is the class of labels that only fit at this width or above. The style sheet hides them where the figure is narrower.
+	class string
+	// shapes is the width of the shapes. left and right are the room beside them.
+	shapes, left, right float64
+}
+
+// roomOf is the room left of the shapes for labels of a number of letters, as the style sheet has it.
+func roomOf(letters int) float64 { return .65*float64(min(max(letters, minRoom), maxRoom)) + .5 }
+
+// onPages returns the widths from which a figure on a page gets more labels. The narrowest is 8 rem. A label is 3/4 rem high.
+func onPages(letters int) []breadth {
+	room := roomOf(letters)
+	out := []breadth{{shapes: 8./.75 - room, left: room}}
+	for _, rem := range []int{11, 14, 17, 20, 26} {
+		out = append(out, breadth{class: fmt.Sprintf("over%d", rem), shapes: float64(rem)/.75 - room, left: room})
+	}
+	return out
+}
+
+// dateLabel is a label below the shapes.
+type dateLabel struct {
+	text string
+	// at is its place as a part of the width of the shapes. length is in em.
+	at, length float64
+	// anchor is the part of the label that stands at its place. It is empty while the label fits nowhere.
+	anchor, class string
+	// rank is 0 for a label that goes before others, and 2 for one that stands back.
+	rank int
+}
+
+// gap is the distance of two labels in em.
+const gap = .5
+
+// ends returns where the label begins and ends, in em from the left edge of the shapes.
+func (d dateLabel) ends(w breadth, anchor string) (from, to float64) {
+	from = d.at * w.shapes
+	switch anchor {
+	case "middle":
+		from -= d.length / 2
+	case "end":
+		from -= d.length
+	}
+	return from, from + d.length
+}
+
+// place chooses the anchor of a label at a width. The middle stands at the date if there is room at both sides. Otherwise one end of the
+// label does. It reports whether the label keeps clear of those that are placed.
+func (d *dateLabel) place(w breadth, all []dateLabel) bool {
+	anchor := "middle"
+	if from, to := d.ends(w, anchor); from < -w.left {
+		anchor = "start"
+	} else if to > w.shapes+w.right {
+		anchor = "end"
+	}
+	from, to := d.ends(w, anchor)
+	if from < -w.left || to > w.shapes+w.right {
+		return false
+	}
+	for _, other := range all {
+		if other.anchor == "" {
+			continue
+		}
+		if otherFrom, otherTo := other.ends(w, other.anchor); from < otherTo+gap && to > otherFrom-gap {
+			return false
+		}
+	}
+	d.anchor, d.class = anchor, w.class
+	return true
+}
+
+// dates writes the dates of x: a tick for each, and the labels that fit beside each other at each of some widths. A label that fits at one
+// width also fits at a larger one. low reports that a label of y stands beside the lower edge.
+func dates(b *strings.Builder, s scale, f Figure, low bool, widths []breadth) {
+	list := dateLabels(s, f)
+	order := make([]int, len(list))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return list[i].rank - list[j].rank })
+	for _, w := range widths {
+		if low {
+			w.left = 0
+		}
+		for _, i := range order {
+			if list[i].anchor == "" {
+				list[i].place(w, list)
+			}
+		}
+	}
+	for _, d := range list {
+		x := number(d.at * 100)
+		fmt.Fprintf(b, `<line class="axis" x1="%s%%" x2="%s%%" y1="%s" y2="%s"/>`, x, x, number(s.end), number(s.end+tickLength))
+		if d.anchor == "" {
+			continue
+		}
+		class := ""
+		if d.class != "" {
+			class = ` class="` + d.class + `"`
+		}
+		fmt.Fprintf(b, `<text%s x="%s%%" y="%s" text-anchor="%s">%s</text>`, class, x, number(f.Height-6), d.anchor, html.EscapeString(d.text))
+	}
+}
+
+// tickLength is the length of a tick, and lowest how near to the lower edge a label of y comes close to the dates, in pixels.
+const tickLength, lowest = 4, 12
+
+// dateLabels returns the labels of the dates of a figure. The first of several months has its year, but a year that stands alone says more.
+func dateLabels(s scale, f Figure) []dateLabel {
+	list := Dates(f.From, f.To, 5)
+	isYear := func(d Date) bool { return d.Label == d.At.Format("2006") }
+	someYear := slices.ContainsFunc(list, isYear)
+	out := make([]dateLabel, len(list))
+	for i, t := range list {
+		text := f.Words.date(t)
+		out[i] = dateLabel{text: text, at: s.x(float64(t.At.Unix())) / inner, length: lengthOf(text), rank: 1}
+		switch {
+		case isYear(t), i == 0 && !someYear:
+			out[i].rank = 0
+		case i == 0:
+			out[i].rank = 2
+		}
+	}
+	return out
+}
+
+// lengthOf estimates the length of a text in em. Signs above and below letters take no room.
+func lengthOf(text string) float64 {
+	n := 0
+	for _, r := range text {
+		if !unicode.Is(unicode.Mn, r) {
+			n++
+		}
+	}
+	return letterWidth / 12 * float64(n)
+}
