@@ -23,7 +23,7 @@ func roomOf(letters int) float64 { return .65*float64(min(max(letters, minRoom),
 func onPages(letters int) []breadth {
 	room := roomOf(letters)
 	out := []breadth{{shapes: 8./.75 - room, left: room}}
-	for _, rem := range []int{11, 14, 17, 20, 26} {
+	for _, rem := range []int{11, 14, 17, 20, 26, 36} {
 		out = append(out, breadth{class: fmt.Sprintf("over%d", rem), shapes: float64(rem)/.75 - room, left: room})
 	}
 	return out
@@ -91,7 +91,7 @@ func dates(b *strings.Builder, s scale, f Figure, low bool, widths []breadth) {
 	slices.SortStableFunc(order, func(i, j int) int { return list[i].rank - list[j].rank })
 	for _, w := range widths {
 		if low {
-			w.left = 0
+			w.left = .4 // labels of y end at .5 em
 		}
 		for _, i := range order {
 			if list[i].anchor == "" {
@@ -113,8 +113,9 @@ func dates(b *strings.Builder, s scale, f Figure, low bool, widths []breadth) {
 	}
 }
 
-// tickLength is the length of a tick, and lowest how near to the lower edge a label of y comes close to the dates, in pixels.
-const tickLength, lowest = 4, 12
+// tickLength is the length of a tick, and lowest how near to the lower edge a label of y touches dates below it if letters are large, both in
+// pixels.
+const tickLength, lowest = 4, 4
 
 // dateLabels returns the labels of the dates of a figure. The first of several months has its year, but a year that stands alone says more.
 func dateLabels(s scale, f Figure) []dateLabel {
