@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"tidemark/internal/task"
 	"tidemark/signals"
 )
 
@@ -67,6 +68,27 @@ func TestTwoSignalsAreComparedInTheAPIAndOnAPageInEveryLanguage(t *testing.T) {
 		if a := s.ask(http.MethodGet, "/compare"+wrong, "Accept", browser); a.StatusCode != http.StatusBadRequest {
 			t.Errorf("/compare%s: %s", wrong, a.Status)
 		}
+	}
+}
+
+func TestAComparisonOfADaySaysSoAndLeadsToTheFirstDayWithValues(t *testing.T) {
+	t.Parallel()
+	s := told(t)
+	ships, track := partial(), []signals.Estimate{estimate(0, 80), estimate(1, 81)}
+	ships.At, ships.ObservedAt, ships.KnownAt = noon.Add(-25*time.Hour), new(track[1].ObservedAt.Time()), new(track[1].KnownAt.Time())
+	if err := s.worker.SaveSnapshot(t.Context(), task.Fence{}, ships, track); err != nil {
+		t.Fatal(err)
+	}
+	const page = "/compare?first=crack-spread-321&second=hormuz-transit&lang=en&as_of="
+	open := func(day string) string {
+		t.Helper()
+		return html.UnescapeString(string(s.ask(http.MethodGet, page+day, "Accept", browser).body))
+	}
+	const link = `<a href="/compare?as_of=2026-03-03&first=crack-spread-321&lang=en&second=hormuz-transit">Values of both signals were first known on March 3, 2026.</a>`
+	s.eventually("the link to the first day", func() bool { return strings.Contains(open("2020-01-01"), link) })
+	if body := open("2026-03-03"); !strings.Contains(body, "The values are those known at the end of March 3, 2026, UTC.") || strings.Contains(body, "first known") ||
+		!strings.Contains(body, `href="/signals/hormuz-transit?as_of=2026-03-03&lang=en"`) {
+		t.Errorf("the page of a day: %s", body[strings.Index(body, "<h1"):])
 	}
 }
 

@@ -2,7 +2,9 @@ package api_test
 
 import (
 	"html"
+	"maps"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -78,7 +80,7 @@ func TestAStretchOfAPlotIsInItsAddress(t *testing.T) {
 		t.Error("files without a point are offered")
 	}
 	has("", open("?from=2026-03-04&to=2026-03-03", http.StatusBadRequest), "The last day is before the first.")
-	has("", open("?from=spring", http.StatusBadRequest), "from is not a day (2026-03-04).")
+	has("", open("?from=spring", http.StatusBadRequest), "from is not a date. Write a date like this: ")
 	has("", open("?form=2026-03-04", http.StatusBadRequest), "Did you mean from?")
 	if a := s.ask(http.MethodGet, page+"/plot.svg?from="+first+"&to="+last); a.StatusCode != http.StatusOK || !strings.Contains(string(a.body), words(first)+" to "+words(last)) {
 		t.Errorf("the picture of a stretch: %s %.200s", a.Status, a.body)
@@ -86,6 +88,30 @@ func TestAStretchOfAPlotIsInItsAddress(t *testing.T) {
 	query = "?from=" + first + "&to=" + last + "&as_of=" + then + "&lang=es" // the picture names the page with its own view
 	if a := s.ask(http.MethodGet, page+"/plot.svg"+query); !strings.Contains(html.UnescapeString(string(a.body)), page+query+"<") {
 		t.Errorf("the picture of %s has another address: %s", query, a.body)
+	}
+}
+
+// The points are of 20, 22, 23 and 24 February. At the end of 2 March, those of 20 to 22 were known.
+func TestNoLinkLeadsBeyondThePointsThatThePageKnows(t *testing.T) {
+	t.Parallel()
+	s := told(t)
+	neighbour := regexp.MustCompile(`<li><a href="/signals/crack-spread-321\?([^"#]*)#history"(?: rel="[a-z]*")?>(Earlier|Later|Wider)</a>`)
+	for query, want := range map[string]map[string]string{
+		"?from=2026-02-22&to=2026-02-24":                  {"Earlier": "from=2026-02-21&to=2026-02-23", "Wider": "from=2026-02-21&to=2026-02-24"},
+		"?from=2026-02-20&to=2026-02-22":                  {"Later": "from=2026-02-21&to=2026-02-23", "Wider": "from=2026-02-20&to=2026-02-23"},
+		"?from=2026-02-20&to=2026-02-23":                  {"Later": "from=2026-02-21&to=2026-02-24", "Wider": "from=2026-02-20&to=2026-02-24"},
+		"?range=all":                                      {},
+		"?as_of=2026-03-02":                               {},
+		"?from=2026-02-20&to=2026-02-21&as_of=2026-03-02": {"Later": "from=2026-02-21&to=2026-02-22&as_of=2026-03-02", "Wider": "from=2026-02-20&to=2026-02-22&as_of=2026-03-02"},
+	} {
+		a := s.ask(http.MethodGet, "/signals/crack-spread-321"+query, "Accept", browser)
+		got := map[string]string{}
+		for _, link := range neighbour.FindAllStringSubmatch(html.UnescapeString(string(a.body)), -1) {
+			got[link[2]] = link[1]
+		}
+		if a.StatusCode != http.StatusOK || !maps.Equal(got, want) {
+			t.Errorf("%s: %s, leads to %v, want %v", query, a.Status, got, want)
+		}
 	}
 }
 
@@ -104,7 +130,7 @@ func TestAPlotShowsWhatWasFirstPublished(t *testing.T) {
 	s.say(noon.Add(-30*time.Minute), estimate(0, 20.5), estimate(2, 22), revised, estimate(4, 18))
 	s.eventually("a revised point", func() bool { return strings.Contains(open("?range=all"), "differs from what was first published") })
 	body := open("?range=all")
-	if !strings.Contains(body, ">1 of the points differs") || !strings.Contains(body, `class="line ghost"`) {
+	if !strings.Contains(body, ">1 of the points differs from what was first published. This counts only points that were published after the history was loaded on February 24, 2026.<") || !strings.Contains(body, `class="line ghost"`) {
 		t.Errorf("the first print is not drawn: %.3000s", body[strings.Index(body, "plot-history"):])
 	}
 	if body := open("/revisions"); !strings.Contains(body, `<td class="num">19.00</td><td class="num">19.50</td>`) {
@@ -112,5 +138,19 @@ func TestAPlotShowsWhatWasFirstPublished(t *testing.T) {
 	}
 	if body := open("?range=all&as_of=" + noon.AddDate(0, 0, -1).Format("2006-01-02")); strings.Contains(body, "first published") {
 		t.Error("a page of an earlier day compares with first prints; it compares with now")
+	}
+}
+
+func TestAnErrorLeadsToTheSameViewOfTheFirstDayWithAValue(t *testing.T) {
+	t.Parallel()
+	s := told(t)
+	for query, want := range map[string]string{
+		"?range=5y&as_of=2010-01-01&lang=pt": `Nada se sabia sobre este sinal em 1º de janeiro de 2010. <a href="/signals/crack-spread-321?as_of=2026-03-02&range=5y&lang=pt">O primeiro valor foi conhecido em 2 de março de 2026.</a>`,
+		"?as_of=2010-01-01":                  `Nothing was known about this signal on January 1, 2010. <a href="/signals/crack-spread-321?as_of=2026-03-02">Its first value became known on March 2, 2026.</a>`,
+	} {
+		a := s.ask(http.MethodGet, "/signals/crack-spread-321"+query, "Accept", browser)
+		if body := html.UnescapeString(string(a.body)); a.StatusCode != http.StatusNotFound || !strings.Contains(body, want) {
+			t.Errorf("%s: %s, lacks %s: %s", query, a.Status, want, body[strings.Index(body, "<h1"):])
+		}
 	}
 }

@@ -125,12 +125,29 @@ func TestSignalPageAsOf(t *testing.T) {
 	shows("?as_of="+noon.AddDate(0, 0, -2).Format("2006-01-02")+"&range=all", ">19.25</data>", 200)
 	shows("?as_of="+noon.Format("2006-01-02"), ">22.50</data>", 200) // today means now
 	shows("?as_of=&range=", ">22.50</data>", 200)                    // a form also sends its empty fields
-	shows("?as_of=1999-01-01", "Nothing was known about this signal on 1999-01-01.", 404)
+	shows("?as_of=1999-01-01", "Nothing was known about this signal on January 1, 1999.", 404)
 	shows("?as_of=1999-01-01", `href="/signals/crack-spread-321"`, 404)
 	shows("?as_of="+noon.AddDate(0, 0, -2).Format("2006-01-02")+"&range=all", "Known now", 200)
 	shows("?as_of="+noon.AddDate(0, 0, -2).Format("2006-01-02")+"&range=all", "format=csv&amp;as_of="+noon.AddDate(0, 0, -2).Format("2006-01-02"), 200)
 	shows("?as_of=2126-01-01", "is in the future", 400)
 	shows("?as_of=yesterday", "as_of is not a date", 400)
+	// What the page of a day leads to is of that day.
+	then := noon.AddDate(0, 0, -2).Format("2006-01-02")
+	for _, want := range []string{
+		`href="/api/signals/crack-spread-321/inputs?as_of=` + then + `"`, `href="/evidence/crack-spread-321/latest?as_of=` + then + `"`,
+		`/signals/crack-spread-321?as_of=` + then + `</cite>`, `type="application/json" href="/api/signals/crack-spread-321?as_of=` + then + `"`,
+	} {
+		shows("?as_of="+then, want, 200)
+	}
+	for _, want := range []string{"March 2, 2026, 12:00", `href="/signals/crack-spread-321?as_of=` + then + `">`} {
+		a := s.ask(http.MethodGet, "/evidence/crack-spread-321/latest?as_of="+then, "Accept", browser)
+		if a.StatusCode != http.StatusOK || !strings.Contains(string(a.body), want) {
+			t.Errorf("the evidence of the day: %s, lacks %q", a.Status, want)
+		}
+	}
+	if a := s.ask(http.MethodGet, "/evidence/crack-spread-321/latest?as_of=1999-01-01", "Accept", browser); a.StatusCode != http.StatusNotFound {
+		t.Errorf("the evidence of a day on which nothing was known: %s", a.Status)
+	}
 	shows("?range=2w", "range can be 3m, 1y, 5y or all", 400)
 }
 

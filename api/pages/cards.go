@@ -146,7 +146,7 @@ func (p *Pages) signalCard(ctx context.Context, r request, s *view.Signal) (*vie
 		return nil, err
 	}
 	if past == nil {
-		return nil, p.nothingKnown(ctx, s, asOf)
+		return nil, p.nothingKnown(ctx, r, s, asOf)
 	}
 	var from time.Time
 	if past.ObservedAt != nil {
@@ -173,7 +173,7 @@ func (l localizer) cardOfSignal(english signals.Definition, s view.SignalSnapsho
 	}
 	var foot []string
 	if s.ObservedAt != nil {
-		foot = append(foot, sentence(l.Say("card.observed", l.Instant(*s.ObservedAt))))
+		foot = append(foot, sentence(l.Say(monthOr(d, "card.observed"), l.Observed(d, *s.ObservedAt))))
 	}
 	if s.ZScore != nil {
 		foot = append(foot, "z "+l.Z(s.ZScore))

@@ -29,6 +29,8 @@ type compareBody struct {
 	LagPoints template.JS
 	// Newest are the newest pairs, newest first.
 	Newest []view.ComparedPair
+	// Since leads to the first day on which values of both signals were known. It is nil unless the page is about an earlier day.
+	Since *dayLink
 	// JSON is the URL of the same data.
 	JSON string
 }
@@ -45,6 +47,14 @@ func (compareBody) Lagging(lag int) string {
 		return "−" + strconv.Itoa(-lag)
 	}
 	return strconv.Itoa(lag)
+}
+
+// Page is the address of the page of a signal of the comparison, of the same day.
+func (b compareBody) Page(id string) string {
+	if b.AsOf == "" {
+		return "/signals/" + id + b.InLang()
+	}
+	return "/signals/" + id + asOfQuery(b.AsOf) + string(b.AndLang())
 }
 
 // Z writes a z-score.
@@ -89,6 +99,9 @@ func (p *Pages) compare(ctx context.Context, r request) (*view.Document, error) 
 	if body.Comparison, err = p.o.View.Compare(ctx, query); err != nil {
 		return nil, err
 	}
+	if body.Since, err = p.bothKnown(ctx, r, body, query, asOf); err != nil {
+		return nil, err
+	}
 	body.draw()
 	body.JSON = fmt.Sprintf("/api/compare?first=%s&second=%s&lag=%d", body.Comparison.First.ID, body.Comparison.Second.ID, body.Comparison.Result.Lag)
 	for _, parameter := range [][2]string{{"from", body.From}, {"to", body.To}, {"as_of", body.AsOf}, {"lang", string(lang)}} {
@@ -105,6 +118,27 @@ func (p *Pages) compare(ctx context.Context, r request) (*view.Document, error) 
 	l.Body = body
 	p.inLanguages(&l, r)
 	return p.document("compare", l, time.Time{}), nil
+}
+
+// bothKnown returns the link of compareBody.Since.
+func (p *Pages) bothKnown(ctx context.Context, r request, b compareBody, of view.ComparisonRequest, asOf time.Time) (*dayLink, error) {
+	if asOf.IsZero() || len(b.Comparison.Data) > 0 {
+		return nil, nil
+	}
+	var since time.Time
+	for _, s := range []*view.Signal{of.First, of.Second} {
+		first, err := p.firstKnown(ctx, s)
+		if err != nil || first.IsZero() {
+			return nil, err
+		}
+		if first.After(since) {
+			since = first
+		}
+	}
+	if !since.After(asOf) {
+		return nil, nil
+	}
+	return &dayLink{b.Say("compare.since", b.Date(since)), r.with("as_of", since.Format(time.DateOnly))}, nil
 }
 
 // months is 1 for a monthly signal, otherwise 0.

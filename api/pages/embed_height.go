@@ -67,7 +67,7 @@ func (b signalBody) embedHeight(width int) float64 {
 	total += 12.8*lineHeight*rows + 1.6*(rows-1)
 	observed := b.T("unknown")
 	if at := b.Snapshot.ObservedAt; at != nil {
-		observed = b.Instant(*at)
+		observed = b.Observed(b.Def, *at)
 	}
 	source := b.T("signal.observed") + ": " + observed + b.Stop() + " " + b.Def.Name + ", Tidemark"
 	if b.Snapshot.Synthetic {

@@ -38,6 +38,8 @@ type evidenceBody struct {
 	Missing *missingDay
 	// Query selects the same snapshot in the API. Site is the base URL of the program.
 	Query, Site string
+	// Back is the address of the signal's page, of the same day.
+	Back string
 }
 
 // missingDay says that a day has no number, and links to the days around it.
@@ -147,7 +149,7 @@ func (e evidenceBody) Link(sha256 string) string {
 	return "/raw/" + sha256
 }
 
-// evidence traces a signal's number on a day to the bytes behind it.
+// evidence traces a signal's number on a day, or the newest as known at the end of a day, to the bytes behind it.
 func (p *Pages) evidence(ctx context.Context, r request) (*view.Document, error) {
 	if r.signals == nil {
 		return nil, nil
@@ -157,21 +159,30 @@ func (p *Pages) evidence(ctx context.Context, r request) (*view.Document, error)
 	if s == nil {
 		return nil, nil
 	}
-	var day time.Time
-	if name != latest {
-		var err error
-		if day, err = time.Parse(time.DateOnly, name); err != nil {
-			return nil, nil //nolint:nilerr // not an address of a page
+	var day, asOf time.Time
+	var err error
+	if name == latest {
+		if asOf, err = r.day("as_of", p.o.View.Now()); err != nil {
+			return nil, err
 		}
+	} else if day, err = time.Parse(time.DateOnly, name); err != nil {
+		return nil, nil //nolint:nilerr // not an address of a page
 	}
 	lang, err := r.lang()
 	if err != nil {
 		return nil, err
 	}
 	local := r.local(lang)
-	e, err := p.o.View.Evidence(ctx, s, day, lang)
+	wanted := view.EvidenceRequest{Day: day, Lang: lang}
+	if !asOf.IsZero() {
+		wanted.AsOf = endOf(asOf)
+	}
+	e, err := p.o.View.Evidence(ctx, s, wanted)
 	if none := (*view.NoSuchDayError)(nil); errors.As(err, &none) {
 		return nil, noNumber(s.Definition.ID, none)
+	}
+	if e == nil && err == nil && !asOf.IsZero() {
+		return nil, p.nothingKnown(ctx, r, s, asOf)
 	}
 	if e == nil || err != nil {
 		return nil, err
@@ -180,6 +191,7 @@ func (p *Pages) evidence(ctx context.Context, r request) (*view.Document, error)
 	body := evidenceBody{
 		localizer: local, Def: local.Own(s.Definition), Signal: s, Evidence: e, Baseline: baseline[:min(len(baseline), maxEvidenceCells)], Interval: e.IntervalCells[:min(len(e.IntervalCells), maxEvidenceCells)], Shown: e.Bodies[:min(len(e.Bodies), maxEvidenceBodies)],
 		Query: "as_of=" + e.AsOf.Format(time.RFC3339Nano), Site: p.o.PublicURL,
+		Back: "/signals/" + id + local.InLang(),
 	}
 	l := p.layoutIn(local, r.site, r.path)
 	if other := e.OtherDay; other != nil {
@@ -188,6 +200,10 @@ func (p *Pages) evidence(ctx context.Context, r request) (*view.Document, error)
 	l.Title = local.Say("evidence.page", body.Def.Name) + suffix
 	l.Description = local.Say("evidence.about", body.Def.Name)
 	l.JSON = "/api/signals/" + s.Definition.ID + "/evidence"
+	if !asOf.IsZero() {
+		body.Back = "/signals/" + id + asOfQuery(asOf.Format(time.DateOnly)) + string(local.AndLang())
+		l.JSON += "?" + body.Query
+	}
 	if lang == picks.English {
 		l.Disclaimer = s.Snapshot.Disclaimer
 	}

@@ -6,7 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"tidemark/api/view"
 	"tidemark/picks"
+	"tidemark/signals"
 )
 
 func TestNumber(t *testing.T) {
@@ -61,6 +63,41 @@ func TestTimes(t *testing.T) {
 	}{{"en", 14 * 86400, "14 days"}, {"en", 86400, "24 hours"}, {"en", 5400, "1.5 hours"}, {"es", 5400, "1,5 horas"}, {"pt", 14 * 86400, "14 dias"}, {"hi", 86400, "24 घंटे"}} {
 		if got := (localizer{Lang: picks.Lang(c.lang)}).Lasts(c.seconds); got != c.want {
 			t.Errorf("%d seconds in %s: %q, want %q", c.seconds, c.lang, got, c.want)
+		}
+	}
+}
+
+// A mean of a month is of no day. The final of a crop is dated the first of January.
+func TestAnObservationOfAMonthNamesTheMonth(t *testing.T) {
+	t.Parallel()
+	october, day := time.Date(2026, 10, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 10, 20, 0, 0, 0, 0, time.UTC)
+	final := time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
+	for _, c := range []struct {
+		lang, id   string
+		at         time.Time
+		home, cell string
+	}{
+		{"en", "lng-arbitrage", october, `value for <time datetime="2026-10">October 2026</time>`, "2026-10<"},
+		{"es", "tropomi-no2-economic", october, `dato de <time datetime="2026-10">octubre de 2026</time>`, "2026-10<"},
+		{"pt", "lng-arbitrage", october, `dado de <time datetime="2026-10">outubro de 2026</time>`, "2026-10<"},
+		{"hi", "lng-arbitrage", october, `<time datetime="2026-10">अक्टूबर 2026</time> का आँकड़ा`, "2026-10<"},
+		{"en", "iowa-corn-yield", final, "value for 2025 crop", "2025 crop"},
+		{"en", "crack-spread-321", october, `observed <time datetime="2026-10-01T00:00:00Z">October 1, 2026</time>`, "2026-10-01<"},
+		{"es", "hormuz-transit", day, `dato del <time datetime="2026-10-20T00:00:00Z">20 de octubre de 2026</time>`, "2026-10-20<"},
+	} {
+		l := localizer{Lang: picks.Lang(c.lang)}
+		d, _ := signals.ByID(c.id)
+		if got := string(l.ObservedIn(d, "home.observed", &c.at)); got != c.home {
+			t.Errorf("%s in %s: %q, want %q", c.id, c.lang, got, c.home)
+		}
+		if got := string(l.ObservedTime(d, c.at)); !strings.Contains(got, c.cell) {
+			t.Errorf("%s in %s: a cell has %q, want %q", c.id, c.lang, got, c.cell)
+		}
+		if card := l.cardOfSignal(d, view.SignalSnapshot{ObservedAt: &october}, nil); d.Frequency == "monthly" && strings.Contains(card.Foot, "1") {
+			t.Errorf("%s in %s: the picture has %q", c.id, c.lang, card.Foot)
+		}
+		if got := l.describe(l.Own(d), tradingDays(1200, nil)); !strings.Contains(got, l.Count(1200)) || strings.Contains(got, "1200") {
+			t.Errorf("%s in %s: %q", c.id, c.lang, got)
 		}
 	}
 }

@@ -83,9 +83,7 @@ func refuse(code, id string, values ...any) *view.Refusal {
 			case []string:
 				v = l.oneOf(of)
 			case time.Time:
-				if v = of.Format(time.DateOnly); lang != picks.English {
-					v = l.Date(v)
-				}
+				v = l.Date(of)
 			}
 			said[i] = v
 		}

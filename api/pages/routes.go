@@ -269,7 +269,11 @@ func (p *Pages) Problem(problem view.Problem, lang picks.Lang, named bool, detai
 		body.Title = local.T(code)
 	}
 	if next != nil {
-		body.Next = dayLink{next.In(lang), next.Path + local.InLang()}
+		query := local.InLang()
+		if strings.Contains(next.Path, "?") {
+			query = string(local.AndLang())
+		}
+		body.Next = dayLink{next.In(lang), next.Path + query}
 		body.Detail = strings.TrimSpace(strings.TrimSuffix(body.Detail, body.Next.Text))
 	}
 	l := p.layoutIn(local, p.site(), problem.Instance)

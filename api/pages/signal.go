@@ -100,6 +100,14 @@ func (b signalBody) ZoomQuery() string {
 	return b.InLang()
 }
 
+// asOfQuery is the query that selects a day. It is empty for the current state.
+func asOfQuery(day string) string {
+	if day == "" {
+		return ""
+	}
+	return "?as_of=" + day
+}
+
 // AndAsOf is the parameter that keeps the day of the page. It is empty for the current state.
 func (b signalBody) AndAsOf() template.URL {
 	if b.AsOf == "" {
@@ -110,10 +118,8 @@ func (b signalBody) AndAsOf() template.URL {
 
 // NoPoints says that the view has no value, and which days have.
 func (b signalBody) NoPoints() string {
-	text, first, last := b.T("signal.no points"), b.Signal.History.First(), b.Signal.History.Last()
-	if at := b.Snapshot.ObservedAt; b.AsOf != "" && at != nil {
-		last = *at
-	}
+	text := b.T("signal.no points")
+	first, last := b.shown()
 	if first.IsZero() || last.Before(first) {
 		return text
 	}
@@ -136,13 +142,13 @@ func (l localizer) differences(s *view.Signal, past view.SignalSnapshot) []diffe
 				same = p.Value
 			}
 		}
-		list = append(list, difference{l.Say("signal.value of", l.Instant(*at)), l.Figure(d, past.Value), l.Figure(d, same)})
+		list = append(list, difference{l.Say(monthOr(d, "signal.value of"), l.Observed(d, *at)), l.Figure(d, past.Value), l.Figure(d, same)})
 	}
 	observed := func(x view.SignalSnapshot) string {
 		if x.ObservedAt == nil {
 			return l.T("unknown")
 		}
-		return l.Instant(*x.ObservedAt)
+		return l.Observed(d, *x.ObservedAt)
 	}
 	return append(list, difference{l.T("signal.newest"), observed(past), observed(now)}, difference{l.T("value"), l.Figure(d, past.Value), l.Figure(d, now.Value)},
 		difference{l.T("signal.interval row"), interval(past), interval(now)}, difference{l.T("signal.baseline"), l.Figure(d, past.BaselineValue), l.Figure(d, now.BaselineValue)},
@@ -172,7 +178,7 @@ func (p *Pages) signalView(ctx context.Context, r request, s *view.Signal) (body
 			return body, asOf, err
 		}
 		if past == nil {
-			return body, asOf, p.nothingKnown(ctx, s, asOf)
+			return body, asOf, p.nothingKnown(ctx, r, s, asOf)
 		}
 		body.Snapshot, body.AsOf = *past, asOf.Format(time.DateOnly)
 		body.Then = body.differences(s, *past)
@@ -182,8 +188,9 @@ func (p *Pages) signalView(ctx context.Context, r request, s *view.Signal) (body
 	}
 	body.Span = body.named(body.Span, r.text("range"))
 	path := "/signals/" + s.Definition.ID
+	first, last := body.shown()
 	for _, name := range rangesOf(s.Definition.Frequency) {
-		if from := beginning(name, s.History.Last()); !from.IsZero() && from.Before(s.History.First()) && name != body.Span.Name {
+		if from := beginning(name, last); !from.IsZero() && from.Before(first) && name != body.Span.Name {
 			continue // it would show the same as "all"
 		}
 		body.Ranges = append(body.Ranges, choice{body.T("range.short." + name), body.T("range." + name), body.address(path, span{Name: name}), name == body.Span.Name})
@@ -214,13 +221,13 @@ func (p *Pages) signal(ctx context.Context, r request, s *view.Signal) (*view.Do
 	}
 	body.Embed = p.embedLine(body)
 	body.Backtest = body.newBacktestBody(body.Snapshot)
-	body.Citation = body.citation(body.Def.Name, body.Snapshot)
+	body.Citation = body.citation(body.Def.Name, body.Snapshot, body.AsOf)
 
 	l := p.layoutIn(body.localizer, r.site, r.path)
 	body.Finding = body.finding(s.Definition, body.Snapshot)
 	l.Title = cmp.Or(body.Finding.String(), body.Def.Name) + suffix
 	l.Description = body.Lead(s.Definition)
-	l.JSON = "/api/signals/" + s.Definition.ID
+	l.JSON = "/api/signals/" + s.Definition.ID + asOfQuery(body.AsOf)
 	l.JSONLD = embedJSON(s.Snapshot.JSONLD)
 	if body.Lang == picks.English {
 		l.Disclaimer = s.Snapshot.Disclaimer
@@ -236,25 +243,43 @@ func (p *Pages) signal(ctx context.Context, r request, s *view.Signal) (*view.Do
 	return p.document("signal", l, modified), nil
 }
 
-// nothingKnown rejects a day before the first value, and names the day of the first value.
-func (p *Pages) nothingKnown(ctx context.Context, s *view.Signal, day time.Time) error {
+// nothingKnown rejects a day before the first value, and leads to the same page of the day of the first value.
+func (p *Pages) nothingKnown(ctx context.Context, r request, s *view.Signal, day time.Time) error {
 	refusal := refuse(view.CodeNotFound, "refuse.nothing known", day)
-	doc, _, err := p.o.View.Vintages(ctx, s, view.VintagesRequest{Asc: true, Limit: 1})
+	first, err := p.firstKnown(ctx, s)
 	if err != nil {
 		return err
 	}
+	if first.IsZero() {
+		return refusal
+	}
+	later := refuse(view.CodeNotFound, "refuse.first known", first)
+	out := &view.Refusal{
+		Code: refusal.Code, Detail: refusal.Detail + " " + later.Detail,
+		In: func(lang picks.Lang) string { return refusal.In(lang) + " " + later.In(lang) },
+	}
+	if first.After(day) {
+		query := r.withQuery("as_of", first.Format(time.DateOnly))
+		query.Del("lang") // the link adds it
+		out.Next = &view.NextPage{Path: r.path + "?" + query.Encode(), In: later.In}
+	}
+	return out
+}
+
+// firstKnown returns the day on which the first value of a signal became known, or zero.
+func (p *Pages) firstKnown(ctx context.Context, s *view.Signal) (time.Time, error) {
+	doc, _, err := p.o.View.Vintages(ctx, s, view.VintagesRequest{Asc: true, Limit: 1})
+	if err != nil {
+		return time.Time{}, err
+	}
 	var first view.Vintages
 	if err := json.Unmarshal(doc.Identity.Body, &first); err != nil {
-		return fmt.Errorf("read an answer: %w", err)
+		return time.Time{}, fmt.Errorf("read an answer: %w", err)
 	}
-	if len(first.Data) > 0 {
-		later := refuse(view.CodeNotFound, "refuse.first known", first.Data[0].KnownAt.UTC())
-		return &view.Refusal{
-			Code: refusal.Code, Detail: refusal.Detail + " " + later.Detail,
-			In: func(lang picks.Lang) string { return refusal.In(lang) + " " + later.In(lang) },
-		}
+	if len(first.Data) == 0 {
+		return time.Time{}, nil
 	}
-	return refusal
+	return first.Data[0].KnownAt.UTC().Truncate(24 * time.Hour), nil
 }
 
 // findingOf returns the finding of a snapshot, or the zero value if no value is known.
@@ -269,8 +294,9 @@ func findingOf(d signals.Definition, s view.SignalSnapshot) signals.Finding {
 	return d.Finding(*s.Value, baseline, *s.ObservedAt)
 }
 
-// citation returns the text that cites a signal, by its name in the language, in its shown state. Its instant has the form of as_of.
-func (l localizer) citation(name string, s view.SignalSnapshot) string {
+// citation returns the text that cites a signal, by its name in the language, in its shown state. Its instant has the form of as_of. asOf is the
+// day of the page, empty for the current state.
+func (l localizer) citation(name string, s view.SignalSnapshot, asOf string) string {
 	at, year, kind := l.T("cite.none"), "", l.T("cite.data set")
 	if s.AsOf != nil {
 		at = l.Say("cite.as of", s.AsOf.Format(time.RFC3339))
@@ -279,7 +305,7 @@ func (l localizer) citation(name string, s view.SignalSnapshot) string {
 	if s.Synthetic {
 		kind = l.T("cite.synthetic")
 	}
-	return fmt.Sprintf("Tidemark%s. %s [%s %s], %s. %s", year, name, kind, s.ID, at, s.PageURL)
+	return fmt.Sprintf("Tidemark%s. %s [%s %s], %s. %s", year, name, kind, s.ID, at, s.PageURL+asOfQuery(asOf))
 }
 
 // briefBody is the content of the page with a signal's method.

@@ -235,8 +235,8 @@ func (l localizer) describe(d signals.Definition, points []view.HistoryPoint) st
 		return l.T("plot.no value")
 	}
 	lowest, highest, last := slices.MinFunc(known, compare), slices.MaxFunc(known, compare), known[len(known)-1]
-	return l.Say("plot.described", l.Measure(d), len(known), l.Figure(d, lowest.Value), l.Instant(lowest.ObservedAt),
-		l.Figure(d, highest.Value), l.Instant(highest.ObservedAt), l.Figure(d, last.Value), l.Instant(last.ObservedAt))
+	return l.Say(monthOr(d, "plot.described"), l.Measure(d), l.Count(len(known)), l.Figure(d, lowest.Value), l.Observed(d, lowest.ObservedAt),
+		l.Figure(d, highest.Value), l.Observed(d, highest.ObservedAt), l.Figure(d, last.Value), l.Observed(d, last.ObservedAt))
 }
 
 // backtestBody is a backtest with its plot.

@@ -243,7 +243,10 @@ func TestALicenceAndACitationAreInTheLanguageOfThePage(t *testing.T) {
 		if got := string(l.License(d)); !strings.Contains(got, want[0]) || strings.Contains(got, "lang=") {
 			t.Errorf("%s: the licence is %q", lang, got)
 		}
-		if got := l.citation(l.Own(d).Name, s); !strings.Contains(got, want[1]) || !strings.Contains(got, want[2]) {
+		if got := l.citation(l.Own(d).Name, s, "2026-11-25"); !strings.HasSuffix(got, "/signals/lng-arbitrage?as_of=2026-11-25") {
+			t.Errorf("%s: the citation of a day is %q", lang, got)
+		}
+		if got := l.citation(l.Own(d).Name, s, ""); !strings.Contains(got, want[1]) || !strings.Contains(got, want[2]) {
 			t.Errorf("%s: the citation is %q", lang, got)
 		}
 	}

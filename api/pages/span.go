@@ -37,7 +37,7 @@ func (r request) bound(name string) (time.Time, error) {
 	}
 	day, err := time.Parse(time.DateOnly, text)
 	if err != nil {
-		return time.Time{}, invalid("refuse.day", name)
+		return time.Time{}, invalid("refuse.date", name)
 	}
 	return day, nil
 }
@@ -113,28 +113,45 @@ const closest = 4
 
 // neighbours sets the links to the stretches before and after the shown stretch. They need at least two points.
 func (b *signalBody) neighbours(path string) {
-	first, last := b.Signal.History.First(), b.Signal.History.Last()
 	from, to := b.Plots.from, b.Plots.to
 	if !to.After(from) {
 		return
 	}
-	length := to.Sub(from)
+	first, last := b.shown()
+	const day = 24 * time.Hour
+	half := (to.Sub(from)/2 + day - 1).Truncate(day)                                // an address has whole days
+	back, on := min(max(from.Sub(first), 0), half), min(max(last.Sub(to), 0), half) // no further than there are points
 	link := func(from, to time.Time) string {
-		from, to = from.UTC().Truncate(24*time.Hour), to.UTC().Truncate(24*time.Hour)
+		from, to = from.UTC().Truncate(day), to.UTC().Truncate(day)
 		return b.address(path, span{From: from, To: to})
 	}
-	if from.After(first) {
-		b.Earlier = link(from.Add(-length/2), to.Add(-length/2))
+	if back > 0 {
+		b.Earlier = link(from.Add(-back), to.Add(-back))
 	}
-	if to.Before(last) {
-		b.Later = link(from.Add(length/2), to.Add(length/2))
+	if on > 0 {
+		b.Later = link(from.Add(on), to.Add(on))
 	}
 	if b.Plots.Points > closest {
-		b.Closer = link(from.Add(length/4), to.Add(-length/4))
+		b.Closer = link(from.Add(to.Sub(from)/4), to.Add(to.Sub(from)/-4))
 	}
-	if from.After(first) || to.Before(last) {
-		b.Wider = link(from.Add(-length/2), to.Add(length/2))
+	if back > 0 || on > 0 {
+		b.Wider = link(from.Add(-back), to.Add(on))
 	}
+}
+
+// shown returns the first and the last point of the history as the page knows it: now, or at the end of its day.
+func (b *signalBody) shown() (first, last time.Time) {
+	first, last = b.Signal.History.First(), b.Signal.History.Last()
+	if b.AsOf == "" {
+		return first, last
+	}
+	if from := b.Snapshot.CoversFrom(); !from.IsZero() {
+		first = from
+	}
+	if at := b.Snapshot.ObservedAt; at != nil {
+		last = *at
+	}
+	return first, last
 }
 
 // endOf returns the last microsecond of a day. The API ends a day in the same way.

@@ -21,12 +21,77 @@ func (l localizer) Time(t any) template.HTML {
 	return template.HTML(`<time datetime="`+at.Format(time.RFC3339)+`">`) + wholeDay(instant(at)) + `</time>` //nolint:gosec // digits, hyphens and UTC
 }
 
-// ObservedPart writes the time of a part of a signal. The first of January means a whole crop year if the signal has a season.
-func (l localizer) ObservedPart(d signals.Definition, t *time.Time) template.HTML {
-	if at := t; at != nil && d.SeasonStart != 0 && at.UTC().YearDay() == 1 {
-		return template.HTML(template.HTMLEscapeString(l.Say("signal.crop", at.UTC().Format("2006")))) //nolint:gosec // escaped
+// ObservedTime writes the time of an observation of a signal, or of a part of it, in a column of a table. See Observed.
+func (l localizer) ObservedTime(d signals.Definition, t any) template.HTML {
+	if p, ok := t.(*time.Time); ok && p == nil {
+		return l.Time(t)
+	}
+	switch at := timeOf(t).UTC(); periodOf(d, at) {
+	case aCrop:
+		return template.HTML(template.HTMLEscapeString(l.Observed(d, at))) //nolint:gosec // escaped
+	case aMonth:
+		month := at.Format("2006-01")
+		return template.HTML(`<time datetime="` + month + `">` + string(wholeDay(month)) + `</time>`) //nolint:gosec // digits
 	}
 	return l.Time(t)
+}
+
+// ObservedMoment writes the time of an observation of a signal in text, as an element. See Observed.
+func (l localizer) ObservedMoment(d signals.Definition, t any) template.HTML {
+	if p, ok := t.(*time.Time); ok && p == nil {
+		return l.Moment(t)
+	}
+	switch at := timeOf(t).UTC(); periodOf(d, at) {
+	case aCrop:
+		return template.HTML(template.HTMLEscapeString(l.Observed(d, at))) //nolint:gosec // escaped
+	case aMonth:
+		return template.HTML(`<time datetime="` + at.Format("2006-01") + `">` + l.Observed(d, at) + `</time>`) //nolint:gosec // digits and names of months
+	}
+	return l.Moment(t)
+}
+
+// Observed writes the time of an observation of a signal in text: an instant or a day, the month of a monthly signal, or the crop of a final.
+func (l localizer) Observed(d signals.Definition, at time.Time) string {
+	at = at.UTC()
+	switch periodOf(d, at) {
+	case aCrop:
+		return l.Say("signal.crop", at.Format("2006"))
+	case aMonth:
+		return l.language().WriteMonth(at)
+	}
+	return l.Instant(at)
+}
+
+// The periods that the time of an observation can mean.
+const (
+	aDay = iota
+	aMonth
+	aCrop
+)
+
+// periodOf returns the period that the time of an observation means. If the signal has a season, the first of January means a whole crop year.
+func periodOf(d signals.Definition, at time.Time) int {
+	at = at.UTC()
+	switch {
+	case d.SeasonStart != 0 && at.YearDay() == 1:
+		return aCrop
+	case d.Frequency == "monthly" && at.Day() == 1:
+		return aMonth
+	}
+	return aDay
+}
+
+// monthOr returns the id of a text about an observation, which is another one for a month.
+func monthOr(d signals.Definition, id string) string {
+	if d.Frequency == "monthly" {
+		return id + " month"
+	}
+	return id
+}
+
+// ObservedIn says about what time a value is: "observed November 20, 2026".
+func (l localizer) ObservedIn(d signals.Definition, id string, t *time.Time) template.HTML {
+	return l.Marked(monthOr(d, id), l.ObservedMoment(d, t))
 }
 
 // Moment writes an instant in text, as an element, or that it is unknown. Its day is in words.

@@ -138,10 +138,10 @@ func (v *View) EvidenceDocument(ctx context.Context, s *Signal, r EvidenceReques
 	return NewDocument(TypeJSON, CachePublic, body, time.Time{}), nil
 }
 
-// Evidence returns the evidence of the number about a day or the nearest earlier one. A zero day means the newest snapshot. The result is nil if
-// there is no snapshot, and the error a NoSuchDayError if no number is that old.
-func (v *View) Evidence(ctx context.Context, s *Signal, day time.Time, lang locale.Lang) (*Evidence, error) {
-	e, err := v.evidence(ctx, s, EvidenceRequest{Day: day, Lang: lang})
+// Evidence returns the evidence of a snapshot, or of the number about a day or the nearest earlier one. The result is nil if there is no
+// snapshot, and the error a NoSuchDayError if no number is that old.
+func (v *View) Evidence(ctx context.Context, s *Signal, r EvidenceRequest) (*Evidence, error) {
+	e, err := v.evidence(ctx, s, r)
 	if none := (*NoSuchDayError)(nil); errors.As(err, &none) {
 		return nil, err
 	}
@@ -154,7 +154,7 @@ func (v *View) Evidence(ctx context.Context, s *Signal, day time.Time, lang loca
 	if !e.Newest {
 		return e, nil
 	}
-	why, err := v.ChangeReport(ctx, s, ChangesRequest{To: e.AsOf, Lang: lang})
+	why, err := v.ChangeReport(ctx, s, ChangesRequest{To: e.AsOf, Lang: r.Lang})
 	if err != nil && !errors.Is(err, postgres.ErrNotFound) && !errors.Is(err, postgres.ErrTooMany) {
 		return nil, err
 	}

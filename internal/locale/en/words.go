@@ -241,6 +241,8 @@ var words = map[string]string{
 	"compare.method title":       "How it is computed",
 	"compare.method":             "For each week, the newest z-score counts; if one of the signals is monthly, for each month. The correlation is Pearson’s. Values in a row repeat each other, so the number of pairs n is replaced by n² / (n + 2 Σ p(k)·a(k)·b(k)). Here p(k) pairs are k periods apart, and a(k) and b(k) are the autocorrelations at that distance, until one of them is not positive (Bartlett, 1935). The interval is Fisher’s, with Student’s t. In simulations of two independent persistent series it contained the true value in 88 to 92% of the cases; without the correction, in 30 to 60%.",
 	"compare.revised":            "The values are those known now, with all revisions. Choose a day to see what was known then.",
+	"compare.known":              "The values are those known at the end of %s, UTC.",
+	"compare.since":              "Values of both signals were first known on %s.",
 	"compare.table":              "As a table",
 	"compare.week":               "Week from",
 	"compare.month":              "Month",

@@ -241,6 +241,8 @@ var words = map[string]string{
 	"compare.method title":       "Cómo se calcula",
 	"compare.method":             "De cada semana se toma la última puntuación z; si una de las señales es mensual, de cada mes. La correlación es la de Pearson. Los valores seguidos se repiten entre sí, por lo que el número de pares n se sustituye por n² / (n + 2 Σ p(k)·a(k)·b(k)): p(k) pares están a k periodos de distancia, y a(k) y b(k) son las autocorrelaciones a esa distancia, hasta que una de ellas deja de ser positiva (Bartlett, 1935). El intervalo es el de Fisher, con la t de Student. En simulaciones de dos series persistentes e independientes contuvo el valor verdadero entre el 88 y el 92\u00a0% de los casos; sin la corrección lo haría entre el 30 y el 60\u00a0%.",
 	"compare.revised":            "Los valores son los conocidos hoy, con todas las revisiones. Elija un día para ver lo que se sabía entonces.",
+	"compare.known":              "Los valores son los conocidos al final del %s (UTC).",
+	"compare.since":              "Los valores de ambas señales se conocieron por primera vez el %s.",
 	"compare.table":              "En forma de tabla",
 	"compare.week":               "Semana del",
 	"compare.month":              "Mes",

@@ -241,6 +241,8 @@ var words = map[string]string{
 	"compare.method title":       "Como se calcula",
 	"compare.method":             "De cada semana é usado o escore z mais recente; se um dos sinais é mensal, de cada mês. A correlação é a de Pearson. Valores seguidos se repetem, por isso o número de pares n é substituído por n² / (n + 2 Σ p(k)·a(k)·b(k)): p(k) pares estão a k períodos de distância, e a(k) e b(k) são as autocorrelações a essa distância, até que uma delas deixe de ser positiva (Bartlett, 1935). O intervalo é o de Fisher, com a t de Student. Em simulações de duas séries persistentes e independentes, ele conteve o valor verdadeiro em 88% a 92% dos casos; sem a correção, conteria em 30% a 60%.",
 	"compare.revised":            "Os valores são os conhecidos hoje, com todas as revisões. Escolha um dia para ver o que se sabia então.",
+	"compare.known":              "Os valores são os conhecidos no fim de %s (UTC).",
+	"compare.since":              "Os valores dos dois sinais foram conhecidos pela primeira vez em %s.",
 	"compare.table":              "Em forma de tabela",
 	"compare.week":               "Semana de",
 	"compare.month":              "Mês",
