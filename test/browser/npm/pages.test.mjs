@@ -549,6 +549,21 @@ test("what matters of a table is on the screen of a telephone", async () => {
   }
 });
 
+test("no column of the record is left out on a telephone", async () => {
+  for (const width of [320, 390]) {
+    for (const path of ["/portfolio", "/picks?lang=pt"]) {
+      await visit(path, { viewport: { width, height: 844 } }, async (page) => {
+        const cells = await page.evaluate(() => [...document.querySelectorAll(".lines td[data-head]:not(:empty)")].map((cell) => {
+          const box = cell.getBoundingClientRect();
+          return { head: cell.dataset.head, shown: box.width > 0 && box.left >= 0 && box.right <= innerWidth };
+        }));
+        assert.ok(cells.length > 20, `${path} has ${cells.length} cells`);
+        assert.deepEqual(cells.filter((cell) => !cell.shown), [], `${path} of ${width} pixels`);
+      });
+    }
+  }
+});
+
 test("a visitor makes a key with one button, without a script, and copies it with another", async () => {
   await visit("/dashboard", { javaScriptEnabled: false }, async (page) => {
     await page.getByRole("button", { name: "Create key" }).click();
