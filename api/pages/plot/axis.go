@@ -23,7 +23,7 @@ func roomOf(letters int) float64 { return .65*float64(min(max(letters, minRoom),
 func onPages(letters int) []breadth {
 	room := roomOf(letters)
 	out := []breadth{{shapes: 8./.75 - room, left: room}}
-	for _, rem := range []int{11, 14, 17, 20, 26, 36} {
+	for _, rem := range []int{11, 14, 16, 18, 19, 22, 26, 36} {
 		out = append(out, breadth{class: fmt.Sprintf("over%d", rem), shapes: float64(rem)/.75 - room, left: room})
 	}
 	return out
@@ -41,7 +41,7 @@ type dateLabel struct {
 }
 
 // gap is the distance of two labels in em.
-const gap = .5
+const gap = .4
 
 // ends returns where the label begins and ends, in em from the left edge of the shapes.
 func (d dateLabel) ends(w breadth, anchor string) (from, to float64) {
@@ -81,8 +81,8 @@ func (d *dateLabel) place(w breadth, all []dateLabel) bool {
 }
 
 // dates writes the dates of x: a tick for each, and the labels that fit beside each other at each of some widths. A label that fits at one
-// width also fits at a larger one. low reports that a label of y stands beside the lower edge.
-func dates(b *strings.Builder, s scale, f Figure, low bool, widths []breadth) {
+// width also fits at a larger one. The lowest label of y is above them, also where letters are large.
+func dates(b *strings.Builder, s scale, f Figure, widths []breadth) {
 	list := dateLabels(s, f)
 	order := make([]int, len(list))
 	for i := range order {
@@ -90,9 +90,6 @@ func dates(b *strings.Builder, s scale, f Figure, low bool, widths []breadth) {
 	}
 	slices.SortStableFunc(order, func(i, j int) int { return list[i].rank - list[j].rank })
 	for _, w := range widths {
-		if low {
-			w.left = .4 // labels of y end at .5 em
-		}
 		for _, i := range order {
 			if list[i].anchor == "" {
 				list[i].place(w, list)
@@ -113,9 +110,8 @@ func dates(b *strings.Builder, s scale, f Figure, low bool, widths []breadth) {
 	}
 }
 
-// tickLength is the length of a tick, and lowest how near to the lower edge a label of y touches dates below it if letters are large, both in
-// pixels.
-const tickLength, lowest = 4, 4
+// tickLength is the length of a tick in pixels.
+const tickLength = 4
 
 // dateLabels returns the labels of the dates of a figure. The first of several months has its year, but a year that stands alone says more.
 func dateLabels(s scale, f Figure) []dateLabel {

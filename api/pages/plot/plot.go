@@ -197,13 +197,11 @@ func (f Figure) svg(widths []breadth) string {
 		y := number(s.y(v))
 		fmt.Fprintf(&b, `<line class="axis" x1="0" x2="100%%" y1="%s" y2="%s"/>`, y, y)
 	}
-	low := false
 	for _, v := range values {
-		low = low || s.y(v) > s.end-lowest
 		b.WriteString(rowLabel(s.y(v), f.Words.label(v, step)+f.Suffix))
 	}
 	labels(&b, s, f.Marks)
-	dates(&b, s, f, low, widths)
+	dates(&b, s, f, widths)
 	b.WriteString(`</svg>`)
 	return b.String()
 }
