@@ -139,7 +139,7 @@ func TestSignalPageAsOf(t *testing.T) {
 	} {
 		shows("?as_of="+then, want, 200)
 	}
-	for _, want := range []string{"March 2, 2026, 12:00", `href="/signals/crack-spread-321?as_of=` + then + `">`} {
+	for _, want := range []string{"March 2, 2026, 12:00", `/inputs?as_of=2026-03-02T12:00:00Z"`, `/evidence?as_of=2026-03-02T12:00:00Z">`, `href="/signals/crack-spread-321?as_of=` + then + `">`} {
 		a := s.ask(http.MethodGet, "/evidence/crack-spread-321/latest?as_of="+then, "Accept", browser)
 		if a.StatusCode != http.StatusOK || !strings.Contains(string(a.body), want) {
 			t.Errorf("the evidence of the day: %s, lacks %q", a.Status, want)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"html/template"
 	"regexp"
 	"slices"
 	"strconv"
@@ -37,7 +38,8 @@ type evidenceBody struct {
 	// Missing is nil unless the page is about another day than the one in its address.
 	Missing *missingDay
 	// Query selects the same snapshot in the API. Site is the base URL of the program.
-	Query, Site string
+	Query template.URL
+	Site  string
 	// Back is the address of the signal's page, of the same day.
 	Back string
 }
@@ -190,7 +192,7 @@ func (p *Pages) evidence(ctx context.Context, r request) (*view.Document, error)
 	baseline := e.BaselineCells
 	body := evidenceBody{
 		localizer: local, Def: local.Own(s.Definition), Signal: s, Evidence: e, Baseline: baseline[:min(len(baseline), maxEvidenceCells)], Interval: e.IntervalCells[:min(len(e.IntervalCells), maxEvidenceCells)], Shown: e.Bodies[:min(len(e.Bodies), maxEvidenceBodies)],
-		Query: "as_of=" + e.AsOf.Format(time.RFC3339Nano), Site: p.o.PublicURL,
+		Query: template.URL("as_of=" + e.AsOf.Format(time.RFC3339Nano)), Site: p.o.PublicURL, //nolint:gosec // an instant
 		Back: "/signals/" + id + local.InLang(),
 	}
 	l := p.layoutIn(local, r.site, r.path)
@@ -202,7 +204,7 @@ func (p *Pages) evidence(ctx context.Context, r request) (*view.Document, error)
 	l.JSON = "/api/signals/" + s.Definition.ID + "/evidence"
 	if !asOf.IsZero() {
 		body.Back = "/signals/" + id + asOfQuery(asOf.Format(time.DateOnly)) + string(local.AndLang())
-		l.JSON += "?" + body.Query
+		l.JSON += "?" + string(body.Query)
 	}
 	if lang == picks.English {
 		l.Disclaimer = s.Snapshot.Disclaimer
