@@ -1369,7 +1369,7 @@ test("a key is topped up by a transfer: an amount of its own with a wallet, and 
       await page.getByRole("button", { name: "Sign in" }).click();
       const panel = page.getByRole("region", { name: `With ${asset.symbol}` });
       await panel.waitFor();
-      assert.match(await panel.innerText(), new RegExp(`Send at least 5 ${asset.symbol} on ${caip2} to`), `the network is ${network}`);
+      assert.match(await panel.innerText(), new RegExp(`Send at least 5 ${asset.symbol} on Base Sepolia \\(${caip2}\\) to`), `the network is ${network}`);
       assert.equal((await text(page, "#pay-to")).trim().toLowerCase(), payTo.toLowerCase());
       assert.match(await panel.innerText(), /A unique amount shows whose transfer it is; without one, claim the transfer right after sending it, or sign for it\./);
       assert.equal(await page.locator("#wallet").count(), 0, "a wallet is offered with an amount");
