@@ -131,7 +131,7 @@ func TestSignalPageAsOf(t *testing.T) {
 	shows("?as_of="+noon.AddDate(0, 0, -2).Format("2006-01-02")+"&range=all", "format=csv&amp;as_of="+noon.AddDate(0, 0, -2).Format("2006-01-02"), 200)
 	shows("?as_of=2126-01-01", "is in the future", 400)
 	shows("?as_of=yesterday", "as_of is not a date", 400)
-	// What the page of a day leads to is of that day.
+	// Every link of the page of a day keeps that day.
 	then := noon.AddDate(0, 0, -2).Format("2006-01-02")
 	for _, want := range []string{
 		`href="/api/signals/crack-spread-321/inputs?as_of=` + then + `"`, `href="/evidence/crack-spread-321/latest?as_of=` + then + `"`,

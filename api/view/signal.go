@@ -286,7 +286,7 @@ func brief(d signals.Definition, s SignalSnapshot) string {
 // Assumed reports whether a time of publication is assumed and was not observed.
 func (s SignalSnapshot) Assumed(published time.Time) bool { return !published.After(s.firstIngested) }
 
-// LoadedAt is when the last of the inputs was first loaded, or zero if that is unknown. What was published until then was not recorded as it came.
+// LoadedAt is when the last of the inputs was first loaded, or zero if that is unknown. Nothing records how older values were first published.
 func (s SignalSnapshot) LoadedAt() time.Time { return s.firstIngested }
 
 // CoversFrom is the observation time of the oldest point of the history, or zero if that is unknown.

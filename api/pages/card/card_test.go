@@ -58,7 +58,7 @@ func TestCard(t *testing.T) {
 	if n := differ(empty, long, image.Rect(1121, 190, 1200, 270)); n > 0 {
 		t.Errorf("a long title runs %d pixels into the margin", n)
 	}
-	// An unknown value interrupts the line and the area. A value that stands alone is a dot.
+	// An unknown value interrupts the line and the area. A value without neighbours is a dot.
 	broken := drawn(t, Card{Course: []float64{1, 3, math.NaN(), 2, 5, math.NaN(), 2, math.NaN(), 4, 4}})
 	for x, want := range map[int]bool{60: true, Width * 2 / 9: false, Width * 7 / 18: true, Width * 5 / 9: false, Width * 6 / 9: true, Width * 7 / 9: false, Width - 60: true} {
 		if got := differ(empty, broken, image.Rect(x-2, 400, x+2, Height)) > 0; got != want {

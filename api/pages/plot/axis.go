@@ -12,14 +12,14 @@ import (
 type breadth struct {
 	// class is the class of labels that only fit at this width or above. The style sheet hides them where the figure is narrower.
 	class string
-	// shapes is the width of the shapes. left and right are the room beside them.
+	// shapes is the width of the shapes. left and right are the room at its sides.
 	shapes, left, right float64
 }
 
 // roomOf is the room left of the shapes for labels of a number of letters, as the style sheet has it.
 func roomOf(letters int) float64 { return .65*float64(min(max(letters, minRoom), maxRoom)) + .5 }
 
-// onPages returns the widths from which a figure on a page gets more labels. The narrowest is 8 rem. A label is 3/4 rem high.
+// onPages returns the least widths at which a figure on a page gets more labels. The narrowest is 8 rem. A label is 3/4 rem high.
 func onPages(letters int) []breadth {
 	room := roomOf(letters)
 	out := []breadth{{shapes: 8./.75 - room, left: room}}
@@ -34,9 +34,9 @@ type dateLabel struct {
 	text string
 	// at is its place as a part of the width of the shapes. length is in em.
 	at, length float64
-	// anchor is the part of the label that stands at its place. It is empty while the label fits nowhere.
+	// anchor is the part of the label at its place. It is empty while the label fits nowhere.
 	anchor, class string
-	// rank is 0 for a label that goes before others, and 2 for one that stands back.
+	// rank is 0 for the most important labels, and 2 for the least important.
 	rank int
 }
 
@@ -55,8 +55,8 @@ func (d dateLabel) ends(w breadth, anchor string) (from, to float64) {
 	return from, from + d.length
 }
 
-// place chooses the anchor of a label at a width. The middle stands at the date if there is room at both sides. Otherwise one end of the
-// label does. It reports whether the label keeps clear of those that are placed.
+// place chooses the anchor of a label at a width. The middle is at the date if there is room at both sides, otherwise one end of
+// the label. It reports whether the label overlaps no placed label.
 func (d *dateLabel) place(w breadth, all []dateLabel) bool {
 	anchor := "middle"
 	if from, to := d.ends(w, anchor); from < -w.left {
@@ -80,7 +80,7 @@ func (d *dateLabel) place(w breadth, all []dateLabel) bool {
 	return true
 }
 
-// dates writes the dates of x: a tick for each, and the labels that fit beside each other at each of some widths. A label that fits at one
+// dates writes the dates of x: a tick for each, and the labels that fit at each of some widths. A label that fits at one
 // width also fits at a larger one. The lowest label of y is above them, also where letters are large.
 func dates(b *strings.Builder, s scale, f Figure, widths []breadth) {
 	list := dateLabels(s, f)
@@ -113,7 +113,7 @@ func dates(b *strings.Builder, s scale, f Figure, widths []breadth) {
 // tickLength is the length of a tick in pixels.
 const tickLength = 4
 
-// dateLabels returns the labels of the dates of a figure. The first of several months has its year, but a year that stands alone says more.
+// dateLabels returns the labels of the dates of a figure. The first of several months has its year, but a year alone says more.
 func dateLabels(s scale, f Figure) []dateLabel {
 	list := Dates(f.From, f.To, 5)
 	isYear := func(d Date) bool { return d.Label == d.At.Format("2006") }
