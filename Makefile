@@ -103,6 +103,10 @@ COMPUTING_TESTS = \
 	TestARevisionIsReckonedFromTheCheckpointBefore \
 	TestAnArchiveAloneMakesAYearAgain \
 	TestCoverageOfRealFilings \
+	TestEveryChangeOfTheServedChainIsFound \
+	TestExplainFromOutsideFindsALieBesideTheNumbers \
+	TestExplainFromOutsideFindsEveryLie \
+	TestExplainFromOutsideRunsTheBacktestAgain \
 	TestNoCompanyIsDescribedByWhatMeansNothingInItsSector \
 	TestNoSectorHasMoreThanAQuarterOfTwentyPicks \
 	TestPhrasesHoldExtremeValues \
@@ -123,7 +127,7 @@ space := $(subst ,, )
 .PHONY: computing
 computing: ## Run the tests that compute for long in one goroutine, without the race detector
 	go test -vet=off -timeout 20m $(addprefix ./,$(subst |, ,$(COMPUTING_PACKAGES)))
-	go test -vet=off -timeout 20m -run '$(COMPUTING)' ./ingest/eia ./picks ./picks/backtest ./signals ./workers
+	go test -vet=off -timeout 20m -run '$(COMPUTING)' ./cmd/tidemark ./ingest/eia ./picks ./picks/backtest ./signals ./test/tamper ./workers
 	go test -vet=off -timeout 20m -run 'TestThePartsOfADifferenceAddUpToIt$$' ./signals/changes -changes.pairs 10000
 
 .PHONY: contracts

@@ -2,9 +2,11 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -12,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -48,37 +51,70 @@ type evidenceServer struct {
 	from        map[series.ID]string
 }
 
+// evidenceAt is when the server asked the publisher.
+var evidenceAt = time.Date(2026, 5, 14, 20, 0, 0, 0, time.UTC)
+
+// page is an answer of the publisher, and what it states.
+type page struct {
+	url, contentType, digest string
+	body                     []byte
+	readings                 []ingest.Reading
+}
+
+// pageOf asks a sandbox' publisher, and reads the answer as its source does.
+func pageOf(src ingest.Source, r ingest.Request) (page, error) {
+	publishers := sources.Sandbox(synth.World{Seed: 1, Now: func() time.Time { return evidenceAt }}, calendar.IsTradingDay)
+	w := httptest.NewRecorder()
+	publishers.ServeHTTP(w, httptest.NewRequestWithContext(context.Background(), http.MethodGet, r.URL, http.NoBody))
+	sum := sha256.Sum256(w.Body.Bytes())
+	p := page{url: r.URL, contentType: w.Header().Get("Content-Type"), digest: hex.EncodeToString(sum[:]), body: slices.Clip(w.Body.Bytes())}
+	batch, err := src.Parse(ingest.Response{Request: r, Header: w.Header(), Body: p.body, FetchedAt: evidenceAt})
+	p.readings = batch.Readings
+	return p, err
+}
+
+// weeklyPages are the pages of the weekly petroleum stocks. Tests share them, and change none.
+var weeklyPages = sync.OnceValues(func() (pages []page, err error) {
+	src, _ := sourceByID("eia-petroleum-weekly")
+	requests, err := src.Request(series.Window{})
+	for _, r := range requests {
+		p, failed := pageOf(src, r)
+		pages, err = append(pages, p), errors.Join(err, failed)
+	}
+	return pages, err
+})
+
+// targetPage is the page of the backtest's target, shared likewise.
+var targetPage = sync.OnceValues(func() (page, error) {
+	src, _ := sourceByID("eia-petroleum-spot")
+	requests, err := src.Request(series.Window{})
+	if err != nil {
+		return page{}, err
+	}
+	return pageOf(src, requests[slices.IndexFunc(requests, func(r ingest.Request) bool { return strings.Contains(r.URL, "s=RWTC&") })])
+})
+
 func newEvidenceServer(t *testing.T) *evidenceServer {
 	t.Helper()
 	s := &evidenceServer{t: t, bodies: map[string][]byte{}, shut: map[string][]byte{}}
-	now := time.Date(2026, 5, 14, 20, 0, 0, 0, time.UTC)
+	now := evidenceAt
 	s.serve()
 	s.registry.Data = []view.MethodVersion{{Name: "signals", Version: strings.Repeat("a", 12), SHA256: strings.Repeat("a", 64), RecordedAt: now.AddDate(-1, 0, 0)}}
-	publishers := sources.Sandbox(synth.World{Seed: 1, Now: func() time.Time { return now }}, calendar.IsTradingDay)
 	src, _ := sourceByID("eia-petroleum-weekly")
-	requests, err := src.Request(series.Window{})
+	set, from := series.Set{}, map[series.ID]string{}
+	s.loaded, s.now, s.set, s.from = now, now, set, from
+	pages, err := weeklyPages()
 	if err != nil {
 		t.Fatal(err)
 	}
-	set, from := series.Set{}, map[series.ID]string{}
-	s.loaded, s.now, s.set, s.from = now, now, set, from
-	for _, r := range requests {
-		w := httptest.NewRecorder()
-		publishers.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, r.URL, http.NoBody))
-		body := w.Body.Bytes()
-		sum := sha256.Sum256(body)
-		digest := hex.EncodeToString(sum[:])
-		s.bodies[digest] = body
+	for _, p := range pages {
+		s.bodies[p.digest] = p.body
 		s.evidence.Bodies = append(s.evidence.Bodies, view.EvidenceBody{
-			SHA256: digest, Source: src.ID, URL: r.URL, ContentType: w.Header().Get("Content-Type"), RetrievedAt: now, Bytes: int64(len(body)), RawURL: s.url + "/raw/" + digest,
+			SHA256: p.digest, Source: src.ID, URL: p.url, ContentType: p.contentType, RetrievedAt: now, Bytes: int64(len(p.body)), RawURL: s.url + "/raw/" + p.digest,
 		})
-		batch, err := src.Parse(ingest.Response{Request: r, Header: w.Header(), Body: body, FetchedAt: now})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, v := range batch.Readings {
+		for _, v := range p.readings {
 			set[v.Series] = append(set[v.Series], series.Point{ObservedAt: series.InstantOf(v.ObservedAt), VintageAt: series.InstantOf(s.knownAt(src, v)), Value: v.Value})
-			from[v.Series] = digest
+			from[v.Series] = p.digest
 		}
 	}
 	for _, points := range set {
@@ -358,29 +394,18 @@ func (s *evidenceServer) count(def signals.Definition) {
 func (s *evidenceServer) target() {
 	s.t.Helper()
 	src, _ := sourceByID("eia-petroleum-spot")
-	requests, err := src.Request(series.Window{})
+	p, err := targetPage()
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	i := slices.IndexFunc(requests, func(r ingest.Request) bool { return strings.Contains(r.URL, "s=RWTC&") })
-	publishers := sources.Sandbox(synth.World{Seed: 1, Now: func() time.Time { return s.now }}, calendar.IsTradingDay)
-	w := httptest.NewRecorder()
-	publishers.ServeHTTP(w, httptest.NewRequestWithContext(s.t.Context(), http.MethodGet, requests[i].URL, http.NoBody))
-	body := w.Body.Bytes()
-	sum := sha256.Sum256(body)
-	digest := hex.EncodeToString(sum[:])
-	s.bodies[digest] = body
-	batch, err := src.Parse(ingest.Response{Request: requests[i], Header: w.Header(), Body: body, FetchedAt: s.now})
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	for _, v := range batch.Readings {
+	s.bodies[p.digest] = p.body
+	for _, v := range p.readings {
 		s.first[v.Series] = append(s.first[v.Series], series.Point{ObservedAt: series.InstantOf(v.ObservedAt), VintageAt: series.InstantOf(s.knownAt(src, v)), Value: v.Value})
 	}
 	def, _ := signals.ByID("eia-weekly-petroleum")
 	s.count(def)
 	s.inputs.Data = append(s.inputs.Data, view.InputBody{
-		Source: src.ID, URL: requests[i].URL, RetrievedAt: s.now, ContentType: w.Header().Get("Content-Type"), SHA256: digest, Bytes: int64(len(body)), Uses: []string{"history"}, RawURL: s.url + "/raw/" + digest,
+		Source: src.ID, URL: p.url, RetrievedAt: s.now, ContentType: p.contentType, SHA256: p.digest, Bytes: int64(len(p.body)), Uses: []string{"history"}, RawURL: s.url + "/raw/" + p.digest,
 		PublishedAt: s.first["eia.RWTC"][len(s.first["eia.RWTC"])-1].VintageAt.Time(), PublishedAtAssumed: true,
 	})
 	s.logBody(&s.inputs.Data[len(s.inputs.Data)-1])
