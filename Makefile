@@ -34,7 +34,7 @@ run: ## Start everything on made-up data and say where to look
 .PHONY: test
 test: ## Check everything, as CI does
 	@tools/check.sh deps modules vet format lint \
-		then race beside contracts e2e-payments public-witness conformance simulate-short \
+		then race beside processes contracts e2e-payments public-witness conformance simulate-short \
 		then computing contention-short browser chaos-short fuzz
 
 .PHONY: deps
@@ -69,7 +69,7 @@ lint: $(LINT) ## Run the linters
 .PHONY: race
 race: ## Run the tests with the race detector, three packages at a time because many of them wait, the longest first (vet looks at all code before)
 	go test -race $(UNWATCHED_FLAGS) -vet=off -p 3 -timeout 45m -skip '$(COMPUTING)' $(LONGEST) \
-		$$(go list ./... | grep -vxE 'tidemark/($(COMPUTING_PACKAGES))')
+		$$(go list ./... | grep -vxE 'tidemark/($(COMPUTING_PACKAGES)|$(PROCESS_PACKAGES))')
 
 # Packages of others that compute in the goroutine that calls them, over what it gives them: they pack, match, parse and hash. The race
 # detector takes most of its time in them, so they are compiled without it. All our code, and what goroutines share, stay under it.
@@ -90,7 +90,15 @@ UNWATCHED = \
 UNWATCHED_FLAGS = $(UNWATCHED:%=-gcflags=%=-race=false)
 
 # Linking and waiting for them fills the whole step, so that none is left alone at its end.
-LONGEST = ./workers ./test/extend ./test/faults ./test/up ./cmd/tidemark ./api ./internal/postgres ./test/payments
+LONGEST = ./workers ./cmd/tidemark ./api ./internal/postgres ./test/payments
+
+# Suites that start the program as processes of its own. These are built without the race detector, so it would watch the suites' own lines
+# alone. A test of internal/arch follows the list.
+PROCESS_PACKAGES = test/extend|test/faults|test/up
+
+.PHONY: processes
+processes: ## Run the suites that start the program as processes, without the race detector, two at a time
+	go test -vet=off -p 2 -timeout 45m $(addprefix ./,$(subst |, ,$(PROCESS_PACKAGES)))
 
 # Tests that compute for long in one goroutine: the race detector makes them five to ten times as long and finds there what others find.
 # A test of internal/arch follows both lists.

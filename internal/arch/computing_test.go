@@ -7,12 +7,13 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
 
-// TestWhatRunsWithoutTheRaceDetectorIsThereAndStartsNoGoroutine follows the lists of make computing: a name that no test has any more would
-// leave a check out of make test, and a goroutine would go unwatched.
+// TestWhatRunsWithoutTheRaceDetectorIsThereAndStartsNoGoroutine follows the lists of make computing and make processes: a name that no test
+// has any more would leave a check out of make test, and a goroutine would go unwatched.
 func TestWhatRunsWithoutTheRaceDetectorIsThereAndStartsNoGoroutine(t *testing.T) {
 	t.Parallel()
 	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))
@@ -48,6 +49,18 @@ func TestWhatRunsWithoutTheRaceDetectorIsThereAndStartsNoGoroutine(t *testing.T)
 		}
 		if len(found) != 1 {
 			t.Errorf("COMPUTING_TESTS names %s: %d of the packages of make computing have it: %v", name, len(found), found)
+		}
+	}
+	for _, folder := range value(`^PROCESS_PACKAGES = (.*)$`) {
+		files, err := filepath.Glob(filepath.Join(root, folder, "*_test.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.ContainsFunc(files, func(path string) bool {
+			code, err := os.ReadFile(path)
+			return err == nil && strings.Contains(string(code), "program.Build()")
+		}) {
+			t.Errorf("PROCESS_PACKAGES names %s, which builds no program", folder)
 		}
 	}
 	for _, folder := range append(whole, "picks", "picks/backtest", "signals") {
