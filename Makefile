@@ -107,9 +107,13 @@ COMPUTING = ^($(subst $(space),|,$(COMPUTING_TESTS)))$$
 COMPUTING_TESTS = \
 	TestABacktestFindsWhatTheGeneratorPlantedAndNothingElse \
 	TestABacktestOfAbsurdInputHoldsNoInfinity \
+	TestACommandListsTheSettingsThatItReadsAndNoOthers \
+	TestADatabaseOfAnotherWorldIsNeitherMigratedNorLookedAt \
 	TestADayAddedToThePortfolioHasTheBitsOfAllReckonedAgain \
+	TestALimitIsAWholeNumberFromOneOnInEveryCommand \
 	TestARevisionIsReckonedFromTheCheckpointBefore \
 	TestAnArchiveAloneMakesAYearAgain \
+	TestCommandsOfTheDocumentsExist \
 	TestCoverageOfRealFilings \
 	TestEveryChangeOfTheServedChainIsFound \
 	TestExplainFromOutsideFindsALieBesideTheNumbers \
