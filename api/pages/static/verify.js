@@ -44,11 +44,12 @@ function written(text) {
   });
 }
 
-// item is one check of a list. state is true, false, or undefined where nothing was checked.
-function item(state, text) {
+// item is one check of a list. state is true, false, or undefined where nothing was checked. Only what witnesses confirm is green: what this page
+// found right by itself is plain.
+function item(state, text, confirmed = false) {
   const li = element("li");
   li.dataset.state = state === true ? "ok" : state === false ? "wrong" : "open";
-  li.append(element("span", `state ${state === true ? "good" : state === false ? "" : "warn"}`,
+  li.append(element("span", `state ${state === true ? (confirmed ? "good" : "plain") : state === false ? "" : "warn"}`,
     say(state === true ? "ok" : state === false ? "wrong" : "open")), " ", ...written(text));
   return li;
 }
@@ -79,7 +80,7 @@ function row(p) {
 }
 
 function mark(tr, hash, fault) {
-  tr.children[1].className = fault ? "here down" : "here up";
+  tr.children[1].className = fault ? "here down" : "here";
   tr.children[1].textContent = fault ? fault.why : say("ok");
   tr.lastChild.textContent = hash;
 }
@@ -143,7 +144,7 @@ function conclude() {
     item(j.claim, j.claim ? say("ends", many("picks", n)) : say("ends elsewhere")),
     ...(fault ? [] : [item(j.days === null, j.days ?? say("days whole"))]),
     against.length ? item(false, say("differ", against.length)) : alone ? item(undefined, say(named ? "alone named" : "alone"))
-      : item(true, say("agree", parties, j.held, minute(j.newest))),
+      : item(true, say("agree", parties, j.held, minute(j.newest)), j.verdict === "witnessed"),
   ];
   for (const f of j.broken) list.push(item(false, say("log signed", f.text)));
   for (const n of j.added) list.push(item(undefined, n.text));
@@ -158,6 +159,7 @@ function conclude() {
   if (seals?.sealed) list.push(item(undefined, say("stamps", "tidemark verify --proof FILE --timestamp FILE")));
   if (rules.theirs) list.push(item(undefined, say("demo", minute(Date.parse(chain.verified_at)))));
   $("checks").replaceChildren(...list);
+  for (const tr of $("links").rows) tr.cells[1].classList.toggle("up", j.verdict === "witnessed" && tr.cells[0].textContent <= j.covered);
   conclusion(...{
     contradicted: ["", say("verdict contradicted")], witnessed: ["good", say("verdict witnessed", j.agreeing, j.parties)], self_consistent: ["plain", say("verdict self")],
   }[j.verdict]);
@@ -179,6 +181,7 @@ function conclude() {
     $("conflict").querySelectorAll("th").forEach((th, i) => { tr.cells[i].dataset.head = th.textContent; });
     return tr;
   }));
+  $("keep").hidden = j.verdict === "contradicted";
   $("checkpoint").textContent = j.verdict === "contradicted" ? say("nothing to keep") : `${n}:${j.head}`;
   $("checkpoint").classList.toggle("nothing", j.verdict === "contradicted");
 }
@@ -277,13 +280,13 @@ async function ask() {
     list.replaceChildren(item(undefined, say("not asked", e.message)));
     return;
   }
-  const by = new Set(found.map((x) => x.attester));
+  const by = new Set(found.map((x) => x.attester)), first = minute(Date.parse(found.at(-1).at)), newest = minute(Date.parse(found[0].at));
   const own = by.size === 1 && by.has(a.attester.toLowerCase());
   const schema = found.every((x) => x.schema === a.schema_uid?.slice(2).toLowerCase());
   const lasting = found.every((x) => x.lasts);
   const ascending = found.every((x, i) => i === 0 || (x.length < found[i - 1].length && x.at <= found[i - 1].at));
   list.replaceChildren(
-    item(true, many("has", found.length, minute(Date.parse(found.at(-1).at)), minute(Date.parse(found[0].at)))),
+    item(true, found.length > 1 && first === newest ? say("has at", found.length, first) : many("has", found.length, first, newest)),
     item(own, own ? say("by one", a.attester) : say("by others", [...by].join(", "), a.attester)),
     item(schema && lasting, say(schema && lasting ? "schema" : "no schema")),
     item(ascending, say(ascending ? "ascending" : "not ascending")),

@@ -716,16 +716,20 @@ test("the browser recomputes the chain, and asks the witnesses on load", async (
     assert.match(await text(page, "#checks"), /Each was opened here by its reveal/);
     assert.equal(await page.locator("#links tr").count(), Math.min(chain.picks.length, 400));
     assert.equal(await page.locator("#links td.down").count(), 0);
+    assert.equal(await page.locator("#verify :is(.good, .up)").count(), 0, "green without a witness");
     assert.equal(await text(page, "#checkpoint"), `${chain.chain_length}:${chain.head_hash}`);
     if (attested) {
       assert.equal(await page.locator("#attested [data-state=ok]").count(), 4);
-      assert.match(await text(page, "#attested"), /from 20\d\d-\d\d-\d\d .* UTC to 20\d\d-/);
+      assert.match(await text(page, "#attested"), /(from 20\d\d-\d\d-\d\d .* UTC to|all of) 20\d\d-/);
       assert.match(await text(page, "#whosenode"), /server names this node\. It is asked, and it does not count/);
       assert.match(await text(page, "#checks"), /The server's own list of witnesses holds the same and does not count/);
       await trust(page);
       await concluded(page, "witnessed");
       assert.equal(await page.locator("#checks [data-state=ok]").count(), 5);
       assert.match(await text(page, "#verdict"), /^witnessed by 1 of 1$/);
+      assert.equal(await page.locator("#checks .good").count(), 1, "only what the witness confirms is green");
+      assert.equal(await page.locator("#links td.here.up:has-text('ok')").first().locator("..").locator("td").first().innerText(),
+        (await text(page, "#meaning")).match(/up to pick (\d+)/)?.[1] ?? String(chain.chain_length));
       await page.getByLabel("Node (JSON-RPC)").fill("");
       await page.getByRole("button", { name: "Ask the node" }).click();
       await concluded(page, untouched);
@@ -778,6 +782,7 @@ test("the browser sees what the visitor tampers with, and the witnesses catch a 
     assert.equal(await page.locator("#links td.down").count(), chain.picks.length - 1, "everything after a cheat is wrong, too");
     assert.match(await text(page, "#link-3"), /rests on pick 2/);
     assert.match(await text(page, "#checkpoint"), /nothing to keep/);
+    assert.ok(await page.getByText("Keep this line today").isHidden());
 
     await page.getByRole("button", { name: "Now rehash everything after it" }).click();
     await page.locator("#checks [data-state=ok]", { hasText: "hashes recomputed" }).waitFor();
