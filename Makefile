@@ -90,7 +90,7 @@ UNWATCHED = \
 UNWATCHED_FLAGS = $(UNWATCHED:%=-gcflags=%=-race=false)
 
 # Linking and waiting for them fills the whole step, so that none is left alone at its end.
-LONGEST = ./workers ./cmd/tidemark ./api ./internal/postgres ./test/payments
+LONGEST = ./workers ./api ./cmd/tidemark ./internal/postgres ./test/tamper ./test/payments
 
 # Suites that start the program as processes of its own. These are built without the race detector, so it would watch the suites' own lines
 # alone. A test of internal/arch follows the list.
