@@ -233,7 +233,7 @@ func (b *compareBody) draw() {
 		if a.Correlation == nil {
 			continue
 		}
-		point := lagPoint{Name: b.T("compare.lag") + " " + b.Lagging(a.Lag) + ".", Lag: a.Lag, Correlation: *a.Correlation}
+		point := lagPoint{Name: b.T("compare.lag") + " " + b.Lagging(a.Lag), Lag: a.Lag, Correlation: *a.Correlation}
 		if a.Interval != nil {
 			point.Lo, point.Hi = &a.Interval.Lo, &a.Interval.Hi
 		}

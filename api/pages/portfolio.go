@@ -163,8 +163,8 @@ func (b *portfolioBody) plot(history []view.HistorySnapshot) {
 		Description: b.Say("portfolio.plot text", b.Date(last.Date), b.Pct(last.ReturnPct), b.Pct(last.BenchmarkReturnPct)),
 		Height:      height, From: from, To: to, Suffix: b.PercentSign(), Rules: []float64{0}, Words: b.figureWords(),
 		Marks: []plot.Mark{
-			plot.Line{Class: "second", X: x, Y: theirs, Label: symbol + " " + b.Pct(last.BenchmarkReturnPct)},
-			plot.Line{X: x, Y: ours, Label: b.T("portfolio") + " " + b.Pct(last.ReturnPct)},
+			plot.Line{Class: "second", X: x, Y: theirs, Label: b.Pct(last.BenchmarkReturnPct)},
+			plot.Line{X: x, Y: ours, Label: b.Pct(last.ReturnPct)},
 		},
 	}
 	below := plot.Figure{

@@ -177,10 +177,11 @@ func (o overlay) marks(d signals.Definition, points []view.HistoryPoint) (behind
 	return behind, front, to
 }
 
-// strip returns the numbers of the events above a plot with a range of x and a room for labels.
-func (o overlay) strip(l localizer, from, to time.Time, letters int) plot.Strip {
+// strip returns the numbers of the events above a plot.
+func (o overlay) strip(l localizer, f *plot.Figure) plot.Strip {
+	letters, gutter := plot.Align(f)
 	out := plot.Strip{
-		Label: l.T("signal.event strip"), One: l.T("signal.event one"), Several: l.T("signal.event several"), Letters: letters, From: from, To: to,
+		Label: l.T("signal.event strip"), One: l.T("signal.event one"), Several: l.T("signal.event several"), Letters: letters, Gutter: gutter, From: f.From, To: f.To,
 	}
 	for _, e := range o.Events {
 		out.Events = append(out.Events, plot.Event{At: e.Day, Number: e.Number, Target: "event-" + e.ID})

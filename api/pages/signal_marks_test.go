@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"fmt"
 	"math"
 	"regexp"
 	"strings"
@@ -67,6 +68,14 @@ func TestEventsThatAreCloseShareANumber(t *testing.T) {
 		if !strings.Contains(svg, want) {
 			t.Errorf("the strip has no %s: %s", want, svg)
 		}
+	}
+	var many []plot.Event
+	for i := range 12 { // evenly, over the whole strip
+		many = append(many, plot.Event{At: day(i * 8), Number: i + 1, Target: fmt.Sprint("event-", i)})
+	}
+	split := plot.Strip{Several: "%s–%s", From: day(0), To: day(100), Events: many}.SVG()
+	if n := strings.Count(split, `class="mark"`); n < 4 || n > 6 {
+		t.Errorf("twelve events over the whole strip have %d marks: %s", n, split)
 	}
 	if got := (plot.Strip{From: day(0), To: day(1)}).SVG(); got != "" {
 		t.Errorf("a strip without events is %s", got)

@@ -36,6 +36,8 @@ type signalPlots struct {
 	Newest []view.HistoryPoint
 	// Interval, Baseline and Scored report whether any point has an interval, a baseline or a z-score.
 	Interval, Baseline, Scored bool
+	// IntervalSince is the first point with an interval if the plot begins much earlier, otherwise zero.
+	IntervalSince time.Time
 }
 
 // newest is the number of points listed below the plots.
@@ -165,9 +167,13 @@ func (l localizer) plotHistory(d signals.Definition, s view.SignalSnapshot, poin
 	}
 	from, to := points[0].ObservedAt, points[len(points)-1].ObservedAt
 	out.from, out.to = from, to
+	if i := slices.IndexFunc(points, func(p view.HistoryPoint) bool { return p.Lo == p.Lo }); i > 0 && points[i].ObservedAt.Sub(from) > to.Sub(from)/10 {
+		out.IntervalSince = points[i].ObservedAt
+	}
 	c := columnsOf(d, points)
+	last, usual := lastKnown(points, func(p view.HistoryPoint) float64 { return p.Value }), lastKnown(points, func(p view.HistoryPoint) float64 { return p.Baseline })
 	behind, front, end := over.marks(d, points)
-	marks := append(behind, plot.Band{X: c.x, Lo: c.lo, Hi: c.hi}, plot.Line{Class: "second", X: c.x, Y: c.baseline, Label: l.T("plot.baseline")})
+	marks := append(behind, plot.Band{X: c.x, Lo: c.lo, Hi: c.hi}, plot.Line{Class: "second", X: c.x, Y: c.baseline, Label: l.Figure(d, usual)})
 	if len(over.first) > 0 {
 		since := slices.IndexFunc(points, func(p view.HistoryPoint) bool { return !p.ObservedAt.Before(over.first[0].ObservedAt) })
 		out.Reprinted = revised(over.first, points[max(since, 0):])
@@ -178,9 +184,8 @@ func (l localizer) plotHistory(d signals.Definition, s view.SignalSnapshot, poin
 	}
 	if out.Revised = revised(points, now); out.Revised > 0 {
 		g := columnsOf(d, now)
-		marks = append(marks, plot.Line{Class: "ghost", X: g.x, Y: g.value, Label: l.T("plot.as known now")})
+		marks = append(marks, plot.Line{Class: "ghost", X: g.x, Y: g.value})
 	}
-	last := known(points)
 	marks = append(append(marks, plot.Line{X: c.x, Y: c.value, Label: l.Figure(d, last)}), front...)
 	value := plot.Figure{
 		ID: "plot-value", Title: fmt.Sprintf("%s, %s", cmp.Or(d.Name, s.Name), span), Height: 300, From: from, To: end,
@@ -197,17 +202,17 @@ func (l localizer) plotHistory(d signals.Definition, s view.SignalSnapshot, poin
 		plot.Align(&value, &score)
 		out.Z = template.HTML(score.SVG())
 	}
-	out.Value, out.Strip = template.HTML(value.SVG()), template.HTML(over.strip(l, from, end, plot.Align(&value)).SVG())
+	out.Value, out.Strip = template.HTML(value.SVG()), template.HTML(over.strip(l, &value).SVG())
 	value.Marks = slices.DeleteFunc(marks, func(m plot.Mark) bool { _, moments := m.(plot.Moments); return moments }) // their texts are not in the image
 	out.figure = value
 	return out
 }
 
-// known returns the newest known value, or NaN if no value is known.
-func known(points []view.HistoryPoint) float64 {
+// lastKnown returns the newest known number of points, or NaN if none is known.
+func lastKnown(points []view.HistoryPoint, of func(view.HistoryPoint) float64) float64 {
 	for _, p := range slices.Backward(points) {
-		if p.Value == p.Value {
-			return p.Value
+		if v := of(p); v == v {
+			return v
 		}
 	}
 	return math.NaN()

@@ -243,7 +243,7 @@ type dateOf struct {
 
 var (
 	dateLabel = regexp.MustCompile(`<text(?: class="over([0-9]+)")? x="([0-9.]+)%" y="[0-9.]+" text-anchor="([a-z]+)">([^<]+)<`)
-	dateTick  = regexp.MustCompile(`<line class="axis" x1="([0-9.]+)%" x2="([0-9.]+)%"`)
+	dateTick  = regexp.MustCompile(`<line class="axis(?: over[0-9]+)?" x1="([0-9.]+)%" x2="([0-9.]+)%"`)
 )
 
 func datesOf(t *testing.T, svg string) (labels []dateOf, ticks []string) {
@@ -298,10 +298,11 @@ func TestTheLabelsOfDatesNeverOverlap(t *testing.T) {
 					plot.Line{X: []float64{float64(from.Unix()), float64(to.Unix())}, Y: []float64{9e5, 1e6 * float64(1+back%2)}},
 				}}
 				labels, ticks := datesOf(t, f.SVG())
-				if want := len(plot.Dates(from, to, 5)); len(ticks) != want {
-					t.Fatalf("%d dates have %d ticks", want, len(ticks))
+				if len(labels) != len(ticks) {
+					t.Fatalf("%d dates have %d ticks", len(labels), len(ticks))
 				}
-				room := .65*float64(plot.Align(&f)) + .5 // as the style sheet has it
+				letters, _ := plot.Align(&f)
+				room := .65*float64(letters) + .5 // as the style sheet has it
 				for rem := 8.5; rem < 60; rem++ {
 					shapes, last := rem/.75-room, -room-.01
 					for _, d := range labels {

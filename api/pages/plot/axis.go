@@ -19,13 +19,19 @@ type breadth struct {
 // roomOf is the room left of the shapes for labels of a number of letters, as the style sheet has it.
 func roomOf(letters int) float64 { return .65*float64(min(max(letters, minRoom), maxRoom)) + .5 }
 
-// onPages returns the least widths at which a figure on a page gets more labels. The narrowest is 8 rem. A label is 3/4 rem high.
-func onPages(letters int) []breadth {
-	room := roomOf(letters)
-	out := []breadth{{shapes: 8./.75 - room, left: room}}
-	for _, rem := range []int{11, 14, 16, 18, 19, 22, 26, 36} {
-		out = append(out, breadth{class: fmt.Sprintf("over%d", rem), shapes: float64(rem)/.75 - room, left: room})
+// onPages returns the least widths at which a figure on a page gets more labels. The narrowest is 8 rem. A label is 3/4 rem high. Below
+// 14 rem the figure has no gutter. A date that fits there also fits beside the gutter.
+func onPages(letters, gutter int) (out []breadth) {
+	const least = 14
+	left, right := roomOf(letters), gutterOf(gutter)
+	for _, rem := range []int{8, 11, least, 16, 18, 19, 22, 26, 36} {
+		w := breadth{class: fmt.Sprintf("over%d", rem), shapes: float64(rem)/.75 - left - right, left: left, right: right}
+		if rem < least {
+			w.shapes, w.right = min(float64(rem)/.75, least/.75-right)-left, 0
+		}
+		out = append(out, w)
 	}
+	out[0].class = "" // at every width
 	return out
 }
 
@@ -80,7 +86,7 @@ func (d *dateLabel) place(w breadth, all []dateLabel) bool {
 	return true
 }
 
-// dates writes the dates of x: a tick for each, and the labels that fit at each of some widths. A label that fits at one
+// dates writes the dates of x that fit at each of some widths: a tick and a label for each. A label that fits at one
 // width also fits at a larger one. The lowest label of y is above them, also where letters are large.
 func dates(b *strings.Builder, s scale, f Figure, widths []breadth) {
 	list := dateLabels(s, f)
@@ -97,11 +103,11 @@ func dates(b *strings.Builder, s scale, f Figure, widths []breadth) {
 		}
 	}
 	for _, d := range list {
-		x := number(d.at * 100)
-		fmt.Fprintf(b, `<line class="axis" x1="%s%%" x2="%s%%" y1="%s" y2="%s"/>`, x, x, number(s.end), number(s.end+tickLength))
 		if d.anchor == "" {
 			continue
 		}
+		x := number(d.at * 100)
+		fmt.Fprintf(b, `<line class="%s" x1="%s%%" x2="%s%%" y1="%s" y2="%s"/>`, strings.TrimSpace("axis "+d.class), x, x, number(s.end), number(s.end+tickLength))
 		class := ""
 		if d.class != "" {
 			class = ` class="` + d.class + `"`

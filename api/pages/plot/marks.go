@@ -13,7 +13,7 @@ import (
 type Line struct {
 	Class string
 	X, Y  []float64
-	// Label is at the end of the line. Empty means none.
+	// Label is a number at the end of the line, right of the shapes. Empty means none.
 	Label string
 }
 
@@ -48,121 +48,70 @@ func (l Line) draw(b *strings.Builder, s scale) {
 	}
 }
 
-// labelHeight is the minimum distance of two line labels in pixels. A letter is about letterWidth wide, on a figure that is at least
-// narrowFigure wide.
-const labelHeight, letterWidth, narrowFigure = 15, 7.5, 280
+// letterWidth is about the width of a letter in pixels.
+const letterWidth = 7.5
 
-// labelAt returns the baseline of the text of a line's label. It stands right above or below the line's end, or one line of text further: a
-// label far from its point would state another value on the axis. It chooses the place with the fewest points of lines and ranges behind
-// it, clear of the labels that are placed already. Of equal places it takes the nearest.
-func labelAt(s scale, l Line, lines []Line, ranges []Ranges, placed []float64) float64 {
-	_, end, _ := l.end()
-	left := s.to - (s.to-s.from)*min(letterWidth*float64(len([]rune(l.Label)))/narrowFigure, .5)
-	var behind []float64
-	for _, other := range lines {
-		behind = append(behind, other.heights(s, left)...)
-	}
-	for _, r := range ranges {
-		behind = append(behind, r.heights(s, left)...)
-	}
-	var places []float64
-	for n := range 2 {
-		further := float64(n * labelHeight)
-		places = append(places, s.y(end)-8-further, s.y(end)+18+further)
-	}
-	best, hidden, distance := s.y(end)-8, math.MaxInt, 0.0
-	for _, at := range places {
-		n := 0
-		for _, y := range behind {
-			if y > at-labelHeight && y < at+4 {
-				n++
-			}
-		}
-		for _, y := range placed {
-			if math.Abs(y-at) < labelHeight {
-				n += len(behind)
-			}
-		}
-		far := math.Abs(at - 5 - s.y(end)) // a letter is about ten pixels high
-		if inside := at >= s.top-4 && at <= s.end-2; inside && (n < hidden || n == hidden && far < distance) {
-			best, hidden, distance = at, n, far
-		}
-	}
-	return best
+// lineOfText is the distance of two labels of lines in em, and largestLetters the largest size of letters in pixels.
+const lineOfText, largestLetters = 1.2, 20
+
+// endLabel is the label of a line, right of the shapes. No line passes there.
+type endLabel struct {
+	class, text string
+	// x and y are the end of the line.
+	x, y float64
+	// at is the height of the label, and moved its distance from there in em.
+	at, moved float64
 }
 
-// steps is how many positions of a stretch between two points count as hidden by a label.
-const steps = 8
-
-// heights returns the positions of the line from a time on, also between its known points, and of the last known one.
-func (l Line) heights(s scale, since float64) []float64 {
-	_, end, _ := l.end()
-	out := []float64{s.y(end)}
-	for i := 1; i < len(l.Y); i++ {
-		for n := range steps {
-			part := float64(n+1) / steps
-			x, y := l.X[i-1]+part*(l.X[i]-l.X[i-1]), l.Y[i-1]+part*(l.Y[i]-l.Y[i-1])
-			if x >= since && y == y {
-				out = append(out, s.y(y))
-			}
-		}
-	}
-	return out
-}
-
-// labels writes the labels of lines at their ends, where they hide the least of the labelled lines. It moves overlapping labels apart. The
-// first line, which has no class, also gets a dot at its last value.
-func labels(b *strings.Builder, s scale, marks []Mark) {
-	type label struct {
-		y           float64
-		class, text string
-	}
-	var lines []Line
-	var ranges []Ranges
+// endLabels returns the labels of lines from top to bottom. Each is at the height of the end of its line. Labels that would overlap with the
+// largest letters stand around the middle of their ends, as near to each other as the letters allow.
+func endLabels(s scale, marks []Mark) []endLabel {
+	var list []endLabel
 	for _, m := range marks {
-		switch m := m.(type) {
-		case Line:
-			if m.Label != "" {
-				lines = append(lines, m)
-			}
-		case Ranges:
-			ranges = append(ranges, m)
-		case Band:
-			if m.Class == "fan" {
-				ranges = append(ranges, Ranges{X: m.X, Lo: m.Lo, Hi: m.Hi})
-			}
+		l, ok := m.(Line)
+		if x, y, known := l.end(); ok && known && l.Label != "" {
+			list = append(list, endLabel{class: l.Class, text: l.Label, x: s.x(x) / inner * 100, y: s.y(y)})
 		}
 	}
-	slices.SortStableFunc(lines, func(a, b Line) int { return cmp.Compare(a.Class, b.Class) }) // the values choose first
-	var list []label
-	var placed []float64
-	for _, l := range lines {
-		x, y, known := l.end()
-		if !known {
-			continue
+	slices.SortStableFunc(list, func(a, b endLabel) int { return cmp.Compare(a.y, b.y) })
+	var groups [][]endLabel
+	middle := func(group []endLabel) (sum float64) {
+		for _, l := range group {
+			sum += l.y / float64(len(group))
 		}
-		at := labelAt(s, l, lines, ranges, placed)
-		placed = append(placed, at)
-		list = append(list, label{at, l.Class, l.Label})
-		if l.Class == "" {
-			fmt.Fprintf(b, `<circle class="end" cx="%s%%" cy="%s" r="3.5"/>`, number(s.x(x)/inner*100), number(s.y(y)))
-		}
+		return sum
 	}
-	slices.SortStableFunc(list, func(a, b label) int { return cmp.Compare(a.y, b.y) })
 	for i := range list {
-		if i > 0 {
-			list[i].y = max(list[i].y, list[i-1].y+labelHeight)
+		groups = append(groups, list[i:i+1])
+		for n := len(groups); n > 1; n-- {
+			upper, lower := groups[n-2], groups[n-1]
+			if middle(lower)-middle(upper) >= lineOfText*largestLetters*float64(len(upper)+len(lower))/2 {
+				break
+			}
+			groups = append(groups[:n-2], list[i+1-len(upper)-len(lower):i+1])
 		}
 	}
-	for i := len(list) - 1; i >= 0; i-- { // and back up from the bottom edge
-		lowest := s.end - 2
-		if i+1 < len(list) {
-			lowest = list[i+1].y - labelHeight
+	for _, group := range groups {
+		at := middle(group)
+		for i := range group {
+			group[i].at, group[i].moved = at, lineOfText*(float64(i)-float64(len(group)-1)/2)
 		}
-		list[i].y = min(list[i].y, lowest)
 	}
-	for _, l := range list {
-		fmt.Fprintf(b, `<text class="%s" x="100%%" y="%s" text-anchor="end">%s</text>`, strings.TrimSpace("halo label "+l.class), number(l.y), html.EscapeString(l.text))
+	return list
+}
+
+// labels writes the labels of lines right of the shapes. A thin line leads there from an end that is further left. The first line, which has no
+// class, also gets a dot at its last value.
+func labels(b *strings.Builder, s scale, marks []Mark) {
+	for _, l := range endLabels(s, marks) {
+		x, y := number(l.x), number(l.y)
+		if x != "100" {
+			fmt.Fprintf(b, `<line class="leader" x1="%s%%" x2="100%%" y1="%s" y2="%s"/>`, x, y, y)
+		}
+		if l.class == "" {
+			fmt.Fprintf(b, `<circle class="end" cx="%s%%" cy="%s" r="3.5"/>`, x, y)
+		}
+		fmt.Fprintf(b, `<text class="%s" x="100%%" dx=".6em" y="%s" dy="%s">%s</text>`, strings.TrimSpace("label "+l.class), number(l.at), em(.35+l.moved), html.EscapeString(l.text))
 	}
 }
 

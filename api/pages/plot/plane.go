@@ -45,12 +45,17 @@ func (p Plane) SVG() string {
 
 	var b strings.Builder
 	rows, step := Ticks(lo, hi, 4)
+	columns, width := Ticks(left, right, 5)
+	if p.Points && decimals(width) < decimals(step) { // both axes have one unit
+		width = step
+	} else if p.Points {
+		step = width
+	}
 	fmt.Fprintf(&b, `<svg role="img" id="%s" class="%s" aria-labelledby="%s-title %s-desc" width="100%%" height="%s" data-from="%g" data-to="%g" data-lo="%g" data-hi="%g" data-top="%s" data-end="%s"><title id="%s-title">%s</title><desc id="%s-desc">%s</desc>`,
 		p.ID, roomClass(maxLabel(p.Words, rows, step, "")), p.ID, p.ID, number(p.Height), s.from, s.to, s.lo, s.hi, number(s.top), number(s.end), p.ID, html.EscapeString(p.Title), p.ID, html.EscapeString(p.Description))
 	for _, v := range rows {
 		fmt.Fprintf(&b, `<line class="%s" x1="0" x2="100%%" y1="%s" y2="%s"/>`, gridClass(v), number(s.y(v)), number(s.y(v)))
 	}
-	columns, width := Ticks(left, right, 5)
 	for _, v := range columns {
 		fmt.Fprintf(&b, `<line class="%s" x1="%s" x2="%s" y1="%s" y2="%s"/>`, gridClass(v), share(v), share(v), number(s.top), number(s.end))
 	}

@@ -27,3 +27,19 @@ func TestAPlaneDrawsEachPointAndEachInterval(t *testing.T) {
 		t.Error("a plane without points is drawn")
 	}
 }
+
+func TestTheAxesOfAScatterHaveTheSameDecimals(t *testing.T) {
+	t.Parallel()
+	for name, p := range map[string]Plane{
+		"wide": {X: []float64{-4, 4}, Y: []float64{-.8, .9}}, "high": {X: []float64{-.8, .9}, Y: []float64{-8, 8}},
+	} {
+		p.Height, p.Points, p.Words = 320, true, Words{Decimal: ","}
+		if svg := p.SVG(); strings.Contains(svg, ">0<") || strings.Count(svg, ">0,0<") != 2 {
+			t.Errorf("%s: an axis has other decimals: %s", name, svg)
+		}
+		p.Points = false // two units
+		if svg := p.SVG(); !strings.Contains(svg, ">0<") || !strings.Contains(svg, ">0,0<") {
+			t.Errorf("%s: an axis has needless decimals: %s", name, svg)
+		}
+	}
+}

@@ -40,6 +40,8 @@ type Figure struct {
 	Suffix string
 	// Letters is the room left of the shapes for labels of y, in letters. Zero means as many as the labels have. Align sets it.
 	Letters int
+	// Gutter is the room right of the shapes for labels of lines, in letters. Zero means as many as the labels have. Align sets it.
+	Gutter int
 	// Words are the decimal sign and the months of the reader's language. The zero value is English.
 	Words Words
 }
@@ -61,13 +63,17 @@ func (w Words) label(v, step float64) string {
 	return strings.NewReplacer(",", ".", ".", ",").Replace(text)
 }
 
-// date replaces the English month in the label of a date.
+// date is the label of a date in the language.
 func (w Words) date(d Date) string {
 	month := d.At.Month()
-	if name := w.Months[month-1]; name != "" {
+	switch name := w.Months[month-1]; {
+	case name == "":
+		return d.Label
+	case d.day:
+		return strconv.Itoa(d.At.Day()) + " " + name
+	default:
 		return strings.Replace(d.Label, month.String()[:3], name, 1)
 	}
-	return d.Label
 }
 
 // Mark is a shape in a figure.
@@ -138,7 +144,9 @@ func legend(b *strings.Builder, keys []Key, width int, top float64) (height floa
 func (f Figure) Alone(width int, keys []Key, source ...string) string {
 	const head, line, margin = 34.0, 17, 12
 	left := margin + int(math.Ceil(12*roomOf(f.letters()))) // with letters of 12 pixels
-	drawn := f.svg([]breadth{{shapes: float64(width-margin-left) / 12, left: float64(left) / 12, right: margin / 12}})
+	right := margin + int(math.Ceil(12*gutterOf(f.gutter())))
+	shapes := width - left - right
+	drawn := f.svg([]breadth{{shapes: float64(shapes) / 12, left: float64(left) / 12, right: float64(right) / 12}})
 	_, inside, found := strings.Cut(drawn, ">")
 	if !found || !strings.HasPrefix(drawn, "<svg ") {
 		return ""
@@ -148,7 +156,7 @@ func (f Figure) Alone(width int, keys []Key, source ...string) string {
 	foot := end - f.Height - head + float64(5+line*len(source))
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" role="img" width="%d" height="%s" viewBox="0 0 %d %s" font-family="system-ui, sans-serif"><style>%s</style><rect class="paper" width="100%%" height="100%%"/>`,
 		width, number(f.Height+head+foot), width, number(f.Height+head+foot), aloneStyle)
-	fmt.Fprintf(&b, `<text class="title" x="12" y="22">%s</text><svg x="%d" y="%s" width="%d" height="%s" overflow="visible">%s`, html.EscapeString(f.Title), left, number(head), width-margin-left, number(f.Height), inside)
+	fmt.Fprintf(&b, `<text class="title" x="12" y="22">%s</text><svg x="%d" y="%s" width="%d" height="%s" overflow="visible">%s`, html.EscapeString(f.Title), left, number(head), shapes, number(f.Height), inside)
 	b.WriteString(below.String())
 	for i, text := range source {
 		fmt.Fprintf(&b, `<text x="12" y="%s">%s</text>`, number(end+float64(line*(i+1))-2), html.EscapeString(text))
@@ -158,14 +166,14 @@ func (f Figure) Alone(width int, keys []Key, source ...string) string {
 }
 
 // aloneStyle sets the classes of a figure to the light colours of the pages.
-const aloneStyle = `.paper{fill:#fff}text{fill:#4d606a;font-size:12px}.title{fill:#12232b;font-size:16px;font-weight:600}.halo{paint-order:stroke;stroke:#fff;stroke-width:4px}` +
-	`.label{fill:#0a6072;font-weight:600}.label.second{fill:#9a5b12}.label.ghost{fill:#4d606a}.grid-line{stroke:#d9e2e5}.axis{stroke:#4d606a}path,line{vector-effect:non-scaling-stroke}` +
+const aloneStyle = `.paper{fill:#fff}text{fill:#4d606a;font-size:12px}.title{fill:#12232b;font-size:16px;font-weight:600}` +
+	`.leader{stroke:#4d606a;stroke-width:.75}.label{fill:#0a6072;font-weight:600}.label.second{fill:#9a5b12}.label.ghost{fill:#4d606a}.grid-line{stroke:#d9e2e5}.axis{stroke:#4d606a}path,line{vector-effect:non-scaling-stroke}` +
 	`.line{fill:none;stroke:#0a6072;stroke-width:2;stroke-linejoin:round}.line.second{stroke:#9a5b12;stroke-width:1.5;stroke-dasharray:5 4}` +
 	`.line.ghost{stroke:#4d606a;stroke-width:1.5;stroke-dasharray:1 3}.band{fill:#0a6072;opacity:.16}.band.fan{fill:#9a5b12;opacity:.2}` +
 	`.line.lone{stroke-width:6;stroke-linecap:round;stroke-dasharray:none}.end{fill:#0a6072}.line.fan{stroke:#9a5b12;stroke-width:1.5}.range{fill:none;stroke-width:3;opacity:.8}.range.held{stroke:#17673a}.range.missed{stroke:#a1311a;stroke-dasharray:3 2}`
 
 // SVG draws the figure. If it has no values, it says so.
-func (f Figure) SVG() string { return f.svg(onPages(f.letters())) }
+func (f Figure) SVG() string { return f.svg(onPages(f.letters(), f.gutter())) }
 
 // svg draws the figure for some widths, in ascending order.
 func (f Figure) svg(widths []breadth) string {
@@ -179,7 +187,7 @@ func (f Figure) svg(widths []breadth) string {
 	}
 
 	var b strings.Builder
-	fmt.Fprintf(&b, `<svg role="img" id="%s" class="%s" aria-labelledby="%s-title %s-desc" width="100%%" height="%s"`, f.ID, roomClass(f.letters()), f.ID, f.ID, number(f.Height))
+	fmt.Fprintf(&b, `<svg role="img" id="%s" class="%s" aria-labelledby="%s-title %s-desc" width="100%%" height="%s"`, f.ID, roomClass(f.letters())+gutterClass(f.gutter()), f.ID, f.ID, number(f.Height))
 	fmt.Fprintf(&b, ` data-from="%.0f" data-to="%.0f" data-lo="%g" data-hi="%g" data-top="%s" data-end="%s">`, s.from, s.to, s.lo, s.hi,
 		number(s.top), number(s.end))
 	fmt.Fprintf(&b, `<title id="%s-title">%s</title><desc id="%s-desc">%s</desc>`, f.ID, html.EscapeString(f.Title), f.ID,
@@ -241,38 +249,54 @@ func (f Figure) letters() int {
 	return maxLabel(f.Words, values, step, f.Suffix)
 }
 
-// Align gives figures, of which one stands below the other, the same room for their labels, so that an instant has the same x in each. It
-// returns the room in letters.
-func Align(figures ...*Figure) (letters int) {
+// gutter returns the room right of the shapes, in letters: what Align has set, or what the longest label of a line needs.
+func (f Figure) gutter() int {
+	widest := float64(f.Gutter)
+	for _, m := range f.Marks {
+		l, ok := m.(Line)
+		if _, _, known := l.end(); ok && known && f.Gutter == 0 {
+			widest = max(widest, digits(l.Label))
+		}
+	}
+	return min(int(math.Ceil(widest)), maxGutter)
+}
+
+// Align gives figures, of which one stands below the other, the same rooms for their labels, so that an instant has the same x in each. It
+// returns the rooms in letters.
+func Align(figures ...*Figure) (letters, gutter int) {
 	for _, f := range figures {
-		letters = max(letters, f.letters())
+		letters, gutter = max(letters, f.letters()), max(gutter, f.gutter())
 	}
 	for _, f := range figures {
-		f.Letters = letters
+		f.Letters, f.Gutter = letters, gutter
 	}
-	return letters
+	return letters, gutter
 }
 
 // maxLabel is the room of the longest label, in letters as wide as a digit.
 func maxLabel(w Words, values []float64, step float64, suffix string) int {
 	widest := 0.0
 	for _, v := range values {
-		n := 0.0
-		for _, r := range w.label(v, step) + suffix {
-			switch r {
-			case '%':
-				n += 1.5
-			case '−':
-				n += 1.3
-			case '.', ',', '\u00a0':
-				n += .5
-			default:
-				n++
-			}
-		}
-		widest = max(widest, n)
+		widest = max(widest, digits(w.label(v, step)+suffix))
 	}
 	return int(math.Ceil(widest))
+}
+
+// digits is the width of a number with its signs, in digits.
+func digits(text string) (n float64) {
+	for _, r := range text {
+		switch r {
+		case '%':
+			n += 1.5
+		case '−', '+':
+			n += 1.3
+		case '.', ',', '\u00a0':
+			n += .5
+		default:
+			n++
+		}
+	}
+	return n
 }
 
 // The style sheet has a class for each room from minRoom to maxRoom letters.
@@ -280,6 +304,25 @@ const minRoom, maxRoom = 2, 9
 
 // roomClass is the class of a figure with room for labels of a number of letters left of its shapes.
 func roomClass(letters int) string { return fmt.Sprintf("room%d", min(max(letters, minRoom), maxRoom)) }
+
+// maxGutter is the largest gutter of the style sheet. It has a class for each from one letter.
+const maxGutter = 12
+
+// gutterClass is the class of a figure with room for labels of a number of letters right of its shapes. It follows another class.
+func gutterClass(letters int) string {
+	if letters == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" gutter%d", letters)
+}
+
+// gutterOf is the room right of the shapes in em, as the style sheet has it. The letters are bold.
+func gutterOf(letters int) float64 {
+	if letters == 0 {
+		return 0
+	}
+	return .7*float64(letters) + .6
+}
 
 // rowLabel writes a label of y left of the shapes, where no line passes through it.
 func rowLabel(y float64, text string) string {

@@ -3,10 +3,10 @@ package plot
 import (
 	"encoding/xml"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -60,12 +60,12 @@ func TestDatesAreFirstDays(t *testing.T) {
 		from, to time.Time
 		want     []string
 	}{
-		"days":     {day(2026, 3, 2), day(2026, 3, 5), []string{"2 Mar", "3 Mar", "4 Mar", "5 Mar"}},
-		"Mondays":  {day(2026, 2, 20), day(2026, 3, 20), []string{"23 Feb", "2 Mar", "9 Mar", "16 Mar"}},
+		"days":     {day(2026, 3, 2), day(2026, 3, 5), []string{"Mar 2", "Mar 3", "Mar 4", "Mar 5"}},
+		"Mondays":  {day(2026, 2, 20), day(2026, 3, 20), []string{"Feb 23", "Mar 2", "Mar 9", "Mar 16"}},
 		"quarters": {day(2025, 11, 20), day(2026, 11, 16), []string{"2026", "Apr", "Jul", "Oct"}},
 		"years":    {day(2021, 11, 20), day(2026, 11, 16), []string{"2022", "2023", "2024", "2025", "2026"}},
 		"decades":  {day(1990, 1, 5), day(2026, 11, 13), []string{"2000", "2010", "2020"}},
-		"a day":    {day(2026, 3, 2), day(2026, 3, 2), []string{"2 Mar"}},
+		"a day":    {day(2026, 3, 2), day(2026, 3, 2), []string{"Mar 2"}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -147,7 +147,7 @@ func TestFigure(t *testing.T) {
 	// The height of 100 pixels is between 18 and 118. The margin is 4 % of the values' range at both ends: 0 is at 118-100*4/108.
 	for _, want := range []string{
 		`d="M0 114.3L250 21.7M750 68L1000 91.1"`, `data-from="1772323200" data-to="1772668800"`, "<title id=\"p-title\">Oil &amp; &#34;gas&#34;</title>",
-		"a &lt; b", `>1 Mar</text>`, `x="50%"`, `>100</text>`,
+		"a &lt; b", `>Mar 1</text>`, `x="50%"`, `>100</text>`,
 	} {
 		if !strings.Contains(svg, want) {
 			t.Errorf("the figure lacks %s:\n%s", want, svg)
@@ -181,68 +181,111 @@ func TestFigure(t *testing.T) {
 	}
 }
 
-func TestLabelsStandAtTheEndsOfTheirLinesAndApart(t *testing.T) {
-	t.Parallel()
-	x := []float64{float64(day(2026, 3, 1).Unix()), float64(day(2026, 3, 5).Unix())}
-	f := Figure{ID: "p", Title: "t", Description: "d", Height: 142, From: day(2026, 3, 1), To: day(2026, 3, 5), Marks: []Mark{
-		Line{X: x, Y: []float64{0, 50}, Label: "a < b"},
-		Line{Class: "second", X: x, Y: []float64{100, 51}, Label: "other"},
-		Line{X: x, Y: []float64{1, unknown}, Label: "early"},
-		Line{X: x, Y: []float64{unknown, unknown}, Label: "nowhere"},
-	}}
+// shownLabel is the label of a line in a figure. Places are shares of the width of the shapes, and heights are in pixels.
+type shownLabel struct {
+	class, text  string
+	at, moved    float64
+	leads        bool
+	x, y         float64 // the end of its line
+	width, wants float64 // the gutter and the width of the text in em
+}
+
+var (
+	endLabelOf = regexp.MustCompile(`<text class="label ?([^"]*)" x="100%" dx="([0-9.]+)em" y="([0-9.]+)" dy="([-0-9.]+)em">([^<]*)</text>`)
+	gutterOfIt = regexp.MustCompile(`class="room[0-9]+ gutter([0-9]+)"`)
+)
+
+// labelsOf reads the labels of lines of a figure.
+func labelsOf(t *testing.T, f Figure) (out []shownLabel) {
+	t.Helper()
 	svg := f.SVG()
 	wellFormed(t, svg)
-	var at []float64
-	for _, m := range regexp.MustCompile(`class="halo label[^"]*" x="100%" y="([0-9.]+)"`).FindAllStringSubmatch(svg, -1) {
-		y, err := strconv.ParseFloat(m[1], 64)
+	parse := func(text string) float64 {
+		v, err := strconv.ParseFloat(text, 64)
 		if err != nil {
 			t.Fatal(err)
 		}
-		at = append(at, y)
+		return v
 	}
-	if len(at) != 3 || !strings.Contains(svg, "a &lt; b") || strings.Contains(svg, "nowhere") {
-		t.Fatalf("the labels stand at %v: %s", at, svg)
+	lo, hi, _ := f.extent()
+	s := scale{from: float64(f.From.Unix()), to: float64(f.To.Unix()), lo: lo, hi: hi, top: above, end: f.Height - below}
+	for _, m := range endLabelOf.FindAllStringSubmatch(svg, -1) {
+		l := shownLabel{class: m[1], text: m[5], at: parse(m[3]), moved: parse(m[4]) - .35, wants: parse(m[2]) + .7*digits(m[5])}
+		l.width = gutterOf(int(parse(gutterOfIt.FindStringSubmatch(svg)[1])))
+		for _, mark := range f.Marks {
+			if line, ok := mark.(Line); ok && line.Class == l.class && line.Label == l.text {
+				x, y, _ := line.end()
+				l.x, l.y = s.x(x)/inner, s.y(y)
+				l.leads = strings.Contains(svg, fmt.Sprintf(`<line class="leader" x1="%s%%" x2="100%%" y1="%s"`, number(l.x*100), number(l.y)))
+			}
+		}
+		out = append(out, l)
 	}
-	for i := 1; i < len(at); i++ {
-		if at[i]-at[i-1] < labelHeight-.2 || at[i] > 118 {
-			t.Errorf("the labels stand at %v", at)
+	return out
+}
+
+// The reader takes the height of a label for its value. No line passes right of the shapes, so each label stands there.
+func TestALabelStandsAtTheEndOfItsOwnLine(t *testing.T) {
+	t.Parallel()
+	const n = 60
+	shapes := map[string]func(i float64) float64{
+		"rising": func(i float64) float64 { return i }, "falling": func(i float64) float64 { return n - i }, "flat": func(float64) float64 { return 30 },
+		"swinging": func(i float64) float64 { return 30 + 30*math.Sin(i) }, "ending with a peak": func(i float64) float64 { return 60 * max(0, i-n+5) / 4 },
+		"of two levels": func(i float64) float64 { return 60 * math.Floor(i/n*2) }, "around the level": func(i float64) float64 { return 30 + math.Cos(i) },
+	}
+	ends := map[string]int{"up to its end": 0, "before a forecast": 8, "far before its end": 40}
+	from := day(2026, 1, 1)
+	for name, shape := range shapes {
+		for other, second := range shapes {
+			for length, ahead := range ends {
+				for _, height := range []float64{142, 170, 280, 300} {
+					value, baseline := Line{Label: "$1,016.21"}, Line{Class: "second", Label: "−3.5%"}
+					for i := range n {
+						x := float64(from.AddDate(0, 0, i).Unix())
+						value.X, value.Y = append(value.X, x), append(value.Y, shape(float64(i)))
+						baseline.X, baseline.Y = append(baseline.X, x), append(baseline.Y, second(float64(i)))
+					}
+					to := from.AddDate(0, 0, n-1+ahead)
+					f := Figure{ID: "p", Height: height, From: from, To: to, Marks: []Mark{baseline, value, Line{Class: "ghost", X: value.X, Y: value.Y}}}
+					labels := labelsOf(t, f)
+					if len(labels) != 2 {
+						t.Fatalf("%s over %s has %d labels", name, other, len(labels))
+					}
+					for _, letters := range []float64{12, 16, largestLetters} { // at 390, 768 and 1280 pixels, and with letters twice as large
+						center := func(l shownLabel) float64 { return l.at + l.moved*letters }
+						for i, l := range labels {
+							far, neighbour := math.Abs(center(l)-l.y), math.Abs(center(l)-labels[1-i].y)
+							switch {
+							case far > 12.1:
+								t.Errorf("%s over %s, %s, %g pixels, letters of %g: %s stands %.1f pixels from its end", name, other, length, height, letters, l.text, far)
+							case far > neighbour+.2:
+								t.Errorf("%s over %s, %s, %g pixels: %s is nearer to the other line's end", name, other, length, height, l.text)
+							case l.wants > l.width+.01:
+								t.Errorf("%s needs %.1f em of a gutter of %.1f", l.text, l.wants, l.width)
+							case l.leads != (ahead > 0):
+								t.Errorf("%s over %s, %s: a line leads to %s: %t", name, other, length, l.text, l.leads)
+							}
+						}
+						if gap := math.Abs(center(labels[0]) - center(labels[1])); gap < letters*1.15 {
+							t.Errorf("%s over %s, %s, %g pixels, letters of %g: the labels are %.1f pixels apart", name, other, length, height, letters, gap)
+						}
+					}
+				}
+			}
 		}
 	}
 }
 
-// The reader takes the height of a label for its value, also where the line swings.
-func TestALabelStandsAtTheHeightOfItsPoint(t *testing.T) {
+func TestOnlyKnownLinesHaveALabelAndOnlyTheValueADot(t *testing.T) {
 	t.Parallel()
-	from, to := day(2026, 1, 1), day(2026, 4, 11)
-	var l Line
-	for at := from; !at.After(to); at = at.AddDate(0, 0, 1) {
-		l.X = append(l.X, float64(at.Unix()))
-		l.Y = append(l.Y, 50+30*math.Sin(float64(len(l.X))))
-	}
-	l.Label = "$16.21"
-	flat := Line{Class: "second", X: l.X, Y: make([]float64, len(l.X)), Label: "baseline"}
-	svg := Figure{ID: "p", Title: "t", Description: "d", Height: 300, From: from, To: to, Marks: []Mark{flat, l}}.SVG()
-	var at []float64
-	for _, m := range regexp.MustCompile(`class="halo label[^"]*" x="100%" y="([0-9.]+)"`).FindAllStringSubmatch(svg, -1) {
-		y, err := strconv.ParseFloat(m[1], 64)
-		if err != nil {
-			t.Fatal(err)
-		}
-		at = append(at, y)
-	}
-	if len(at) != 2 {
-		t.Fatalf("two labels: %s", svg)
-	}
-	s := scale{lo: 0, hi: 80, top: above, end: 300 - below}
-	s.lo, s.hi = room(s.lo, slices.Max(l.Y))
-	if want := s.y(l.Y[len(l.Y)-1]); math.Abs(at[0]-5-want) > 30 {
-		t.Errorf("the label of the value stands at %v, far from the value at %v", at[0], want)
-	}
-	if want := s.y(0); math.Abs(at[1]-want) > 20 {
-		t.Errorf("the label of the flat line stands at %v, far from its line at %v", at[1], want)
-	}
-	if !strings.Contains(svg, `<circle class="end" cx="100%"`) {
-		t.Errorf("the last value has no dot: %s", svg)
+	x := []float64{float64(day(2026, 3, 1).Unix()), float64(day(2026, 3, 5).Unix())}
+	svg := Figure{ID: "p", Height: 142, From: day(2026, 3, 1), To: day(2026, 3, 5), Marks: []Mark{
+		Line{Class: "second", X: x, Y: []float64{100, 51}, Label: "a < b"},
+		Line{X: x, Y: []float64{1, unknown}, Label: "early"},
+		Line{X: x, Y: []float64{unknown, unknown}, Label: "nowhere"},
+	}}.SVG()
+	if strings.Count(svg, `class="end"`) != 1 || !strings.Contains(svg, `<circle class="end" cx="0%"`) || !strings.Contains(svg, "a &lt; b") || strings.Contains(svg, "nowhere") {
+		t.Errorf("the labels are %s", svg)
 	}
 }
 
@@ -279,7 +322,7 @@ func TestFiguresBelowEachOtherHaveOneRoomForTheirLabels(t *testing.T) {
 	if !strings.Contains(narrow.SVG(), `class="room2"`) { // 0 to 4
 		t.Errorf("a figure alone: %s", narrow.SVG())
 	}
-	if got := Align(&wide, &narrow); got != 8 { // −1,000%: seven letters, some of them wide or narrow
+	if got, _ := Align(&wide, &narrow); got != 8 { // −1,000%: seven letters, some of them wide or narrow
 		t.Errorf("the room has %d letters", got)
 	}
 	for _, f := range []Figure{wide, narrow} {
@@ -299,11 +342,19 @@ func TestEstimates(t *testing.T) {
 	}}
 	svg := e.SVG()
 	wellFormed(t, svg)
-	// Zero to one, with a margin of 4 % at both ends: the middle stays in the middle.
-	for _, want := range []string{`cx="50%"`, `x1="3.7%"`, `x2="96.3%"`, "a &lt; b"} {
+	for _, want := range []string{`cx="50%"`, `x1="0%"`, `x2="100%"`, "a &lt; b"} {
 		if !strings.Contains(svg, want) {
 			t.Errorf("the estimates lack %s: %s", want, svg)
 		}
+	}
+	below := Estimates{Rows: []Estimate{{Value: .48, Lo: .2, Hi: .55}, {Value: -.12, Lo: unknown, Hi: unknown}}}.SVG()
+	for _, want := range []string{`<text x="0%" y="110" text-anchor="middle">−0.2<`, `<circle class="end" cx="10%"`, `x="100%" y="110" text-anchor="middle">0.6<`} {
+		if !strings.Contains(below, want) {
+			t.Errorf("the axis does not reach from a value below all to one above: no %s in %s", want, below)
+		}
+	}
+	if zero := (Estimates{Rows: []Estimate{{Value: 0}}}).SVG(); strings.Contains(zero, "NaN") {
+		t.Errorf("an estimate of zero: %s", zero)
 	}
 	if got := (Estimates{Rows: []Estimate{{Value: unknown}}}).SVG(); !strings.Contains(got, "nothing to plot") {
 		t.Errorf("estimates without values: %s", got)
@@ -338,33 +389,5 @@ func TestAFigureStandsAlone(t *testing.T) {
 	}
 	if got := (Figure{}).Alone(1000, nil, ""); got != "" {
 		t.Errorf("a picture of nothing: %s", got)
-	}
-}
-
-// Two labels that would lie on each other do not push one away from its own line's end, if there is room elsewhere.
-func TestTheLabelOfAValueKeepsClearOfTheBaselines(t *testing.T) {
-	t.Parallel()
-	from, to := day(2026, 1, 1), day(2026, 4, 11)
-	value, baseline := Line{Label: "$16.21"}, Line{Class: "second", Label: "baseline"}
-	for at := from; !at.After(to); at = at.AddDate(0, 0, 1) {
-		x := float64(at.Unix())
-		y := 14.0
-		if n := len(value.X) - 90; n >= 0 { // it rises above the baseline, and falls
-			y = []float64{13.4, 14.5, 15.5, 16.5, 17.5, 18.5, 19.5, 20.7, 19, 17.5, 16.2}[n]
-		}
-		value.X, value.Y = append(value.X, x), append(value.Y, y)
-		baseline.X, baseline.Y = append(baseline.X, x), append(baseline.Y, 20.2)
-	}
-	svg := Figure{ID: "p", Title: "t", Description: "d", Height: 300, From: from, To: to, Marks: []Mark{Band{X: value.X[:2], Lo: []float64{10, 10}, Hi: []float64{25, 25}}, baseline, value}}.SVG()
-	at := map[string]float64{}
-	for _, m := range regexp.MustCompile(`class="halo label[^"]*" x="100%" y="([0-9.]+)" text-anchor="end">([^<]*)<`).FindAllStringSubmatch(svg, -1) {
-		y, err := strconv.ParseFloat(m[1], 64)
-		if err != nil {
-			t.Fatal(err)
-		}
-		at[m[2]] = y
-	}
-	if math.Abs(at["$16.21"]-at["baseline"]) < labelHeight || at["$16.21"] < at["baseline"] {
-		t.Errorf("the labels stand at %v: that of the lower line is not below, and apart", at)
 	}
 }

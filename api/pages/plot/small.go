@@ -67,13 +67,20 @@ func (e Estimates) SVG() string {
 		return nothing(e.Words.Empty)
 	}
 	const rowHeight, nameHeight = 46, 21
-	lo, hi = room(lo, hi)
-	values, step := Ticks(lo, hi, 5)
+	if lo == hi {
+		hi = lo + 1
+	}
+	_, step := Ticks(lo, hi, 5)
+	lo, hi = math.Floor(lo/step+1e-9)*step, math.Ceil(hi/step-1e-9)*step // the axis begins and ends with a labelled value
+	var values []float64
+	for i := math.Round(lo / step); i*step <= hi+step/2; i++ {
+		values = append(values, i*step)
+	}
 	height := float64(len(e.Rows)*rowHeight + below)
 	at := func(v float64) string { return number((v-lo)/(hi-lo)*100) + "%" }
 
 	var b strings.Builder
-	fmt.Fprintf(&b, `<svg role="img" id="%s" aria-labelledby="%s-title %s-desc" width="100%%" height="%s"><title id="%s-title">%s</title><desc id="%s-desc">%s</desc>`,
+	fmt.Fprintf(&b, `<svg role="img" id="%s" class="estimates" aria-labelledby="%s-title %s-desc" width="100%%" height="%s"><title id="%s-title">%s</title><desc id="%s-desc">%s</desc>`,
 		e.ID, e.ID, e.ID, number(height), e.ID, html.EscapeString(e.Title), e.ID, html.EscapeString(e.Description))
 	for i, v := range values {
 		class := "grid-line"
@@ -83,13 +90,7 @@ func (e Estimates) SVG() string {
 		for row := range e.Rows { // not behind the names
 			fmt.Fprintf(&b, `<line class="%s" x1="%s" x2="%s" y1="%d" y2="%d"/>`, class, at(v), at(v), row*rowHeight+nameHeight, (row+1)*rowHeight)
 		}
-		anchor := "middle"
-		if share := (v - lo) / (hi - lo); share < .05 {
-			anchor = "start"
-		} else if share > .95 {
-			anchor = "end"
-		}
-		fmt.Fprintf(&b, `<text%s x="%s" y="%s" text-anchor="%s">%s</text>`, everyOther(i), at(v), number(height-6), anchor, e.Words.label(v, step))
+		fmt.Fprintf(&b, `<text%s x="%s" y="%s" text-anchor="middle">%s</text>`, everyOther(i), at(v), number(height-6), e.Words.label(v, step))
 	}
 	for i, r := range e.Rows {
 		if r.Value != r.Value {
@@ -97,7 +98,7 @@ func (e Estimates) SVG() string {
 		}
 		top := float64(i * rowHeight)
 		y := number(top + 32)
-		fmt.Fprintf(&b, `<text class="row-name" x="0" y="%s">%s</text>`, number(top+16), html.EscapeString(r.Label))
+		fmt.Fprintf(&b, `<text class="row-name" x="0" dx="-2em" y="%s">%s</text>`, number(top+16), html.EscapeString(r.Label))
 		if r.Lo == r.Lo && r.Hi == r.Hi {
 			fmt.Fprintf(&b, `<line class="line %s" x1="%s" x2="%s" y1="%s" y2="%s"/>`, r.Class, at(r.Lo), at(r.Hi), y, y)
 		}

@@ -3,6 +3,7 @@ package plot
 import (
 	"fmt"
 	"html"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -17,60 +18,92 @@ type Event struct {
 }
 
 // Strip draws the numbers of events above a figure with the same range of x. Each number is a link to its description. Events that are
-// close to each other share a link. It is empty without events.
+// too close for two marks share a link. It is empty without events.
 type Strip struct {
 	// Label names the strip for screen readers. One and Several name a link to an event, and to the events between two numbers.
 	Label, One, Several string
-	// Letters is the room of the figure for its labels.
-	Letters  int
-	From, To time.Time
+	// Letters and Gutter are the rooms of the figure for its labels.
+	Letters, Gutter int
+	From, To        time.Time
 	// Events are in ascending time.
 	Events []Event
 }
 
-// Two numbers are at least this share of the width apart, so that a finger can press each on a small telephone.
-const apart = .1
-
 // The sizes of a strip are in em, so that they grow with the letters: its height, half of a mark, how much wider a letter makes one, and the
 // narrowest that a finger can press.
 const stripHeight, halfMark, markLetter, reach = 7. / 3, .75, 2. / 3, 2.
+
+// narrowStrip is the width in em of a strip on a small telephone. There each mark has room for a finger.
+const narrowStrip = 17
 
 // SVG draws the strip.
 func (s Strip) SVG() string {
 	if len(s.Events) == 0 {
 		return ""
 	}
-	length := max(s.To.Sub(s.From).Seconds(), 1)
-	at := func(e Event) float64 { return e.At.Sub(s.From).Seconds() / length }
 	var b strings.Builder
-	fmt.Fprintf(&b, `<svg class="marks %s" role="group" aria-label="%s" width="100%%" height="%s">`, roomClass(s.Letters), html.EscapeString(s.Label), em(stripHeight))
-	for from := 0; from < len(s.Events); {
-		to := from + 1
-		for to < len(s.Events) && at(s.Events[to])-at(s.Events[to-1]) < apart {
-			to++
-		}
-		group := s.Events[from:to]
-		first, last := group[0], group[len(group)-1]
-		label := strconv.Itoa(first.Number)
+	fmt.Fprintf(&b, `<svg class="marks %s" role="group" aria-label="%s" width="100%%" height="%s">`, roomClass(s.Letters)+gutterClass(s.Gutter), html.EscapeString(s.Label), em(stripHeight))
+	for _, group := range s.groups() {
+		first, last, label := group[0], group[len(group)-1], groupLabel(group)
 		name := fmt.Sprintf(s.One, label)
 		if len(group) > 1 {
-			label, name = fmt.Sprintf("%d–%d", first.Number, last.Number), fmt.Sprintf(s.Several, strconv.Itoa(first.Number), strconv.Itoa(last.Number))
+			name = fmt.Sprintf(s.Several, strconv.Itoa(first.Number), strconv.Itoa(last.Number))
 		}
 		targets := make([]string, len(group))
 		for i, e := range group {
 			targets[i] = html.EscapeString(e.Target)
 		}
-		width := 2*halfMark + markLetter*float64(len([]rune(label))-1)
+		width := markWidth(label)
 		wide := max(width, reach)
 		fmt.Fprintf(&b, `<a class="mark" href="#%s" data-events="%s" aria-label="%s"><svg x="%s%%" y="50%%" overflow="visible"><rect class="reach" x="%s" y="%s" width="%s" height="%s"/><rect x="%s" y="%s" width="%s" height="%s" rx="%s"/><text y=".33em" text-anchor="middle">%s</text></svg></a>`,
-			targets[0], strings.Join(targets, " "), html.EscapeString(name), number((at(first)+at(last))*50),
+			targets[0], strings.Join(targets, " "), html.EscapeString(name), number(s.at(group)*100),
 			em(-wide/2), em(-stripHeight/2), em(wide), em(stripHeight),
 			em(-width/2), em(-halfMark), em(width), em(2*halfMark), em(halfMark), label)
-		from = to
 	}
 	b.WriteString(`</svg>`)
 	return b.String()
 }
+
+// groups returns the events of each mark. Events share a mark only if their marks would overlap on a narrow strip.
+func (s Strip) groups() [][]Event {
+	var out [][]Event
+	for i := range s.Events {
+		out = append(out, s.Events[i:i+1])
+	}
+	room := func(group []Event) float64 { return max(markWidth(groupLabel(group)), reach) / 2 / narrowStrip }
+	for len(out) > 1 {
+		best, least := 0, 0.
+		for i := 1; i < len(out); i++ {
+			if free := s.at(out[i]) - s.at(out[i-1]) - room(out[i-1]) - room(out[i]); free < least {
+				best, least = i, free
+			}
+		}
+		if best == 0 {
+			break
+		}
+		out[best-1] = out[best-1][:len(out[best-1])+len(out[best])] // the events are next to each other
+		out = slices.Delete(out, best, best+1)
+	}
+	return out
+}
+
+// at is the place of a mark as a part of the width: the middle of its first and its last event.
+func (s Strip) at(group []Event) float64 {
+	middle := group[0].At.Sub(s.From) + group[len(group)-1].At.Sub(group[0].At)/2
+	return middle.Seconds() / max(s.To.Sub(s.From).Seconds(), 1)
+}
+
+// groupLabel is the text of a mark.
+func groupLabel(group []Event) string {
+	first, last := group[0].Number, group[len(group)-1].Number
+	if first == last {
+		return strconv.Itoa(first)
+	}
+	return fmt.Sprintf("%d–%d", first, last)
+}
+
+// markWidth is the width of a mark in em.
+func markWidth(label string) float64 { return 2*halfMark + markLetter*float64(len([]rune(label))-1) }
 
 // em is a length in the size of the letters.
 func em(v float64) string { return strconv.FormatFloat(v, 'f', 3, 64) + "em" }
@@ -95,18 +128,6 @@ type Ranges struct {
 }
 
 func (m Ranges) bounds() (lo, hi float64) { return Band{Lo: m.Lo, Hi: m.Hi}.bounds() }
-
-// heights returns positions of the ranges from a time on.
-func (m Ranges) heights(s scale, since float64) (out []float64) {
-	for i, x := range m.X {
-		for n := range steps + 1 {
-			if y := m.Lo[i] + float64(n)/steps*(m.Hi[i]-m.Lo[i]); x >= since && y == y {
-				out = append(out, s.y(y))
-			}
-		}
-	}
-	return out
-}
 
 func (m Ranges) draw(b *strings.Builder, s scale) {
 	b.WriteString(`<path class="range ` + m.Class + `" d="`)

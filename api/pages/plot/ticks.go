@@ -29,11 +29,7 @@ func Ticks(lo, hi float64, about int) (values []float64, step float64) {
 
 // Label formats a multiple of a step, with the same number of decimals as the step and with thousands separators.
 func Label(v, step float64) string {
-	decimals := 0
-	for s := step; decimals < 12 && math.Abs(s-math.Round(s)) > 1e-6*math.Max(1, s); s *= 10 {
-		decimals++
-	}
-	text := strconv.FormatFloat(math.Abs(v), 'f', decimals, 64)
+	text := strconv.FormatFloat(math.Abs(v), 'f', decimals(step), 64)
 	whole, fraction, _ := strings.Cut(text, ".")
 	for i := len(whole) - 3; i > 0; i -= 3 {
 		whole = whole[:i] + "," + whole[i:]
@@ -47,10 +43,20 @@ func Label(v, step float64) string {
 	return whole
 }
 
+// decimals is the number of decimals of a step.
+func decimals(step float64) (n int) {
+	for ; n < 12 && math.Abs(step-math.Round(step)) > 1e-6*math.Max(1, step); step *= 10 {
+		n++
+	}
+	return n
+}
+
 // Date is a labelled instant of a time axis.
 type Date struct {
 	At    time.Time
 	Label string
+	// day reports that the label has the day of the month.
+	day bool
 }
 
 // Dates returns at most maxDates labelled dates within an interval: days, Mondays, or first days of months, quarters or years. The label of
@@ -87,7 +93,7 @@ func Dates(from, to time.Time, maxDates int) []Date {
 		var out []Date
 		for n := 0; !at.After(to) && len(out) <= maxDates; n++ {
 			if !at.Before(from) {
-				out = append(out, Date{at, labelOf(at, len(out) == 0, step.days > 0, step.years > 0)})
+				out = append(out, Date{at, labelOf(at, len(out) == 0, step.days > 0, step.years > 0), step.days > 0})
 			}
 			at = at.AddDate(step.years, step.months, step.days)
 		}
@@ -101,7 +107,7 @@ func Dates(from, to time.Time, maxDates int) []Date {
 func labelOf(at time.Time, first, days, years bool) string {
 	switch {
 	case days:
-		return at.Format("2 Jan")
+		return at.Format("Jan 2")
 	case years || at.Month() == time.January:
 		return at.Format("2006")
 	}

@@ -22,11 +22,12 @@ const number = (cell) => (cell === "" || cell === undefined || cell === null ? N
 // valueIn is the value of a point in a panel: the first of the panel's columns that the point has.
 const valueIn = (row, columns) => columns.map((name) => number(row[name])).find((v) => !Number.isNaN(v)) ?? NaN;
 
-// inside is the box of a drawing without the room for the labels of its values, which is left of it.
+// inside is the box of a drawing without the rooms for its labels, which are at its sides.
 function inside(svg) {
   const box = svg.getBoundingClientRect();
-  const room = parseFloat(getComputedStyle(svg).paddingLeft);
-  return { left: box.left + room, top: box.top, width: box.width - room };
+  const style = getComputedStyle(svg);
+  const [left, right] = [parseFloat(style.paddingLeft), parseFloat(style.paddingRight)];
+  return { left: box.left + left, top: box.top, width: box.width - left - right };
 }
 
 class Plot {
@@ -274,7 +275,7 @@ class Plot {
     this.place(x, high ?? this.panels[0].top);
   }
 
-  // say fills in the readout: the value of the first panel, then what else is known of the point.
+  // say fills in the readout: the point, a colon, and the value of the first panel. Then it lists what else is known of the point.
   say(row) {
     const d = this.figure.dataset;
     const strong = document.createElement("b");
@@ -285,14 +286,16 @@ class Plot {
     if (row.z_score) rest.push(`z\u00a0${this.score.format(number(row.z_score)).replace("-", "−")}`);
     for (const pair of d.also?.split("|") ?? []) {
       const [, name, column] = pair.match(/^(.*):(.*)$/);
-      rest.push(`${name} ${this.measured(row[column])}`);
+      const value = document.createElement("strong");
+      value.textContent = this.measured(row[column]);
+      rest.push([`${name} `, value]);
     }
     if (row.revised === "true") rest.push(d.revised ?? "revised");
     const day = document.createElement("span");
     day.textContent = row.name ?? inWords(Date.parse(row.observed_at) / 1000);
     const more = document.createElement("small");
-    more.textContent = rest.join(", ");
-    this.tip.replaceChildren(day, d.name ? ` ${d.name}: ` : " ", strong, " ", more);
+    more.append(...rest.flatMap((part, i) => (i ? [", "] : []).concat(part)));
+    this.tip.replaceChildren(day, d.name ? `: ${d.name} ` : ": ", strong, " ", more);
   }
 
   // place puts the readout above the point, where a finger does not hide it, and within the figure. Where there is no room above the point,

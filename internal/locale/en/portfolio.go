@@ -17,6 +17,7 @@ var portfolio = map[string]string{
 	"portfolio.Cash":                     "Cash",
 	"portfolio.return":                   "Return",
 	"portfolio.drawdown":                 "Drawdown",
+	"portfolio.drawdown said":            "drawdown",
 	"portfolio.below":                    "below: drawdown",
 	"portfolio.weekly":                   "the start and one point a week",
 	"portfolio.1d":                       "One day",

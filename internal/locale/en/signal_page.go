@@ -194,7 +194,7 @@ var signalPage = map[string]string{
 	"plot.too short":              "Too short: it holds fewer than two points.",
 	"plot.interval":               "interval",
 	"plot.baseline":               "baseline",
-	"plot.as known now":           "as known now",
+	"plot.interval since":         "%s, since %s",
 	"plot.described":              "%[1]s. %[2]s points. Lowest %[3]s on %[4]s, highest %[5]s on %[6]s, last %[7]s on %[8]s.",
 	"plot.described month":        "%[1]s. %[2]s points. Lowest %[3]s (%[4]s), highest %[5]s (%[6]s), last %[7]s (%[8]s).",
 	"plot.no value":               "No value is known.",

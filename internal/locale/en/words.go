@@ -234,6 +234,8 @@ var words = map[string]string{
 	"compare.by lag":             "By lag",
 	"compare.by lag note":        "Correlation and its 90%% interval if the second signal is read later (right) or earlier (left). One interval in ten misses the true value by chance. If you look for the strongest of %s lags, you will find one: choose the lag before you look.",
 	"compare.lag":                "Lag",
+	"compare.lag unit week":      "Lag in weeks.",
+	"compare.lag unit month":     "Lag in months.",
 	"compare.correlation":        "Correlation",
 	"compare.interval":           "90% interval",
 	"compare.pairs":              "Pairs",

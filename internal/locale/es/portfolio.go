@@ -17,6 +17,7 @@ var portfolio = map[string]string{
 	"portfolio.Cash":                     "Liquidez",
 	"portfolio.return":                   "Rentabilidad",
 	"portfolio.drawdown":                 "Caída desde el máximo",
+	"portfolio.drawdown said":            "caída desde el máximo",
 	"portfolio.below":                    "abajo: caída desde el máximo",
 	"portfolio.weekly":                   "el inicio y un punto por semana",
 	"portfolio.1d":                       "Un día",

@@ -194,7 +194,7 @@ var signalPage = map[string]string{
 	"plot.too short":              "Demasiado corto: contiene menos de dos puntos.",
 	"plot.interval":               "intervalo",
 	"plot.baseline":               "referencia",
-	"plot.as known now":           "según se conoce hoy",
+	"plot.interval since":         "%s, desde %s",
 	"plot.described":              "%[1]s. Puntos: %[2]s. Mínimo %[3]s el %[4]s, máximo %[5]s el %[6]s, último %[7]s el %[8]s.",
 	"plot.described month":        "%[1]s. Puntos: %[2]s. Mínimo %[3]s (%[4]s), máximo %[5]s (%[6]s), último %[7]s (%[8]s).",
 	"plot.no value":               "No se conoce ningún valor.",

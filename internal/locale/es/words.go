@@ -234,6 +234,8 @@ var words = map[string]string{
 	"compare.by lag":             "Según el desfase",
 	"compare.by lag note":        "Correlación e intervalo del 90\u00a0%% si la segunda señal se lee más tarde (derecha) o antes (izquierda). Uno de cada diez intervalos no contiene el valor verdadero por puro azar. Quien busque el más fuerte de %s desfases siempre encontrará alguno: elija el desfase antes de mirar.",
 	"compare.lag":                "Desfase",
+	"compare.lag unit week":      "Desfase en semanas.",
+	"compare.lag unit month":     "Desfase en meses.",
 	"compare.correlation":        "Correlación",
 	"compare.interval":           "Intervalo del 90\u00a0%",
 	"compare.pairs":              "Pares",

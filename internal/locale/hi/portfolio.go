@@ -17,6 +17,7 @@ var portfolio = map[string]string{
 	"portfolio.Cash":                     "नक़द",
 	"portfolio.return":                   "प्रतिफल",
 	"portfolio.drawdown":                 "शिखर से गिरावट",
+	"portfolio.drawdown said":            "शिखर से गिरावट",
 	"portfolio.below":                    "नीचे: शिखर से गिरावट",
 	"portfolio.weekly":                   "शुरुआत और हर सप्ताह एक बिंदु",
 	"portfolio.1d":                       "एक दिन",

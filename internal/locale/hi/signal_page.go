@@ -194,7 +194,7 @@ var signalPage = map[string]string{
 	"plot.too short":              "बहुत छोटा: इसमें दो से कम बिंदु हैं।",
 	"plot.interval":               "अंतराल",
 	"plot.baseline":               "आधार",
-	"plot.as known now":           "जैसा अब ज्ञात है",
+	"plot.interval since":         "%s, %s से",
 	"plot.described":              "%[1]s। बिंदु: %[2]s। सबसे कम %[3]s (%[4]s), सबसे ज़्यादा %[5]s (%[6]s), आख़िरी %[7]s (%[8]s)।",
 	"plot.described month":        "%[1]s। बिंदु: %[2]s। सबसे कम %[3]s (%[4]s), सबसे ज़्यादा %[5]s (%[6]s), आख़िरी %[7]s (%[8]s)।",
 	"plot.no value":               "कोई मान ज्ञात नहीं है।",

@@ -17,6 +17,7 @@ var portfolio = map[string]string{
 	"portfolio.Cash":                     "Caixa",
 	"portfolio.return":                   "Retorno",
 	"portfolio.drawdown":                 "Queda desde a máxima",
+	"portfolio.drawdown said":            "queda desde a máxima",
 	"portfolio.below":                    "abaixo: queda desde a máxima",
 	"portfolio.weekly":                   "o início e um ponto por semana",
 	"portfolio.1d":                       "Um dia",

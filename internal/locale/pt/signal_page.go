@@ -194,7 +194,7 @@ var signalPage = map[string]string{
 	"plot.too short":              "Curto demais: contém menos de dois pontos.",
 	"plot.interval":               "intervalo",
 	"plot.baseline":               "referência",
-	"plot.as known now":           "como conhecido hoje",
+	"plot.interval since":         "%s, desde %s",
 	"plot.described":              "%[1]s. Pontos: %[2]s. Mínimo %[3]s em %[4]s, máximo %[5]s em %[6]s, último %[7]s em %[8]s.",
 	"plot.described month":        "%[1]s. Pontos: %[2]s. Mínimo %[3]s (%[4]s), máximo %[5]s (%[6]s), último %[7]s (%[8]s).",
 	"plot.no value":               "Nenhum valor é conhecido.",

@@ -234,6 +234,8 @@ var words = map[string]string{
 	"compare.by lag":             "Por defasagem",
 	"compare.by lag note":        "Correlação e intervalo de 90%% se o segundo sinal for lido mais tarde (à direita) ou mais cedo (à esquerda). Um em cada dez intervalos não contém o valor verdadeiro por puro acaso. Quem procura a mais forte de %s defasagens sempre encontra alguma: escolha a defasagem antes de olhar.",
 	"compare.lag":                "Defasagem",
+	"compare.lag unit week":      "Defasagem em semanas.",
+	"compare.lag unit month":     "Defasagem em meses.",
 	"compare.correlation":        "Correlação",
 	"compare.interval":           "Intervalo de 90%",
 	"compare.pairs":              "Pares",

@@ -37,7 +37,7 @@ for (const id of signals) {
       await page.mouse.move(box.x + box.width - 1, box.y + 80);
       await page.locator(".tip b").waitFor();
       const readout = await text(page, ".tip");
-      assert.ok(readout.startsWith(`${inWords(at)} `), `${readout}, want the newest point, ${at}`);
+      assert.ok(readout.startsWith(`${inWords(at)}: `), `${readout}, want the newest point, ${at}`);
       assert.equal(await plot.locator(".cursor").count(), 1);
       await page.mouse.move(box.x + 1, box.y + 80);
       await page.waitForFunction((now) => document.querySelector(".tip").textContent !== now, readout);
@@ -47,7 +47,7 @@ for (const id of signals) {
       await page.locator("#plot-history").focus();
       await page.keyboard.press("ArrowLeft");
       await page.locator(".tip b").waitFor();
-      assert.ok((await text(page, ".tip")).startsWith(`${inWords(at)} `));
+      assert.ok((await text(page, ".tip")).startsWith(`${inWords(at)}: `));
 
       const before = await plot.getAttribute("data-from");
       await page.getByRole("link", { name: "all", exact: true }).click();
@@ -419,7 +419,7 @@ test("two signals are compared with a form, without a script and in another lang
     await page.touchscreen.tap(box.x + box.width / 2, box.y + 80);
     await page.locator("#plot-both .tip b").waitFor();
     const { first, data } = await json(await page.getByRole("link", { name: "JSON", exact: true }).last().getAttribute("href"));
-    const [when, value] = (await text(page, "#plot-both .tip")).split(` ${first.name}: `);
+    const [when, value] = (await text(page, "#plot-both .tip")).split(`: ${first.name} `);
     assert.match(when, /^\d+ de [a-z]+ de \d{4}$/);
     assert.match(value, /^[+−]?\d+,\d\d z/);
     await page.keyboard.press("Escape");
@@ -439,7 +439,7 @@ test("two signals are compared with a form, without a script and in another lang
       return [room + ((x - d.from) / (d.to - d.from)) * width, d.end - ((y - d.lo) / (d.hi - d.lo)) * (d.end - d.top)];
     }, point);
     const said = await read(scatter, place);
-    assert.ok(said.includes(`: ${z(point.second)} z`) && said.includes(z(point.first)), `${said}: want ${JSON.stringify(point)}`);
+    assert.ok(said.includes(` ${z(point.second)} z`) && said.includes(z(point.first)), `${said}: want ${JSON.stringify(point)}`);
     const [tip, dot, whole] = await scatter.evaluate((f) => [".tip", ".dot"].map((part) => f.querySelector(part).getBoundingClientRect().toJSON()).concat(f.getBoundingClientRect().toJSON()));
     assert.equal(misplaced(tip, dot, whole), "");
     const lags = page.locator("figure:has(#plot-lags)");
@@ -500,12 +500,12 @@ test("the portfolio of the home page shows all of its days, each under a finger,
     await page.touchscreen.tap(box.x + box.width / 2, box.y + 60);
     await tip.locator("b").waitFor();
     const tapped = await tip.innerText();
-    assert.match(tapped, /^[A-Z][a-z]+ \d+, \d{4} Portfolio: [+−]?[0-9.]+%.*SPY/s);
+    assert.match(tapped, /^[A-Z][a-z]+ \d+, \d{4}: Portfolio [+−]?[0-9.]+%.*SPY/s);
     await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
     assert.equal(await tip.innerText(), tapped, "it stays");
     await page.keyboard.press("Home");
     for (const { observed_at: date } of data) {
-      await page.waitForFunction((day) => document.querySelector("#plot-portfolio .tip").innerText.startsWith(`${day} `), inWords(date));
+      await page.waitForFunction((day) => document.querySelector("#plot-portfolio .tip").innerText.startsWith(`${day}: `), inWords(date));
       await page.keyboard.press("ArrowRight");
     }
     await page.keyboard.press("Escape");
@@ -531,7 +531,7 @@ test("the plot of the portfolio shows the point under a finger, the pointer and 
     await page.touchscreen.tap(box.x + box.width / 2, box.y + 80);
     await page.locator(".tip b").waitFor();
     const tapped = await text(page, ".tip");
-    assert.match(tapped, /^[A-Z][a-z]+ \d+, \d{4} Portfolio: [+−]?[0-9.]+%.*SPY/s);
+    assert.match(tapped, /^[A-Z][a-z]+ \d+, \d{4}: Portfolio [+−]?[0-9.]+%.*SPY/s);
     await page.keyboard.press("ArrowRight");
     await page.waitForFunction((before) => document.querySelector(".tip").innerText !== before, tapped);
     await page.keyboard.press("Escape");
