@@ -3,6 +3,7 @@ package pages
 import (
 	"cmp"
 	"fmt"
+	"html/template"
 	"math"
 	"regexp"
 	"slices"
@@ -335,6 +336,50 @@ func TestTheYearsOfAPictureStandAtTheirTicks(t *testing.T) {
 	for _, d := range labels {
 		if d.anchor != "middle" {
 			t.Errorf("the %s of %s stands at its year", d.anchor, d.text)
+		}
+	}
+}
+
+// The last value and the baseline of each signal have their numbers in the gutter, which is as wide in the plots above and below.
+func TestTheLastValuesOfEachSignalFitRightOfItsPlots(t *testing.T) {
+	t.Parallel()
+	label := regexp.MustCompile(`<text class="label(?: second)?" x="100%" dx="[.]6em"[^>]*>([^<]+)<`)
+	rooms := regexp.MustCompile(`class="(?:marks )?(room[0-9]+ gutter([0-9]+))"`)
+	for _, lang := range languages.All() {
+		for _, own := range signals.All() {
+			l := localizer{Lang: lang.Code}
+			d := l.Own(own)
+			for _, times := range []float64{.01, -1, 30} {
+				points := tradingDays(60, nil)
+				for i := range points {
+					p := &points[i]
+					p.Value, p.Lo, p.Hi, p.Baseline = p.Value*times*d.Scale(), p.Lo*times*d.Scale(), p.Hi*times*d.Scale(), p.Baseline*times*d.Scale()
+				}
+				last := points[59]
+				plots := l.plotHistory(d, view.SignalSnapshot{}, points, nil, overlay{Events: []eventMark{{Number: 1, ID: "storm", Day: points[20].ObservedAt}}}, "all")
+				var got []string
+				for _, m := range label.FindAllStringSubmatch(string(plots.Value), -1) {
+					got = append(got, m[1])
+				}
+				slices.Sort(got)
+				want := []string{l.Figure(d, last.Value), l.Figure(d, last.Baseline)}
+				slices.Sort(want)
+				if !slices.Equal(got, want) {
+					t.Errorf("%s of %s: the labels are %q, want %q", lang.Code, d.ID, got, want)
+				}
+				room := rooms.FindStringSubmatch(string(plots.Value))
+				for _, other := range []template.HTML{plots.Strip, plots.Z} {
+					if got := rooms.FindStringSubmatch(string(other)); len(got) == 0 || got[1] != room[1] {
+						t.Errorf("%s of %s: the rooms are %q, and %q of the plot of the value", lang.Code, d.ID, got, room)
+					}
+				}
+				letters, err := strconv.Atoi(room[2])
+				for _, text := range got {
+					if n := len([]rune(strings.NewReplacer(".", "", ",", "").Replace(text))); err != nil || n > letters {
+						t.Errorf("%s of %s: %q has no room in %d letters", lang.Code, d.ID, text, letters)
+					}
+				}
+			}
 		}
 	}
 }
