@@ -31,7 +31,10 @@ const (
 	forecastLeafSQL = `E'tidemark/forecast/v1\nseq ' || d || E'\nid eia-weekly-petroleum:crude-stocks:2026-01-02\nrelease_at 2026-01-07T15:30:00.000000Z\nvalue 417803.25\nlo 414120.5\nhi 421477.75\nlevel 0.8\nmethod conformal/3\nhash ' || encode(sha256(('f' || d)::bytea), 'hex') || E'\nat 2026-01-03T06:00:00.000000Z\n'`
 	gradeLeafSQL    = `E'tidemark/grade/v1\nseq ' || d || E'\nid eia-weekly-petroleum:crude-stocks:2026-01-02\npublished_at 2026-01-07T15:30:00.000000Z\nvalue 418904\nscore 1203.25 1877.5 1650.125\nhash ' || encode(sha256(('g' || d)::bytea), 'hex') || E'\nat 2026-01-07T16:00:00.000000Z\n'`
 	bodyYearsSQL    = `do $$ begin perform log_append('sources', 'body:' || i, E'tidemark/body/v1\nsource eia-daily-spot-prices\nurl ' || encode(sha256(('u' || i)::bytea), 'hex') || E'\nfetched_at 2026-01-02T03:04:05.123456Z\nsha256 ' || encode(sha256(('b' || i)::bytea), 'hex') || E'\nbytes 48213\nnot_modified false\n') from generate_series(%d, %d) i; end $$`
-	logSizesSQL     = `\copy (select c.relname, pg_total_relation_size(c.oid) from pg_class c where c.relkind = 'r' and c.relname like 'log\_%' order by 1) to stdout`
+	pastBodiesSQL   = `insert into fetches (source, url, status, fetched_at, sha256, bytes)
+		select 'eia-daily-spot-prices', 'https://upstream.example/' || i, 200, timestamptz '2016-01-02' + i * interval '7 minutes', encode(sha256(('b' || i)::bytea), 'hex'), 48213
+		from generate_series(1, %d) i`
+	logSizesSQL = `\copy (select c.relname, pg_total_relation_size(c.oid) from pg_class c where c.relkind = 'r' and c.relname like 'log\_%' order by 1) to stdout`
 )
 
 // memorySigner signs, and keeps its mark in memory.
@@ -49,9 +52,9 @@ func (s *memorySigner) SetMark(size int64, root tlog.Hash) error {
 	return nil
 }
 
-// logYears measures what ten years of leaves cost: disk, the first look of a new process, and proofs.
+// logYears measures what ten years of leaves cost: disk, the first look of a new process, and proofs; and a log that begins after them.
 func logYears(ctx context.Context, m *meter) error {
-	return withLogs(ctx, func(ctx context.Context, s *recordFixture) error {
+	err := withLogs(ctx, func(ctx context.Context, s *recordFixture) error {
 		for _, l := range []struct {
 			name         string
 			total, batch int
@@ -68,40 +71,77 @@ func logYears(ctx context.Context, m *meter) error {
 		}
 		return nil
 	})
+	if err != nil {
+		return err
+	}
+	return withLogs(ctx, func(ctx context.Context, s *recordFixture) error { return s.beginLate(ctx, m) })
+}
+
+// begin begins a log, and returns its signer.
+func (s *recordFixture) begin(ctx context.Context, log string) (*memorySigner, error) {
+	keys, err := tlog.NewLogKey(rand.Reader, "bench.example/"+log)
+	if err != nil {
+		return nil, err
+	}
+	signer, err := tlog.NewSigner(keys.Private)
+	if err != nil {
+		return nil, err
+	}
+	return &memorySigner{Signer: signer}, s.db.BeginLog(ctx, postgres.LogStart{Log: log, Origin: signer.Origin(), VKey: keys.Public, Environment: "live"})
+}
+
+// sequence numbers and signs all leaves of a log that wait, and returns its size.
+func (s *recordFixture) sequence(ctx context.Context, log string, signer postgres.LogSigner) (int64, error) {
+	for {
+		n, err := s.db.NumberLeaves(ctx, log)
+		if err != nil {
+			return 0, err
+		}
+		size, added, err := s.db.IntegrateLeaves(ctx, log, signer)
+		if err != nil || n == 0 && !added {
+			return size, err
+		}
+	}
+}
+
+// beginLate begins a log after ten years of bodies. Their rows are put past the triggers, as a version without a log left them.
+func (s *recordFixture) beginLate(ctx context.Context, m *meter) error {
+	if err := s.psql(ctx, nil, nil, "set session_replication_role = replica", fmt.Sprintf(pastBodiesSQL, yearsOfBodies), "vacuum analyze fetches"); err != nil {
+		return err
+	}
+	var signer *memorySigner
+	begun, err := m.once(func() (err error) {
+		signer, err = s.begin(ctx, postgres.LogSources)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	var size int64
+	took, err := m.once(func() (err error) {
+		size, err = s.sequence(ctx, postgres.LogSources, signer)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	m.say("  a log that begins after %d leaves: begun in %s, they are numbered and signed in %s more", size, begun.Round(time.Second/10), took.Round(time.Second/10))
+	return nil
 }
 
 // liveThrough fills a log, and says what it costs.
 func (s *recordFixture) liveThrough(ctx context.Context, m *meter, log string, total, batch int, statement func(from, to int) string) error {
-	keys, err := tlog.NewLogKey(rand.Reader, "bench.example/"+log)
+	signer, err := s.begin(ctx, log)
 	if err != nil {
 		return err
 	}
-	signer := &memorySigner{}
-	if signer.Signer, err = tlog.NewSigner(keys.Private); err != nil {
-		return err
-	}
-	if err := s.db.BeginLog(ctx, postgres.LogStart{Log: log, Origin: signer.Origin(), VKey: keys.Public, Environment: "live"}); err != nil {
-		return err
-	}
 	var size int64
-	sequence := func() error {
-		for {
-			n, err := s.db.NumberLeaves(ctx, log)
-			if err != nil {
-				return err
-			}
-			var added bool
-			if size, added, err = s.db.IntegrateLeaves(ctx, log, signer); err != nil || n == 0 && !added {
-				return err
-			}
-		}
-	}
 	took, err := m.once(func() error {
 		for from := 1; from <= total; from += batch {
 			if err := s.psql(ctx, nil, nil, statement(from, min(total, from+batch-1))); err != nil {
 				return err
 			}
-			if err := sequence(); err != nil {
+			if size, err = s.sequence(ctx, log, signer); err != nil {
 				return err
 			}
 		}

@@ -26,17 +26,24 @@ var ErrLogStopped = errors.New("the log is stopped")
 // maxLeaves limits how many leaves are numbered, or added to a tree, at once.
 const maxLeaves = 16384
 
-// A leaf that is there already, or comes twice, is dropped. A leaf that cannot be numbered is set aside, so that it stops no other.
+// A leaf that is there already, or comes twice, is dropped. A leaf that cannot be numbered is set aside, so that it stops no other. Most
+// leaves are neither, so only the odd ones are compared with others. Each key is looked up by itself: a join could read the whole log.
 const numberLeavesSQL = `
-	with taken as (
-		delete from log_pending p
-		where p.log = @log and p.id <= (select max(id) from (select id from log_pending where log = @log order by id limit @most) t)
-		returning p.id, p.key, p.leaf
-	), known as (
-		select t.id, t.key, t.leaf, e.leaf as have, log_leaf_known(t.leaf) as good from taken t left join log_entries e on e.log = @log and e.key = t.key
+	with span as materialized (
+		select min(id) as first, max(id) as last from (select id from log_pending where log = @log order by id limit @most) t
+	), taken as (
+		delete from log_pending where log = @log and id between (select first from span) and (select last from span)
+		returning id, key, leaf, formed
+	), odd as materialized (
+		select id, key, leaf, have, good
+		from (
+			select id, key, leaf, (select e.leaf from log_entries e where e.log = @log and e.key = t.key) as have, formed or log_leaf_known(leaf) as good
+			from taken t offset 0
+		) t
+		where have is not null or not good or key in (select key from taken group by key having count(*) > 1)
 	), judged as (
 		select id, key, leaf, good, coalesce(have, first_value(leaf) over same) as have, have is null and good and row_number() over same = 1 as placed
-		from known window same as (partition by key, good order by id)
+		from odd window same as (partition by key, good order by id)
 	), aside as (
 		insert into log_aside (log, key, leaf, why)
 		select @log, key, leaf, case when good then 'the log has another leaf for ' || key else 'it is of no known form' end
@@ -44,7 +51,8 @@ const numberLeavesSQL = `
 		returning id
 	), numbered as (
 		insert into log_entries (log, idx, key, leaf)
-		select @log, @entries::bigint + row_number() over (order by id) - 1, key, leaf from judged where placed order by id
+		select @log, @entries::bigint + row_number() over (order by id) - 1, key, leaf
+		from taken where id not in (select id from judged where not placed) order by id
 		returning idx
 	)
 	update log_heads set entries = entries + (select count(*) from numbered) where log = @log
