@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -17,9 +18,39 @@ const folderPrefix = "tidemark-pgtest-"
 // keepFor is how long the databases of failed tests are kept.
 const keepFor = time.Hour
 
+// inMemory is a folder in memory. A database is some 900 files: on a disk it takes five times as much of the processor to make and to remove.
+const inMemory = "/dev/shm"
+
+// A server takes some 200 MB, and tests of packages run beside each other.
+const needsRoom, needsMemory = 4 << 30, 8 << 30
+
+// places are where folders of servers are: the first is for new ones. Who sets TMPDIR decides.
+var places = sync.OnceValue(func() []string {
+	if os.TempDir() != "/tmp" {
+		return []string{os.TempDir()}
+	}
+	var there syscall.Statfs_t
+	if syscall.Statfs(inMemory, &there) != nil {
+		return []string{os.TempDir()}
+	}
+	if there.Bavail*uint64(there.Bsize) < needsRoom || availableMemory() < needsMemory {
+		return []string{os.TempDir(), inMemory}
+	}
+	return []string{inMemory, os.TempDir()}
+})
+
+// availableMemory is what Linux says that it can still give, in bytes. It is zero where nothing says so.
+func availableMemory() int {
+	text, _ := os.ReadFile("/proc/meminfo")
+	_, after, _ := strings.Cut(string(text), "MemAvailable:")
+	var kilobytes int
+	_, _ = fmt.Sscan(after, &kilobytes)
+	return kilobytes << 10
+}
+
 // makeFolder makes a folder for a server, which runs as another user than root.
 func makeFolder() (string, error) {
-	dir, err := os.MkdirTemp("", folderPrefix+strconv.Itoa(os.Getpid())+"-")
+	dir, err := os.MkdirTemp(places()[0], folderPrefix+strconv.Itoa(os.Getpid())+"-")
 	if err != nil {
 		return "", fmt.Errorf("make a folder for the server: %w", err)
 	}
@@ -43,10 +74,12 @@ func folder(t testing.TB) string {
 // removeStale removes the folders of ended processes that did not clean up: processes that crashed or were killed, and processes that kept
 // a failed test's database long enough.
 func removeStale() {
-	dirs, _ := filepath.Glob(filepath.Join(os.TempDir(), folderPrefix+"*"))
-	for _, dir := range dirs {
-		if leftOver(dir) {
-			_ = os.RemoveAll(dir)
+	for _, place := range places() {
+		dirs, _ := filepath.Glob(filepath.Join(place, folderPrefix+"*"))
+		for _, dir := range dirs {
+			if leftOver(dir) {
+				_ = os.RemoveAll(dir)
+			}
 		}
 	}
 }
