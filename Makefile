@@ -107,14 +107,19 @@ COMPUTING = ^($(subst $(space),|,$(COMPUTING_TESTS)))$$
 COMPUTING_TESTS = \
 	TestABacktestFindsWhatTheGeneratorPlantedAndNothingElse \
 	TestABacktestOfAbsurdInputHoldsNoInfinity \
+	TestAChoiceOfWeightsIsOverfittedWhereNothingIsToBeFound \
 	TestACommandListsTheSettingsThatItReadsAndNoOthers \
 	TestADatabaseOfAnotherWorldIsNeitherMigratedNorLookedAt \
 	TestADayAddedToThePortfolioHasTheBitsOfAllReckonedAgain \
 	TestALimitIsAWholeNumberFromOneOnInEveryCommand \
 	TestARevisionIsReckonedFromTheCheckpointBefore \
+	TestAbsurdInputIsUnknownAndNeverInfinite \
 	TestAnArchiveAloneMakesAYearAgain \
+	TestAnUnannouncedPickStaysUnseen \
+	TestAnUpstreamOfASandboxBehavesAsItWasTold \
 	TestCommandsOfTheDocumentsExist \
 	TestCoverageOfRealFilings \
+	TestEachTrialIsTheBacktestOfItsWeights \
 	TestEveryChangeOfTheServedChainIsFound \
 	TestExplainFromOutsideFindsALieBesideTheNumbers \
 	TestExplainFromOutsideFindsEveryLie \
@@ -123,6 +128,7 @@ COMPUTING_TESTS = \
 	TestNoSectorHasMoreThanAQuarterOfTwentyPicks \
 	TestPhrasesHoldExtremeValues \
 	TestPortfolioAgreesWithALedgerOfShares \
+	TestPortfolioEvents \
 	TestResearchNamesOnlyFactsAndTheSameInAllLanguages \
 	TestSandboxRevisesAndWithdrawsRarely \
 	TestSilenceOnDebtIsNoBetterThanTheLargestDebt \
@@ -130,8 +136,12 @@ COMPUTING_TESTS = \
 	TestTheBookOfRealCardsShowsWhatTheFilingsShow \
 	TestTheCellsOfAnEstimateAreThoseThatItRestsOn \
 	TestTheCellsOfAnIntervalAndOfComponentsAreThoseThatTheyRestOn \
+	TestTheExcessOfThePicksIsThatOfTheRecord \
+	TestTheFormulasWithTheirNumbersGiveTheirResults \
 	TestTheIntervalOfAComparisonHoldsItsLevel \
 	TestTheIntervalOfAnEdgeHoldsItsLevel \
+	TestTheNotesOfAFormulaExistInAllLanguages \
+	TestThePastComesOutBitForBit \
 	TestThePickOfEachOtherWeightIsNamed \
 	TestWholeTextsHoldTheRulesOfLanguage
 space := $(subst ,, )
@@ -139,7 +149,7 @@ space := $(subst ,, )
 .PHONY: computing
 computing: ## Run the tests that compute for long in one goroutine, without the race detector
 	go test -vet=off -timeout 20m $(addprefix ./,$(subst |, ,$(COMPUTING_PACKAGES)))
-	go test -vet=off -timeout 20m -run '$(COMPUTING)' ./cmd/tidemark ./ingest/eia ./picks ./picks/backtest ./signals ./test/tamper ./workers
+	go test -vet=off -timeout 20m -run '$(COMPUTING)' ./api ./cmd/tidemark ./ingest/eia ./picks ./picks/backtest ./signals ./test/tamper ./workers
 	go test -vet=off -timeout 20m -run 'TestThePartsOfADifferenceAddUpToIt$$' ./signals/changes -changes.pairs 10000
 
 .PHONY: contracts
