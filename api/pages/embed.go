@@ -114,7 +114,7 @@ func (b signalBody) keys() []plot.Key {
 		{b.Plots.Revised > 0, "ghost", b.T("signal.now")},
 		{b.Plots.Reprinted > 0, "ghost", b.T("signal.first print")},
 		{b.Plots.Baseline, "second", b.T("signal.baseline")},
-		{b.Plots.Interval, "band", b.IntervalKey()},
+		{b.Plots.Interval, "band", b.IntervalKey(b.Snapshot.Uncertainty, b.Plots)},
 		{!b.Plots.Forecasts.Next.IsZero(), "fan", b.T("signal.fan")},
 		{b.Plots.Forecasts.Held > 0, "held", b.T("signal.held")},
 		{b.Plots.Forecasts.Missed() > 0, "missed", b.T("signal.missed")},
@@ -124,15 +124,6 @@ func (b signalBody) keys() []plot.Key {
 		}
 	}
 	return keys
-}
-
-// IntervalKey names the interval, and the year of the first one if the plot begins much earlier.
-func (b signalBody) IntervalKey() string {
-	name := b.IntervalName(b.Snapshot.Uncertainty)
-	if since := b.Plots.IntervalSince; !since.IsZero() {
-		return b.Said("plot.interval since", name, since.Format("2006"))
-	}
-	return name
 }
 
 // wrapped breaks a text between words into lines of at most so many letters. A longer word is a line.

@@ -383,3 +383,18 @@ func TestTheLastValuesOfEachSignalFitRightOfItsPlots(t *testing.T) {
 		}
 	}
 }
+
+func TestTheLegendSaysSinceWhenThereAreIntervals(t *testing.T) {
+	t.Parallel()
+	l := localizer{Lang: "es"}
+	for first, want := range map[int]string{0: "Intervalo supuesto", 20: "Intervalo supuesto", 400: "Intervalo supuesto, desde 1991"} {
+		points := tradingDays(1000, nil)
+		for i := range first {
+			points[i].Lo, points[i].Hi = math.NaN(), math.NaN()
+		}
+		plots := l.plotHistory(signals.Definition{}, view.SignalSnapshot{}, points, nil, overlay{}, "all")
+		if got := l.IntervalKey(view.Uncertainty{}, plots); got != want {
+			t.Errorf("%d points have no interval: the legend says %q, want %q", first, got, want)
+		}
+	}
+}

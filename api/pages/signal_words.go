@@ -290,6 +290,15 @@ func (l localizer) IntervalName(u view.Uncertainty) string {
 	return l.T("signal.supposed")
 }
 
+// IntervalKey names the interval in the legend of plots, with the year of the first one if the plots begin much earlier.
+func (l localizer) IntervalKey(u view.Uncertainty, plots signalPlots) string {
+	name := l.IntervalName(u)
+	if since := plots.IntervalSince; !since.IsZero() {
+		return l.Say("plot.interval since", name, since.Format("2006"))
+	}
+	return name
+}
+
 // IntervalText says what an interval bounds and how often that came true. It continues a sentence about the interval.
 func (l localizer) IntervalText(d signals.Definition, u view.Uncertainty) string {
 	t, ok := l.texts(d)
