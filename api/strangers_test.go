@@ -3,6 +3,7 @@ package api_test
 import (
 	"crypto/rand"
 	"encoding/hex"
+	"html"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -167,7 +168,7 @@ func TestACompanyHasOnePicturePerLanguage(t *testing.T) {
 		"/card.png?as_of=2026-03-01": "/card.png", "/card.png?as_of=2026-03-01&lang=pt": "/card.png?lang=pt", "/card.png?lang=xx": "/card.png",
 		"/research/ACME/card.png?x=1": "", "/research/ACME/card.png": "", "/research/ACME/card.png?lang=es": "", "/card.png": "", "/card.png?lang=es": "",
 		"/signals/crack-spread-321/card.png?lang=pt": "", "/signals/crack-spread-321/card.png?lang=hi": "/signals/crack-spread-321/card.png",
-		"/picks/2026-03-02/card.png?lang=es": "",
+		"/picks/2026-03-02/card.png?lang=es": "", "/portfolio/card.png?lang=es": "", "/method/card.png?lang=hi": "/method/card.png", "/docs/card.png?as_of=2026-03-01": "/docs/card.png",
 	} {
 		a := p.ask(http.MethodGet, path)
 		if to != "" && (a.StatusCode != http.StatusPermanentRedirect || a.Header.Get("Location") != to || len(a.body) > 0) {
@@ -175,6 +176,21 @@ func TestACompanyHasOnePicturePerLanguage(t *testing.T) {
 		}
 		if to == "" && (a.StatusCode != http.StatusOK || a.Header.Get("Content-Type") != "image/png") {
 			t.Errorf("%s: %s", path, a.Status)
+		}
+	}
+	for path, want := range map[string][2]string{
+		"/picks": {"/picks/card.png", "Picks"}, "/portfolio?lang=pt": {"/portfolio/card.png?lang=pt", "Carteira"},
+		"/events": {"/events/card.png", "Events"}, "/method": {"/method/card.png", "Method"}, "/calendar": {"/calendar/card.png", "releases"},
+		"/compare": {"/compare/card.png", "Compare"}, "/docs?lang=hi": {"/docs/card.png", "चित्र"},
+		"/signals/crack-spread-321/revisions?lang=es": {"/signals/crack-spread-321/card.png?lang=es", "crack"}, "/signals/crack-spread-321/brief": {"/signals/crack-spread-321/card.png", "crack"},
+	} {
+		found := pictured.FindStringSubmatch(string(p.ask(http.MethodGet, path, "Accept", browser).body))
+		if found == nil || html.UnescapeString(found[1]) != want[0] || !strings.Contains(html.UnescapeString(found[2]), want[1]) {
+			t.Errorf("%s: the picture for other sites is %q, want %q", path, found, want)
+			continue
+		}
+		if a := p.ask(http.MethodGet, html.UnescapeString(found[1])); a.StatusCode != http.StatusOK || a.Header.Get("Content-Type") != "image/png" {
+			t.Errorf("%s: %s", found[1], a.Status)
 		}
 	}
 	s := p.ask(http.MethodGet, "/research/nobody/card.png")

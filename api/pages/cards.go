@@ -117,11 +117,44 @@ func (l localizer) cardOfHome(s site) card.Card {
 	if furthest := furthestSignal(s.signals.Signals); furthest != nil {
 		return l.cardOfSignal(furthest.Definition, furthest.Snapshot, recent(furthest))
 	}
-	c := card.Card{Kicker: l.T("card.sources"), Title: l.T("home.lead"), Value: strconv.Itoa(len(s.signals.Signals)), Unit: l.T("card.signals")}
+	return l.cardOfSite(s, l.T("home.lead"))
+}
+
+// cardOfSite shows a title, how many signals there are, and the length of the record.
+func (l localizer) cardOfSite(s site, title string) card.Card {
+	c := card.Card{Kicker: l.T("card.sources"), Title: title, Unit: l.T("card.signals")}
+	if s.signals != nil {
+		c.Value = strconv.Itoa(len(s.signals.Signals))
+	}
 	if s.record != nil && s.record.Length() > 0 {
 		c.Unit, c.Foot = l.Say("card.chain", l.Count(s.record.Length())), l.T("card.recompute")
 	}
 	return c
+}
+
+// titles are the phrases with the titles of the pages that no one signal, company or pick belongs to. Each has a picture with its title.
+var titles = map[string]string{
+	"/picks": "picks", "/portfolio": "portfolio", "/events": "events", "/verify": "verify.title", "/docs": "docs", "/method": "method", "/compare": "compare",
+	"/calendar": "calendar.title",
+}
+
+// titleCard returns the image of such a page.
+func (p *Pages) titleCard(path, title string) page {
+	return func(_ context.Context, r request) (*view.Document, error) {
+		if r.signals == nil {
+			return nil, nil
+		}
+		l := r.picture()
+		if err := r.onlyAt(path+cardName, "", l.Lang); err != nil {
+			return nil, err
+		}
+		return p.pictures.of(p.marked(l, l.cardOfSite(r.site, l.T(title))))
+	}
+}
+
+// signalPicture names the picture of a signal's page as the picture of another page about the signal.
+func (p *Pages) signalPicture(l *layout, s *view.Signal) {
+	l.picture(p.o.PublicURL+"/signals/"+s.Definition.ID+cardName, "", l.cardOfSignal(s.Definition, s.Snapshot, nil))
 }
 
 // signalCard returns the image of a signal, as known now or at the end of a day.

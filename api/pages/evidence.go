@@ -209,6 +209,7 @@ func (p *Pages) evidence(ctx context.Context, r request) (*view.Document, error)
 	if lang == picks.English {
 		l.Disclaimer = s.Snapshot.Disclaimer
 	}
+	p.signalPicture(&l, s)
 	l.Scripts = []string{p.staticAddress("evidence.js")}
 	l.Body = body
 	p.inLanguages(&l, r)

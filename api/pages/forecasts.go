@@ -137,6 +137,7 @@ func (p *Pages) forecasts(ctx context.Context, r request, s *view.Signal) (*view
 		body.Feed = forecastsFeed
 		l.follow(feed{local.T("forecasts.feed title"), body.Feed})
 	}
+	p.signalPicture(&l, s)
 	l.Scripts = []string{p.staticAddress("plot.js")}
 	l.Body = body
 	p.inLanguages(&l, r)

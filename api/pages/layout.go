@@ -83,6 +83,9 @@ func (p *Pages) layoutIn(local localizer, s site, address string) layout {
 		l.Disclaimer = l.Banner + " " + l.Disclaimer
 	}
 	p.navigate(&l, address)
+	if title := titles[address]; title != "" && p.has(address) && s.signals != nil {
+		l.picture(l.Canonical+cardName, "", p.marked(local, local.cardOfSite(s, l.T(title))))
+	}
 	return l
 }
 

@@ -99,6 +99,11 @@ func (p *Pages) table() (whole, below map[string]page) {
 	if p.o.Record != nil {
 		whole["/verify"] = p.verify
 	}
+	for path, title := range titles {
+		if whole[path] != nil {
+			whole[path+cardName] = p.titleCard(path, title)
+		}
+	}
 	return whole, below
 }
 

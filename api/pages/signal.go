@@ -337,6 +337,7 @@ func (p *Pages) brief(r request, s *view.Signal) (*view.Document, error) {
 	l := p.layoutIn(body.localizer, r.site, r.path)
 	l.Title = body.Say("brief.page", body.Def.Name) + suffix
 	l.Description = body.Say("brief.about", body.Def.Name)
+	p.signalPicture(&l, s)
 	l.Body = body
 	p.inLanguages(&l, r)
 	return p.document("brief", l, time.Time{}), nil

@@ -23,31 +23,41 @@ func (l localizer) Time(t any) template.HTML {
 
 // ObservedTime writes the time of an observation of a signal, or of a part of it, in a column of a table. See Observed.
 func (l localizer) ObservedTime(d signals.Definition, t any) template.HTML {
-	if p, ok := t.(*time.Time); ok && p == nil {
-		return l.Time(t)
-	}
-	switch at := timeOf(t).UTC(); periodOf(d, at) {
-	case aCrop:
-		return template.HTML(template.HTMLEscapeString(l.Observed(d, at))) //nolint:gosec // escaped
-	case aMonth:
-		month := at.Format("2006-01")
-		return template.HTML(`<time datetime="` + month + `">` + string(wholeDay(month)) + `</time>`) //nolint:gosec // digits
-	}
-	return l.Time(t)
+	return l.observed(d, t, l.Time, func(at time.Time) template.HTML { return wholeDay(at.Format("2006-01")) })
 }
 
 // ObservedMoment writes the time of an observation of a signal in text, as an element. See Observed.
 func (l localizer) ObservedMoment(d signals.Definition, t any) template.HTML {
+	return l.observed(d, t, l.Moment, func(at time.Time) template.HTML {
+		return template.HTML(template.HTMLEscapeString(l.Observed(d, at))) //nolint:gosec // escaped
+	})
+}
+
+// observed writes the time of an observation as an element. instant writes an instant, and that a time is unknown, and month writes a month.
+func (l localizer) observed(d signals.Definition, t any, instant func(any) template.HTML, month func(time.Time) template.HTML) template.HTML {
 	if p, ok := t.(*time.Time); ok && p == nil {
-		return l.Moment(t)
+		return instant(t)
 	}
 	switch at := timeOf(t).UTC(); periodOf(d, at) {
 	case aCrop:
 		return template.HTML(template.HTMLEscapeString(l.Observed(d, at))) //nolint:gosec // escaped
 	case aMonth:
-		return template.HTML(`<time datetime="` + at.Format("2006-01") + `">` + l.Observed(d, at) + `</time>`) //nolint:gosec // digits and names of months
+		return template.HTML(`<time datetime="`+at.Format("2006-01")+`">`) + month(at) + `</time>` //nolint:gosec // digits
 	}
-	return l.Moment(t)
+	return instant(t)
+}
+
+// Periods tells the script of a plot what the time of an observation means besides a day, as attributes: the word for a month, and the text
+// about a crop year, in which %s is the year. See periodOf.
+func (l localizer) Periods(d signals.Definition) template.HTMLAttr {
+	var out string
+	if d.Frequency == "monthly" {
+		out += " data-months"
+	}
+	if d.SeasonStart != 0 {
+		out += ` data-crop="` + template.HTMLEscapeString(l.T("signal.crop")) + `"`
+	}
+	return template.HTMLAttr(out) //nolint:gosec // escaped
 }
 
 // Observed writes the time of an observation of a signal in text: an instant or a day, the month of a monthly signal, or the crop of a final.

@@ -17,6 +17,8 @@ const { lang } = document.documentElement;
 const words = new Intl.DateTimeFormat(lang, { day: "numeric", month: "long", year: "numeric", timeZone: "UTC" });
 const inWords = (seconds) => words.format(new Date(seconds * 1000)).replace(/^1 (?=de )/, lang === "pt" ? "1º " : "1 ");
 
+const months = new Intl.DateTimeFormat(lang, { month: "long", year: "numeric", timeZone: "UTC" });
+
 const number = (cell) => (cell === "" || cell === undefined || cell === null ? NaN : Number(cell));
 
 // valueIn is the value of a point in a panel: the first of the panel's columns that the point has.
@@ -275,6 +277,13 @@ class Plot {
     this.place(x, high ?? this.panels[0].top);
   }
 
+  // when writes the time of an observation as the page does: a day, the month of a monthly signal, or the crop year that a first of January means.
+  when(seconds) {
+    const d = this.figure.dataset, date = new Date(seconds * 1000);
+    if (d.crop && date.getUTCMonth() === 0 && date.getUTCDate() === 1) return d.crop.replace("%s", date.getUTCFullYear());
+    return "months" in d && date.getUTCDate() === 1 ? months.format(date) : inWords(seconds);
+  }
+
   // say fills in the readout: the point, a colon, and the value of the first panel. Then it lists what else is known of the point.
   say(row) {
     const d = this.figure.dataset;
@@ -292,7 +301,7 @@ class Plot {
     }
     if (row.revised === "true") rest.push(d.revised ?? "revised");
     const day = document.createElement("span");
-    day.textContent = row.name ?? inWords(Date.parse(row.observed_at) / 1000);
+    day.textContent = row.name ?? this.when(Date.parse(row.observed_at) / 1000);
     const more = document.createElement("small");
     more.append(...rest.flatMap((part, i) => (i ? [", "] : []).concat(part)));
     this.tip.replaceChildren(day, d.name ? `: ${d.name} ` : ": ", strong, " ", more);

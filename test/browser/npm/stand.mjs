@@ -151,8 +151,15 @@ export const faint = (page) => page.evaluate(() => {
 // widths are those of a telephone, a tablet and a desk.
 export const widths = [390, 768, 1280];
 
-// shoot keeps a picture of a whole page.
-export const shoot = (page, name) => page.screenshot({ path: `${shots}/${name}.png`, fullPage: true });
+// shoot keeps a picture of a whole page. A page that grows while its picture is taken has it taken again.
+export async function shoot(page, name) {
+  for (let tries = 0; tries < 4; tries++) {
+    const png = await page.screenshot({ path: `${shots}/${name}.png`, fullPage: true });
+    const height = await page.evaluate(() => Math.max(document.documentElement.scrollHeight, innerHeight));
+    if (png.readUInt32BE(20) >= height) return;
+  }
+  throw new Error(`the picture ${name} ends before the page`);
+}
 
 // months and inWords write a day as the English pages do.
 const months = ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"];
