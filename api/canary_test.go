@@ -454,9 +454,22 @@ func (p *published) guessByPost(server *api.Server) {
 	}
 	for what, a := range answers[0] {
 		if b := answers[1][what]; a != b {
-			p.t.Errorf("%s: for the canary\n%s\nfor nobody\n%s", what, a, b)
+			of, other := firstDifference(a, b)
+			p.t.Errorf("%s: for the canary there is %q, for nobody %q", what, of, other)
 		}
 	}
+}
+
+// firstDifference returns the first lines of two texts that differ.
+func firstDifference(a, b string) (of, other string) {
+	as, bs := strings.Split(a, "\n"), strings.Split(b, "\n")
+	for i := range min(len(as), len(bs)) {
+		if as[i] != bs[i] {
+			return as[i], bs[i]
+		}
+	}
+	n := min(len(as), len(bs))
+	return strings.Join(as[n:], "\n"), strings.Join(bs[n:], "\n")
 }
 
 // guess requests the canary by name. The response must equal, byte for byte, the response for a name that does not exist.
