@@ -149,7 +149,7 @@ var words = map[string]string{
 	"events.lead":  "Lo que ocurre en las empresas de la cartera.",
 	"severity":     "Importancia",
 	"severity 1":   "informativa",
-	"severity 2":   "baja",
+	"severity 2":   "menor",
 	"severity 3":   "notable",
 	"severity 4":   "alta",
 	"severity 5":   "crítica",

@@ -149,7 +149,7 @@ var words = map[string]string{
 	"events.lead":  "O que acontece nas empresas da carteira.",
 	"severity":     "Relevância",
 	"severity 1":   "informativa",
-	"severity 2":   "baixa",
+	"severity 2":   "menor",
 	"severity 3":   "moderada",
 	"severity 4":   "alta",
 	"severity 5":   "crítica",
