@@ -39,6 +39,8 @@ type Datum struct {
 	AsOf time.Time
 	// Source is the index of the source that states it; -1 for our own computations.
 	Source int
+	// Signed reports that a positive number has a plus: it is a change, whose minus a reader also sees.
+	Signed bool
 }
 
 // Number is the value as a number; NaN for a datum without one.

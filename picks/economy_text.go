@@ -16,6 +16,9 @@ type EconomicText struct {
 	Title, Summary, Analysis string
 }
 
+// IsChange reports whether the figure is a change: both of its directions have a sign.
+func (def Indicator) IsChange() bool { return def.Reading != ReadLevel }
+
 // decimals is how many decimals a figure of the indicator is told with.
 func (def Indicator) decimals() int { return decimalsOf(def.Step) }
 
@@ -40,10 +43,16 @@ func (e EconomicEvent) Facts() Data {
 	def := e.Indicator
 	asOf := calendar.DayOf(e.Print.At)
 	number := func(id string, v float64, unit Unit) { d.add(id, v, def.decimals(), unit, asOf, 0) }
+	figure := func(id string, v float64) {
+		before := len(d)
+		if number(id, v, def.Unit); len(d) > before {
+			d[before].Signed = def.IsChange()
+		}
+	}
 	d.word("indicator", "indicator."+def.ID, locale.Term)
-	number("actual", e.Print.Value, def.Unit)
-	number("previous", e.Print.Previous, def.Unit)
-	number("expected", e.Expected, def.Unit)
+	figure("actual", e.Print.Value)
+	figure("previous", e.Print.Previous)
+	figure("expected", e.Expected)
 	distance := def.Unit
 	if distance == locale.Percent {
 		distance = locale.Points
@@ -51,7 +60,7 @@ func (e EconomicEvent) Facts() Data {
 	number("distance", math.Abs(e.Surprise), distance)
 	d.add("z", e.Z, 1, locale.Deviations, asOf, -1)
 	if revised := def.Format(e.Print.Revised); revised != "" && revised != def.Format(e.Print.Previous) {
-		number("revised", e.Print.Revised, def.Unit)
+		figure("revised", e.Print.Revised)
 	}
 	if e.SeasonYears > 0 {
 		d.add("years", float64(e.SeasonYears), 0, locale.Count, asOf, -1)

@@ -95,7 +95,11 @@ func (d Data) fill(lang Lang, place string) (string, error) {
 	}
 	switch options {
 	case "":
-		return format(lang, x)
+		s, err := format(lang, x)
+		if err == nil && x.Signed && x.Number() > 0 {
+			s = "+" + s
+		}
+		return s, err
 	case "abs":
 		x.Value = strings.TrimPrefix(x.Value, "-")
 		return format(lang, x)

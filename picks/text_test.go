@@ -252,7 +252,7 @@ func TestHowNumbersLookInEachLanguage(t *testing.T) {
 		{"12345678", locale.Count, "12.345.678", "12,345,678", "12.345.678", "1,23,45,678"},
 		{"-92", locale.Thousands, "-92.000", "-92,000", "-92 mil", "-92 हज़ार"},
 		{"248", locale.Thousands, "248.000", "248,000", "248 mil", "2.48 लाख"},
-		{"7430", locale.Thousands, "7,43 millones", "7.43 million", "7,43 milhões", "74.3 लाख"},
+		{"7430", locale.Thousands, "7,430 millones", "7.430 million", "7,430 milhões", "74.30 लाख"},
 		// An amount without a fraction has the precision of the amount next to it.
 		{"0.0", locale.Millions, "0,0 millones de dólares", "$0.0 million", "US$\u00a00,0 milhão", "0 डॉलर"},
 		{"0.0", locale.Barrels, "0,0 millones de barriles", "0.0 million barrels", "0,0 milhão de barris", "0 बैरल"},

@@ -32,9 +32,9 @@ type evidenceBody struct {
 	Signal *view.Signal
 	*view.Evidence
 
-	// Baseline and Interval are the first cells of the two. Shown are the bodies of the cells that are shown, as far as there is room.
-	Baseline, Interval []view.EvidenceCell
-	Shown              []view.EvidenceBody
+	// Value, Baseline and Interval are the newest cells of the three, newest first. Shown are the bodies of the cells that are shown, as far as there is room.
+	Value, Baseline, Interval []view.EvidenceCell
+	Shown                     []view.EvidenceBody
 	// Missing is nil unless the page is about another day than the one in its address.
 	Missing *missingDay
 	// Query selects the same snapshot in the API. Site is the base URL of the program.
@@ -96,6 +96,13 @@ func (e evidenceBody) Observations(all, shown []view.EvidenceCell) string {
 	return e.Say("evidence.observations", e.Count(len(all)))
 }
 
+// newestCells returns the n newest of some cells, newest first.
+func newestCells(cells []view.EvidenceCell, n int) []view.EvidenceCell {
+	out := slices.Clone(cells)
+	slices.SortStableFunc(out, func(a, b view.EvidenceCell) int { return b.ObservedAt.Compare(a.ObservedAt) })
+	return out[:min(len(out), n)]
+}
+
 // Digits writes a number, or the numbers in a formula, with the decimal separator of the language. All digits stay.
 func (l localizer) Digits(v any) string {
 	text, isText := v.(string)
@@ -114,11 +121,15 @@ func (e evidenceBody) Formula(english string) string {
 	if english == e.Signal.Definition.Technique {
 		return e.Technique(e.Def)
 	}
-	if text, ok := languages.Reword(e.Lang, "evidence.note", english, e.filled); ok {
-		return text
+	text, ok := languages.Reword(e.Lang, "evidence.note", english, e.filled)
+	if !ok {
+		text = e.Digits(english)
 	}
-	return e.Digits(english)
+	return operators.Replace(text)
 }
+
+// operators are the signs of a formula that a program writes, as a reader knows them.
+var operators = strings.NewReplacer(" * ", " × ", " - ", " − ")
 
 // Conversion says how the numbers of the formulas become the numbers of the page. It is empty if both are the same.
 func (e evidenceBody) Conversion() string {
@@ -189,9 +200,8 @@ func (p *Pages) evidence(ctx context.Context, r request) (*view.Document, error)
 	if e == nil || err != nil {
 		return nil, err
 	}
-	baseline := e.BaselineCells
 	body := evidenceBody{
-		localizer: local, Def: local.Own(s.Definition), Signal: s, Evidence: e, Baseline: baseline[:min(len(baseline), maxEvidenceCells)], Interval: e.IntervalCells[:min(len(e.IntervalCells), maxEvidenceCells)], Shown: e.Bodies[:min(len(e.Bodies), maxEvidenceBodies)],
+		localizer: local, Def: local.Own(s.Definition), Signal: s, Evidence: e, Value: newestCells(e.ValueCells, len(e.ValueCells)), Baseline: newestCells(e.BaselineCells, maxEvidenceCells), Interval: newestCells(e.IntervalCells, maxEvidenceCells), Shown: e.Bodies[:min(len(e.Bodies), maxEvidenceBodies)],
 		Query: template.URL("as_of=" + e.AsOf.Format(time.RFC3339Nano)), Site: p.o.PublicURL, //nolint:gosec // an instant
 		Back: "/signals/" + id + local.InLang(),
 	}

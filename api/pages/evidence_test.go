@@ -2,6 +2,7 @@ package pages
 
 import (
 	"testing"
+	"time"
 
 	"tidemark/api/view"
 	"tidemark/picks"
@@ -24,6 +25,30 @@ func TestTheEvidenceSaysHowTheNumbersOfTheFormulasBecomeThoseOfThePage(t *testin
 		english, _ := signals.ByID(c.id)
 		if got := (evidenceBody{localizer: l, Def: l.Own(english), Signal: &view.Signal{Definition: english}}).Conversion(); got != c.want {
 			t.Errorf("%s in %s: %q, want %q", c.id, c.lang, got, c.want)
+		}
+	}
+}
+
+func TestTheEvidenceShowsTheNewestObservationsFirst(t *testing.T) {
+	t.Parallel()
+	var cells []view.EvidenceCell
+	for year := 1976; year <= 2025; year++ {
+		cells = append(cells, view.EvidenceCell{ObservedAt: time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC)})
+	}
+	got := newestCells(cells, maxEvidenceCells)
+	if len(got) != maxEvidenceCells || got[0].ObservedAt.Year() != 2025 || got[maxEvidenceCells-1].ObservedAt.Year() != 2002 {
+		t.Errorf("%d observations from %s to %s", len(got), got[0].ObservedAt, got[len(got)-1].ObservedAt)
+	}
+}
+
+func TestAFormulaHasTheSignsOfArithmetic(t *testing.T) {
+	t.Parallel()
+	for _, lang := range []picks.Lang{"en", "es"} {
+		english, _ := signals.ByID("crack-spread-321")
+		l := localizer{Lang: lang}
+		e := evidenceBody{localizer: l, Def: l.Own(english), Signal: &view.Signal{Definition: english}}
+		if got := e.Formula("(2 * 42 * 2 - 3 * -1) / 3"); got != "(2 × 42 × 2 − 3 × -1) / 3" {
+			t.Errorf("in %s: %s", lang, got)
 		}
 	}
 }

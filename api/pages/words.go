@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html/template"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -215,6 +216,16 @@ func (l localizer) Amount(value any, unit string) string {
 		return l.T("unknown")
 	}
 	return minus(picks.WriteNumber(l.Lang, locale.Unit(unit), text))
+}
+
+// Macro writes a figure of an economic event. A change has its sign in both directions.
+func (l localizer) Macro(e view.EconomicEvent, figure string) string {
+	text := l.Amount(figure, e.Unit)
+	is := func(d picks.Indicator) bool { return d.ID == e.Indicator && d.IsChange() }
+	if v, err := strconv.ParseFloat(figure, 64); err == nil && v > 0 && slices.ContainsFunc(picks.Indicators(), is) {
+		return "+" + text
+	}
+	return text
 }
 
 // Date formats a day from a text YYYY-MM-DD or from an instant. The day of an instant is in UTC.

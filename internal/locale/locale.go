@@ -58,7 +58,7 @@ func (l *Language) Write(unit Unit, value string) (number, around string, ok boo
 		for _, s := range l.Scaled[unit] {
 			if size >= s.From {
 				number := Shifted(value, s.Shift)
-				if s.Shift < 0 && strings.Contains(number, ".") && !strings.Contains(value, ".") { // zeros that only the shift made
+				if s.Shift < 0 && unit != Thousands && strings.Contains(number, ".") && !strings.Contains(value, ".") { // zeros that only the shift made
 					number = strings.TrimRight(strings.TrimRight(number, "0"), ".")
 				}
 				return number, s.Around, true

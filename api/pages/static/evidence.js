@@ -10,7 +10,7 @@ const words = (name, ...values) => {
   return marks.dataset[name].replace(/%(?:\[(\d)\])?s/g, (_, place) => values[place ? place - 1 : next++]);
 };
 
-// around is how many bytes are shown on either side of a mark.
+// around is how many bytes of the line are shown at most on either side of a mark.
 const around = 160;
 
 // maxMarks is how many observations are marked.
@@ -87,8 +87,8 @@ function partOf(bytes, { part, from, to }) {
   return part === "gzip" ? unpacked(bytes.slice(from, to), "gzip") : fileOf(bytes, part);
 }
 
-// markCell shows an observation in its bytes.
-async function markCell(cell, bytes) {
+// markCell shows an observation in the line of its bytes. places are those that are shown: two observations from one place have one box.
+async function markCell(cell, bytes, places) {
   const { series, observed, value } = cell.dataset;
   const answer = await get(`/raw/${cell.dataset.cell}/place?series=${encodeURIComponent(series)}&observed_at=${observed}`);
   if (!answer.ok) return;
@@ -96,7 +96,11 @@ async function markCell(cell, bytes) {
   const part = await partOf(bytes, place);
   if (!part) return;
   const text = (from, to) => new TextDecoder().decode(part.slice(Math.max(0, from), to));
-  const end = place.offset + place.length;
+  const end = place.offset + place.length, key = [cell.dataset.cell, place.part, place.from, place.offset].join();
+  if (places.has(key)) return;
+  places.add(key);
+  const line = part.lastIndexOf(10, place.offset - 1) + 1, next = part.indexOf(10, end), stop = next < 0 ? part.length : next;
+  const from = Math.max(line, place.offset - around), to = Math.min(stop, end + around);
   const said = text(place.offset, end);
   const figure = document.createElement("figure");
   figure.dataset.series = series;
@@ -107,10 +111,9 @@ async function markCell(cell, bytes) {
   const mark = document.createElement("mark");
   mark.textContent = said;
   shown.tabIndex = 0;
-  shown.append(text(place.offset - around, place.offset), mark, text(end, end + around));
+  shown.append((from > line ? "…" : "") + text(from, place.offset), mark, text(end, to) + (to < stop ? "…" : ""));
   figure.append(caption, shown);
   marks.append(figure);
-  shown.scrollLeft = mark.offsetLeft - shown.clientWidth / 2;
 }
 
 button?.addEventListener("click", async () => {
@@ -131,10 +134,10 @@ button?.addEventListener("click", async () => {
       counts.open++;
     }
   }
-  const cells = [...document.querySelectorAll('[aria-labelledby="cells"] [data-cell]')].filter((c) => bodies.has(c.dataset.cell)).slice(-maxMarks);
+  const cells = [...document.querySelectorAll('[aria-labelledby="cells"] [data-cell]')].filter((c) => bodies.has(c.dataset.cell)).slice(0, maxMarks), places = new Set();
   for (const cell of cells) {
     try {
-      await markCell(cell, bodies.get(cell.dataset.cell));
+      await markCell(cell, bodies.get(cell.dataset.cell), places);
     } catch { /* what cannot be marked was hashed all the same */ }
   }
   status.textContent = words("result", counts.ok, counts.wrong, counts.open);

@@ -91,6 +91,7 @@ var signalPage = map[string]string{
 	"signal.graded one held":      "The one graded forecast in this view held.",
 	"signal.graded one missed":    "The one graded forecast in this view missed.",
 	"signal.forecasts":            "What the next figure is expected to be, and how good the last forecasts were",
+	"signal.two rules":            "The forecast has a separate model, so its bounds differ from those of the interval above.",
 	"signal.events":               "Events in this view",
 	"signal.reviewed":             "From a reviewed list. An event on this list is not proof of a cause.",
 	"signal.no effect":            "These data are synthetic, so the event had no effect on them.",

@@ -156,6 +156,7 @@ var words = map[string]string{
 	"from":         "from",
 	"nothing":      "Nothing yet.",
 	"economy.lead": "Macro figures as first published, against what a published rule expected.",
+	"economy.ends": "The three rates are upper ends of the target range.",
 	"actual":       "Actual",
 	"expected":     "Expected",
 	"previous":     "Previous",

@@ -17,7 +17,7 @@ Cada día con los tres precios:
 - diésel: de muy bajo contenido en azufre, n.º 2, al contado en el puerto de Nueva York, en dólares por galón (EIA EER_EPD2DXL0_PF4_Y35NY_DPG)
 - 42: galones por barril
 
-Un día en que falta un precio no tiene valor; ningún precio se arrastra de un día a otro. La serie empieza el 14 de junio de 2006, con la serie del diésel. El gasóleo de calefacción, que era el destilado anterior, es otro producto y no se empalma. Con precios de 84,54, 2,57 y 2,79 resultan 26,48 dólares por barril.
+Un día en que falta un precio no tiene valor; ningún precio se arrastra de un día a otro. La serie empieza el 14 de junio de 2006, con la serie del diésel. El gasóleo de calefacción, que era el destilado anterior, es otro producto y no se empalma. Con precios de 84,54; 2,57 y 2,79 resultan 26,48 dólares por barril.
 
 ## Referencia y puntuación z
 
@@ -73,7 +73,7 @@ El valor es la estimación semanal de la EIA de las existencias de crudo sin la 
 
 ## Referencia y puntuación z
 
-La misma semana de un año anterior es el viernes a menos de tres días del mismo día y mes (el 29 de febrero cuenta como 28 cuando el año no lo tiene); hay exactamente uno. La referencia es la media de la misma semana en los cinco años anteriores; la escala, su desviación típica muestral. Con menos de tres años emparejados no hay referencia.
+La misma semana de un año anterior es el viernes que dista como mucho tres días del mismo día y mes (el 29 de febrero cuenta como 28 cuando el año no lo tiene); hay exactamente uno. La referencia es la media de la misma semana en los cinco años anteriores; la escala, su desviación típica muestral. Con menos de tres años emparejados no hay referencia.
 
     z = (existencias - referencia) / escala
     diferencia en porcentaje = 100 * (existencias / referencia - 1)
@@ -206,7 +206,7 @@ El intervalo de la tendencia contuvo 107 de los 121 rendimientos finales de Iowa
 
 ## Prueba retrospectiva
 
-La combinación de la primera previsión de cada campaña se contrasta con el final, ambos como distancias de la tendencia. La prueba retrospectiva da además, para cada etapa, el error, el sesgo, la cobertura del intervalo y la mejora sobre la tendencia. En Illinois, de 1980 a 2024, el error de la combinación fue de 12,3 bushels en agosto, 9,4 en septiembre, 6,2 en octubre y 4,7 en noviembre, donde la tendencia sola tuvo 20,8. El NASS por sí solo estuvo más cerca del final en los cuatro meses: 10,7; 8,1; 4,9 y 2,8. La ventaja que tiene la combinación es la de su fuente. Desde 1986, cuando los pesos se apoyan en cinco años o más, la combinación tuvo 11,3; 9,0; 5,0 y 2,7, y el NASS por sí solo, 10,4; 8,6; 5,2 y 2,8.
+La combinación de la primera previsión de cada campaña se contrasta con el final, ambos como distancias de la tendencia. La prueba retrospectiva da además, para cada etapa, el error, el sesgo, la cobertura del intervalo y la mejora sobre la tendencia. En Illinois, de 1980 a 2024, el error de la combinación fue de 12,3 bushels en agosto; 9,4 en septiembre; 6,2 en octubre y 4,7 en noviembre, donde la tendencia sola tuvo 20,8. El NASS por sí solo estuvo más cerca del final en los cuatro meses: 10,7; 8,1; 4,9 y 2,8. La ventaja que tiene la combinación es la de su fuente. Desde 1986, cuando los pesos se apoyan en cinco años o más, la combinación tuvo 11,3; 9,0; 5,0 y 2,7, y el NASS por sí solo, 10,4; 8,6; 5,2 y 2,8.
 
 El NASS revisa los datos finales. Por eso los casos con valores anteriores a la primera consulta pueden contener información que entonces no se conocía. La prueba lo advierte, dice por qué y cuenta esos casos por separado.
 
@@ -312,7 +312,7 @@ En un mes en que una región que cuenta tiene menos de tres años de referencia 
 - s: la escala, que es cuánto se aparta el índice de su época de un año a otro, sobre todo por el tiempo
 - r: el error típico de la media según la dispersión de las regiones
 
-Pretende acotar la parte del índice que no se debe ni al tiempo ni a la elección de las regiones. Ningún instrumento muestra esa parte, así que el intervalo es un supuesto: 1,645 es lo que necesitaría el 90 % de unos errores normales, y no se afirma ninguna probabilidad. Es ancho, y lo es con razón: las medias de dos quincenas seguidas difieren por un factor de 1,15 en Italia, 1,41 en los Países Bajos y 1,47 en el Reino Unido (media cuadrática).
+Pretende acotar la parte del índice que no se debe ni al tiempo ni a la elección de las regiones. Ningún instrumento muestra esa parte, así que el intervalo es un supuesto: 1,645 es lo que necesitaría el 90 % de unos errores normales, y no se afirma ninguna probabilidad. Es ancho, y lo es con razón: las medias de dos quincenas seguidas difieren por un factor de 1,15 en Italia; 1,41 en los Países Bajos y 1,47 en el Reino Unido (media cuadrática).
 
 ## Prueba retrospectiva
 

@@ -3,7 +3,7 @@ package es
 // portfolio are the texts of the page of the portfolio.
 var portfolio = map[string]string{
 	"portfolio.title":                    "Cartera modelo",
-	"portfolio.lead":                     "Todas las selecciones, con el mismo peso, desde el cierre de la sesión siguiente a su anuncio. Se muestra solo en porcentajes: mide las selecciones y no contiene dinero.",
+	"portfolio.lead":                     "Todas las selecciones, con el mismo peso, desde el cierre de la sesión siguiente a su anuncio. Se muestra solo en porcentajes: sirve para medir las selecciones y no hay dinero invertido.",
 	"portfolio.about":                    "La cartera modelo de todas las selecciones frente a su índice: rentabilidad, caída máxima, posiciones, sectores y regiones. Solo porcentajes.",
 	"portfolio.none":                     "Aún no hay cartera: la primera selección se compra al cierre posterior a su anuncio.",
 	"portfolio.summary":                  "Resumen",

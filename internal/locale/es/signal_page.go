@@ -91,6 +91,7 @@ var signalPage = map[string]string{
 	"signal.graded one held":      "La única previsión evaluada de esta vista acertó.",
 	"signal.graded one missed":    "La única previsión evaluada de esta vista falló.",
 	"signal.forecasts":            "Qué se espera de la próxima cifra y cuánto acertaron las previsiones anteriores",
+	"signal.two rules":            "La previsión usa un modelo aparte, y por eso sus límites no son los del intervalo de arriba.",
 	"signal.events":               "Sucesos en esta vista",
 	"signal.reviewed":             "De una lista revisada. Que un suceso figure aquí no prueba que sea la causa.",
 	"signal.no effect":            "Estos datos son sintéticos: los sucesos no influyeron en ellos.",

@@ -35,7 +35,7 @@ var signalTexts = map[string]locale.SignalTexts{
 		Truth:     "las existencias de la semana siguiente, tal como la EIA las publique por primera vez",
 		Lead:      "Existencias comerciales de crudo de Estados Unidos al final de la semana, sin la reserva estratégica, según el informe semanal de la EIA, comparadas con la misma semana de los cinco años anteriores.",
 		About:     "Los componentes son las existencias de gasolina y de destilados, el uso de la capacidad de refino, el rango de cinco años y la sorpresa estacional: la variación de la semana menos la media de la misma semana en los cinco años anteriores. La sorpresa se mide frente a la época del año, no frente a lo que esperaban los analistas. Las cifras son estimaciones a partir de una muestra de empresas.",
-		Technique: "existencias tal como se publican; referencia: media de la misma semana (el viernes a menos de tres días del mismo día y mes) en los cinco años anteriores; sorpresa: la variación de la semana menos la media de esas cinco semanas",
+		Technique: "existencias tal como se publican; referencia: media de la misma semana (el viernes que dista como mucho tres días del mismo día y mes) en los cinco años anteriores; sorpresa: la variación de la semana menos la media de esas cinco semanas",
 		Target:    "variación del precio al contado del WTI en Cushing en 20 sesiones, desde el primer precio posterior a que se conozca la señal",
 		Predictor: "la puntuación z con el signo cambiado: se espera que unas existencias abundantes abaraten el crudo",
 		Naive:     "la última variación conocida del precio al contado del WTI en 20 sesiones",

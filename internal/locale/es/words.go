@@ -156,6 +156,7 @@ var words = map[string]string{
 	"from":         "desde",
 	"nothing":      "Aún no hay nada.",
 	"economy.lead": "Las cifras macro en su primera publicación, frente a lo que preveía una regla publicada.",
+	"economy.ends": "Los tres tipos son el extremo superior del rango objetivo.",
 	"actual":       "Dato",
 	"expected":     "Esperado",
 	"previous":     "Anterior",

@@ -17,7 +17,7 @@ Em cada dia com os três preços:
 - diesel: de ultrabaixo teor de enxofre, nº 2, à vista no porto de Nova York, em dólares por galão (EIA EER_EPD2DXL0_PF4_Y35NY_DPG)
 - 42: galões em um barril
 
-Um dia em que falta um preço não tem valor; nenhum preço é repetido no dia seguinte. A série começa em 14 de junho de 2006, com a série do diesel. O óleo de aquecimento, que era o destilado antes disso, é outro produto e não é emendado. Preços de 84,54, 2,57 e 2,79 resultam em US$ 26,48 por barril.
+Um dia em que falta um preço não tem valor; nenhum preço é repetido no dia seguinte. A série começa em 14 de junho de 2006, com a série do diesel. O óleo de aquecimento, que era o destilado antes disso, é outro produto e não é emendado. Preços de 84,54; 2,57 e 2,79 resultam em US$ 26,48 por barril.
 
 ## Referência e escore z
 
@@ -37,7 +37,7 @@ Os preços são conhecidos com exatidão, mas têm alguns dias quando são lidos
 - s: desvio-padrão amostral das últimas 60 variações diárias
 - d: dias de segunda a sexta-feira entre o dia dos preços e o da leitura (UTC; feriados contam). Para o valor mais recente é o instante do cálculo, de modo que o intervalo se alarga até chegarem preços novos; para os anteriores, é o dia em que ficaram conhecidos, 14 dias no máximo.
 
-Ele é comparado com a margem do dia da leitura como a EIA a publicou depois, ou com a do último dia anterior com os três preços. De setembro de 2006 a dezembro de 2025 ele a conteve em 916 de 1.004 divulgações (91,2%), cada uma lida na sua quarta-feira. Dos dias que tinham preço exatamente dois, cinco ou nove dias depois, conteve esse preço em 90,4%, 91,7% e 92,7%.
+Ele é comparado com a margem do dia da leitura como a EIA a publicou depois, ou com a do último dia anterior com os três preços. De setembro de 2006 a dezembro de 2025 ele a conteve em 916 de 1.004 divulgações (91,2%), cada uma lida na sua quarta-feira. Dos dias que tinham preço exatamente dois, cinco ou nove dias depois, conteve esse preço em 90,4%; 91,7% e 92,7%.
 Os saltos são maiores do que um passeio aleatório permite: em uma semana como a de 20 de abril de 2020 o intervalo é estreito demais antes e largo demais depois.
 
 ## Backtest
@@ -206,7 +206,7 @@ O intervalo da tendência conteve 107 dos 121 finais de Iowa de 1891 a 2011 (88%
 
 ## Backtest
 
-A combinação da primeira previsão de cada safra é comparada com o final, ambos como distâncias da tendência. O backtest traz também, para cada etapa, o erro, o viés, a cobertura do intervalo e o ganho sobre a tendência. Em Illinois, de 1980 a 2024, o erro da combinação foi de 12,3 bushels em agosto, 9,4 em setembro, 6,2 em outubro e 4,7 em novembro, onde a tendência sozinha teve 20,8. O NASS sozinho ficou mais perto do final nos quatro meses: 10,7, 8,1, 4,9 e 2,8. A vantagem que a combinação tem é a da sua fonte. Desde 1986, quando os pesos se apoiam em cinco anos ou mais, a combinação teve 11,3, 9,0, 5,0 e 2,7, e o NASS sozinho, 10,4, 8,6, 5,2 e 2,8.
+A combinação da primeira previsão de cada safra é comparada com o final, ambos como distâncias da tendência. O backtest traz também, para cada etapa, o erro, o viés, a cobertura do intervalo e o ganho sobre a tendência. Em Illinois, de 1980 a 2024, o erro da combinação foi de 12,3 bushels em agosto; 9,4 em setembro; 6,2 em outubro e 4,7 em novembro, onde a tendência sozinha teve 20,8. O NASS sozinho ficou mais perto do final nos quatro meses: 10,7; 8,1; 4,9 e 2,8. A vantagem que a combinação tem é a da sua fonte. Desde 1986, quando os pesos se apoiam em cinco anos ou mais, a combinação teve 11,3; 9,0; 5,0 e 2,7, e o NASS sozinho, 10,4; 8,6; 5,2 e 2,8.
 
 O NASS revisa os dados finais. Por isso os casos com valores anteriores à primeira consulta podem conter informação que ainda não era conhecida. O backtest avisa isso, diz por quê e conta esses casos à parte.
 
@@ -312,7 +312,7 @@ Em um mês em que uma região que conta tem menos de três anos de referência (
 - s: a escala, que é quanto o índice se afasta da sua época de um ano para outro, sobretudo por causa da meteorologia
 - r: o erro-padrão da média segundo a dispersão das regiões
 
-Ele pretende delimitar a parte do índice que não se deve nem à meteorologia nem à escolha das regiões. Nenhum instrumento mostra essa parte, por isso o intervalo é uma suposição: 1,645 é o que 90% de erros normais precisariam, e nenhuma probabilidade é afirmada. Ele é largo, e com razão: as médias de duas quinzenas seguidas diferem por um fator de 1,15 na Itália, 1,41 nos Países Baixos e 1,47 no Reino Unido (média quadrática).
+Ele pretende delimitar a parte do índice que não se deve nem à meteorologia nem à escolha das regiões. Nenhum instrumento mostra essa parte, por isso o intervalo é uma suposição: 1,645 é o que 90% de erros normais precisariam, e nenhuma probabilidade é afirmada. Ele é largo, e com razão: as médias de duas quinzenas seguidas diferem por um fator de 1,15 na Itália; 1,41 nos Países Baixos e 1,47 no Reino Unido (média quadrática).
 
 ## Backtest
 

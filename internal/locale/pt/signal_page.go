@@ -91,6 +91,7 @@ var signalPage = map[string]string{
 	"signal.graded one held":      "A única previsão avaliada deste período se confirmou.",
 	"signal.graded one missed":    "A única previsão avaliada deste período não se confirmou.",
 	"signal.forecasts":            "O que se espera do próximo número e quanto acertaram as previsões anteriores",
+	"signal.two rules":            "A previsão usa um modelo à parte, e por isso seus limites não são os do intervalo acima.",
 	"signal.events":               "Eventos neste período",
 	"signal.reviewed":             "De uma lista revisada. Um evento listado aqui não é prova de causa.",
 	"signal.no effect":            "Estes dados são sintéticos: os eventos não influíram neles.",

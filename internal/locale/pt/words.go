@@ -156,6 +156,7 @@ var words = map[string]string{
 	"from":         "a partir de",
 	"nothing":      "Ainda não há nada.",
 	"economy.lead": "Os números macro em sua primeira divulgação, em comparação com o que previa uma regra publicada.",
+	"economy.ends": "As três taxas são o limite superior da faixa-alvo.",
 	"actual":       "Resultado",
 	"expected":     "Esperado",
 	"previous":     "Anterior",

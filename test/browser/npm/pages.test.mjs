@@ -654,8 +654,11 @@ for (const id of signals) {
       await page.waitForFunction(() => /not compared/.test(document.getElementById("hashed").textContent));
       assert.equal(await text(page, "#hashed"), `${shown} equal, 0 different, 0 not compared.`);
       const marked = await page.locator("#marks figure").evaluateAll((list) => list.map((f) => ({
-        series: f.dataset.series, equal: f.dataset.equal, mark: f.querySelector("mark").textContent,
+        series: f.dataset.series, equal: f.dataset.equal, mark: f.querySelector("mark").textContent, box: f.textContent, lines: f.querySelector("pre").textContent.split("\n").length,
+        seen: f.querySelector("mark").getBoundingClientRect().right <= f.querySelector("pre").getBoundingClientRect().right,
       })));
+      assert.equal(new Set(marked.map((m) => m.box)).size, marked.length, "two boxes show the same");
+      for (const m of marked) assert.ok(m.seen && m.lines === 1, JSON.stringify(m));
       assert.ok(marked.length > 0, "nothing is marked");
       for (const m of marked) { // a mean over a region is of many cells of its grid: the first ones are marked
         assert.ok(m.mark.length > 0 && (m.equal === "true" || m.series.startsWith("temis.")), JSON.stringify(m));
