@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"tidemark/api/view"
+	"tidemark/signals/forecast"
 )
 
 // release is a publication that is expected.
@@ -65,10 +66,21 @@ type calendarBody struct {
 // Expected writes the period of a release and its expected interval, if a forecast is recorded.
 func (b calendarBody) Expected(r release) template.HTML {
 	if !r.Forecast {
-		return template.HTML(template.HTMLEscapeString(b.Say("calendar.period alone", b.Period(r.Period)))) //nolint:gosec // escaped
+		return template.HTML(template.HTMLEscapeString(b.Say("calendar.period alone", b.periodOf(r)))) //nolint:gosec // escaped
 	}
-	return b.Marked("calendar.period", b.Period(r.Period),
+	return b.Marked("calendar.period", b.periodOf(r),
 		template.HTML(`<b>`+template.HTMLEscapeString(unbroken(r.Interval))+`</b>`), b.Level(80)) //nolint:gosec // escaped
+}
+
+// periodOf names the period of a release. A week has the day that it ends on.
+func (l localizer) periodOf(r release) string {
+	period := l.Period(r.Period)
+	for _, t := range forecast.Of(r.Signal.Definition.ID) {
+		if strings.HasPrefix(r.ID, t.Signal+"/"+t.Figure+"/") && (t.Change || t.Figure == "ships_week") {
+			return l.Say("calendar.week", period)
+		}
+	}
+	return period
 }
 
 // calendarName is the path of the calendar as a file.
@@ -150,7 +162,7 @@ func iCalendar(l localizer, list []release, home string) []byte {
 			line("UID", strings.ReplaceAll(r.ID, "/", ".")+"@tidemark")
 			line("DTSTAMP", r.stamp.UTC().Format(icsInstant))
 			line(r.start())
-			line("SUMMARY", escaped(r.Name+" ("+l.Period(r.Period)+")"))
+			line("SUMMARY", escaped(r.Name+" ("+l.periodOf(r)+")"))
 			earliest := "calendar.entry"
 			if !r.timed() {
 				earliest = "calendar.entry day"

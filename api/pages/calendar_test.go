@@ -110,6 +110,20 @@ func TestTheCalendarIsReadByAStrictReader(t *testing.T) {
 	readCalendar(t, iCalendar(localizer{Lang: "en"}, nil, "https://tidemark.example"))
 }
 
+func TestAWeekOfTheCalendarHasTheDayThatItEndsOn(t *testing.T) {
+	t.Parallel()
+	for id, want := range map[string]string{
+		"hormuz-transit/ships_week/2026-11-29": "week to November 29, 2026", "eia-weekly-petroleum/crude_stocks_change/2026-11-20": "week to November 20, 2026",
+		"crack-spread-321/spread/2026-11-20": "November 20, 2026",
+	} {
+		signal, _, _ := strings.Cut(id, "/")
+		r := release{Signal: &view.Signal{Definition: signals.Definition{ID: signal}}, ID: id, Period: id[strings.LastIndex(id, "/")+1:]}
+		if got := (localizer{Lang: "en"}).periodOf(r); got != want {
+			t.Errorf("%s: %q, want %q", id, got, want)
+		}
+	}
+}
+
 func TestLinesOfACalendarAreFoldedBetweenLetters(t *testing.T) {
 	t.Parallel()
 	for n := range 200 {

@@ -10,6 +10,7 @@ var dataPages = map[string]string{
 	"calendar.late":                       "not published yet",
 	"calendar.period":                     "Period: %[1]s. Forecast: %[2]s, with %[3]s probability.",
 	"calendar.period alone":               "Period: %s.",
+	"calendar.week":                       "week to %s",
 	"calendar.estimated":                  "The day is estimated from earlier releases.",
 	"calendar.none":                       "No release is expected yet.",
 	"calendar.own":                        "In your own calendar",

@@ -10,6 +10,7 @@ var dataPages = map[string]string{
 	"calendar.late":                       "aún sin publicar",
 	"calendar.period":                     "Periodo: %[1]s. Previsión: %[2]s, con una probabilidad del %[3]s.",
 	"calendar.period alone":               "Periodo: %s.",
+	"calendar.week":                       "semana hasta el %s",
 	"calendar.estimated":                  "El día se estima a partir de publicaciones anteriores.",
 	"calendar.none":                       "Aún no se espera ninguna publicación.",
 	"calendar.own":                        "En su propio calendario",

@@ -10,6 +10,7 @@ var dataPages = map[string]string{
 	"calendar.late":                       "अभी प्रकाशित नहीं",
 	"calendar.period":                     "अवधि: %[1]s। पूर्वानुमान: %[2]s, संभावना %[3]s।",
 	"calendar.period alone":               "अवधि: %s।",
+	"calendar.week":                       "%s को समाप्त सप्ताह",
 	"calendar.estimated":                  "यह दिन पिछले प्रकाशनों से अनुमानित है।",
 	"calendar.none":                       "अभी किसी प्रकाशन की प्रतीक्षा नहीं है।",
 	"calendar.own":                        "आपके अपने कैलेंडर में",

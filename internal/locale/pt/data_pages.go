@@ -10,6 +10,7 @@ var dataPages = map[string]string{
 	"calendar.late":                       "ainda não divulgado",
 	"calendar.period":                     "Período: %[1]s. Previsão: %[2]s, com probabilidade de %[3]s.",
 	"calendar.period alone":               "Período: %s.",
+	"calendar.week":                       "semana até %s",
 	"calendar.estimated":                  "O dia é estimado a partir de divulgações anteriores.",
 	"calendar.none":                       "Ainda não se espera nenhuma divulgação.",
 	"calendar.own":                        "No seu próprio calendário",
