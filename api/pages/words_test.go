@@ -235,8 +235,12 @@ func TestAChangeOfAMacroFigureHasItsSignInBothDirections(t *testing.T) {
 	for _, c := range []struct {
 		indicator, unit, figure, want string
 	}{
-		{"crude-stocks", "bbl mn", "2.1", "+2.1 million barrels"}, {"cpi", "%", "0.3", "+0.3%"}, {"cpi", "%", "-0.1", "−0.1%"},
-		{"cpi", "%", "0.0", "0.0%"}, {"fomc", "%", "5.25", "5.25%"}, {"job-openings", "thousand", "6360", "6.360 million"},
+		{"crude-stocks", "bbl mn", "2.1", "+2.1 million barrels"},
+		{"cpi", "%", "0.3", "+0.3%"},
+		{"cpi", "%", "-0.1", "−0.1%"},
+		{"cpi", "%", "0.0", "0.0%"},
+		{"fomc", "%", "5.25", "5.25%"},
+		{"job-openings", "thousand", "6360", "6.360 million"},
 	} {
 		if got := (localizer{Lang: "en"}).Macro(view.EconomicEvent{Indicator: c.indicator, Unit: c.unit}, c.figure); got != c.want {
 			t.Errorf("%s %s: %q, want %q", c.indicator, c.figure, got, c.want)
