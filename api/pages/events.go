@@ -58,8 +58,11 @@ func (p *Pages) events(_ context.Context, r request) (*view.Document, error) {
 	for s := 1; s <= 5; s++ {
 		value := strconv.Itoa(s)
 		name := body.T("severity " + value)
-		if s == 1 {
+		switch s {
+		case 1:
 			name = body.T("all")
+		case 2, 3, 4:
+			name = body.Say("severity up", name)
 		}
 		c := choice{Name: name, Address: r.with("min_severity", value), Chosen: value == severity}
 		if s == 1 {

@@ -66,7 +66,7 @@ var housePages = map[string]string{
 	"refuse.plot":                         "There is nothing to plot in this range.",
 	"refuse.not picked":                   "No announced pick has this ticker. Research on other companies requires a key: see /docs.",
 	"refuse.not written":                  "Nothing was written about a company with this ticker.",
-	"refuse.no pick":                      "No pick was announced for %s: see /picks.",
+	"refuse.no pick":                      "No pick was announced for %s. The page of picks lists every pick.",
 	"refuse.query":                        "The query is not well formed.",
 	"refuse.parameter":                    "%[1]s is not a parameter of this page. Did you mean %[2]s?",
 	"refuse.nothing known":                "Nothing was known about this signal on %s.",

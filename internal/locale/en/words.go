@@ -152,6 +152,7 @@ var words = map[string]string{
 	"severity 3":   "notable",
 	"severity 4":   "high",
 	"severity 5":   "critical",
+	"severity up":  "%s or higher",
 	"from":         "from",
 	"nothing":      "Nothing yet.",
 	"economy.lead": "Macro figures as first published, against what a published rule expected.",

@@ -66,7 +66,7 @@ var housePages = map[string]string{
 	"refuse.plot":                         "No hay nada que dibujar en este periodo.",
 	"refuse.not picked":                   "Ninguna selección anunciada tiene este símbolo. El análisis de otras empresas es solo para quien tiene una clave: véase /docs.",
 	"refuse.not written":                  "No se ha escrito nada sobre una empresa con este símbolo.",
-	"refuse.no pick":                      "No se anunció ninguna selección para el %s: véase /picks.",
+	"refuse.no pick":                      "No se anunció ninguna selección para el %s. La página de selecciones las muestra todas.",
 	"refuse.query":                        "La dirección está mal formada después del signo de interrogación.",
 	"refuse.parameter":                    "%[1]s no es un parámetro de esta página. ¿Quería decir %[2]s?",
 	"refuse.nothing known":                "De esta señal no se sabía nada el %s.",

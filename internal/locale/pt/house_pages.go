@@ -66,7 +66,7 @@ var housePages = map[string]string{
 	"refuse.plot":                         "Não há nada a desenhar neste período.",
 	"refuse.not picked":                   "Nenhuma seleção anunciada tem este código. A análise de outras empresas é para quem tem uma chave: veja /docs.",
 	"refuse.not written":                  "Nada foi escrito sobre uma empresa com este código.",
-	"refuse.no pick":                      "Nenhuma seleção foi anunciada para %s: veja /picks.",
+	"refuse.no pick":                      "Nenhuma seleção foi anunciada para %s. A página de seleções mostra todas.",
 	"refuse.query":                        "O endereço está malformado depois do ponto de interrogação.",
 	"refuse.parameter":                    "%[1]s não é um parâmetro desta página. Você quis dizer %[2]s?",
 	"refuse.nothing known":                "Nada se sabia sobre este sinal em %s.",

@@ -152,6 +152,7 @@ var words = map[string]string{
 	"severity 3":   "moderada",
 	"severity 4":   "alta",
 	"severity 5":   "crítica",
+	"severity up":  "%s ou mais",
 	"from":         "a partir de",
 	"nothing":      "Ainda não há nada.",
 	"economy.lead": "Os números macro em sua primeira divulgação, em comparação com o que previa uma regra publicada.",

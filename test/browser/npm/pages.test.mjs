@@ -1125,7 +1125,7 @@ test("a server that lies is found out, and a node that is unavailable proves not
 
 test("the severity of events is a filter", async () => {
   await visit("/events", {}, async (page) => {
-    await page.getByRole("link", { name: "notable", exact: true }).click();
+    await page.getByRole("link", { name: "notable or higher", exact: true }).click();
     await page.waitForURL(/min_severity=3/);
     const seen = await page.locator(".feed .state").allInnerTexts();
     assert.ok(seen.every((s) => ["notable", "high", "critical"].includes(s)), seen.join());
