@@ -140,10 +140,10 @@ func TestActionEvents(t *testing.T) {
 		severity Severity
 		title    string
 	}{
-		{"2026-02-10", DividendPaid, Note, "XOM pays a dividend of $1.00 a share"},
+		{"2026-02-10", DividendPaid, Note, "XOM: dividend of $1.00 a share"},
 		{"2026-05-12", DividendPaid, Notable, "XOM cuts its dividend to $0.60 a share"},
 		{"2026-06-01", SharesSplit, Low, "XOM splits its shares: 2 for 1"},
-		{"2026-08-11", DividendPaid, Note, "XOM pays a dividend of $0.30 a share"}, // half the old one, for half a share
+		{"2026-08-11", DividendPaid, Note, "XOM: dividend of $0.30 a share"}, // half the old one, for half a share
 		{"2026-09-01", SharesSplit, Notable, "XOM combines its shares: 1 for 10 (reverse split)"},
 		{"2026-10-01", SharesSplit, Low, "XOM splits its shares: 3 for 2"},
 	} {

@@ -131,6 +131,9 @@ func (e evidenceBody) Formula(english string) string {
 // operators are the signs of a formula that a program writes, as a reader knows them.
 var operators = strings.NewReplacer(" * ", " × ", " - ", " − ")
 
+// formulaLine is a line of a brief with a formula: Markdown's indented code.
+var formulaLine = regexp.MustCompile(`(?m)^ {4}.*$`)
+
 // Conversion says how the numbers of the formulas become the numbers of the page. It is empty if both are the same.
 func (e evidenceBody) Conversion() string {
 	per := e.Def.Scale()

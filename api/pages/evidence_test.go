@@ -47,6 +47,10 @@ func TestAFormulaHasTheSignsOfArithmetic(t *testing.T) {
 		english, _ := signals.ByID("crack-spread-321")
 		l := localizer{Lang: lang}
 		e := evidenceBody{localizer: l, Def: l.Own(english), Signal: &view.Signal{Definition: english}}
+		const brief = "a - b * c:\n\n    z = (a - b) * 2\n- c"
+		if got := formulaLine.ReplaceAllStringFunc(brief, operators.Replace); got != "a - b * c:\n\n    z = (a − b) × 2\n- c" {
+			t.Errorf("a brief has %s", got)
+		}
 		if got := e.Formula("(2 * 42 * 2 - 3 * -1) / 3"); got != "(2 × 42 × 2 − 3 × -1) / 3" {
 			t.Errorf("in %s: %s", lang, got)
 		}

@@ -331,7 +331,7 @@ func (p *Pages) brief(r request, s *view.Signal) (*view.Document, error) {
 	body := briefBody{localizer: r.local(lang), Signal: s}
 	body.Def = body.Own(s.Definition)
 	text, translated := body.Brief(s.Definition)
-	body.HTML, body.English, body.Measured = markdown(text), !translated, signals.BriefsMeasured
+	body.HTML, body.English, body.Measured = markdown(formulaLine.ReplaceAllStringFunc(text, operators.Replace)), !translated, signals.BriefsMeasured
 	points := s.History.Points(beginning("5y", s.History.Last()))
 	body.Plots = body.plotHistory(body.Def, s.Snapshot, points, nil, overlay{}, body.T("range.5y"))
 	l := p.layoutIn(body.localizer, r.site, r.path)

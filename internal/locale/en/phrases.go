@@ -177,7 +177,7 @@ var phrases = map[string]string{
 	"event.split.title":                    "{ticker} splits its shares: {new} for {old}",
 	"event.split.reverse.title":            "{ticker} combines its shares: {new} for {old} (reverse split)",
 	"event.split.body":                     "From {date}, {old} {old|one:share|other:shares} of {name} {old|one:becomes|other:become} {new}. Returns are adjusted; the hashed price stays as it was.",
-	"event.dividend.title":                 "{ticker} pays a dividend of {amount} a share",
+	"event.dividend.title":                 "{ticker}: dividend of {amount} a share",
 	"event.dividend.body":                  "Shares of {name} trade ex-dividend from {date}.",
 	"event.dividend.cut.title":             "{ticker} cuts its dividend to {amount} a share",
 	"event.dividend.cut.body":              "The previous dividend was {amount_before} a share. Shares of {name} trade ex-dividend from {date}.",

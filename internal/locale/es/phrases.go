@@ -177,7 +177,7 @@ var phrases = map[string]string{
 	"event.split.title":                    "{ticker} desdobla sus acciones: {new} por cada {old}",
 	"event.split.reverse.title":            "{ticker} agrupa sus acciones (contrasplit): {new} por cada {old}",
 	"event.split.body":                     "Desde el {date}, {old} {old|one:acción|other:acciones} de {name} {old|one:equivale|other:equivalen} a {new}. Las rentabilidades se ajustan; el precio con el que se calculó el hash no cambia.",
-	"event.dividend.title":                 "{ticker} paga un dividendo de {amount} por acción",
+	"event.dividend.title":                 "{ticker}: dividendo de {amount} por acción",
 	"event.dividend.body":                  "Las acciones de {name} cotizan sin derecho a este dividendo desde el {date}.",
 	"event.dividend.cut.title":             "{ticker} recorta su dividendo a {amount} por acción",
 	"event.dividend.cut.body":              "El dividendo anterior fue de {amount_before} por acción. Las acciones de {name} cotizan sin derecho al nuevo desde el {date}.",

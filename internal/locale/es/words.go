@@ -229,7 +229,7 @@ var words = map[string]string{
 	"compare.few":                "Hay muy pocos pares independientes para dar un intervalo.",
 	"compare.none":               "Hay muy pocos pares para calcular una correlación.",
 	"compare.over time":          "A lo largo del tiempo",
-	"compare.shifted":            "La línea de la segunda señal está desplazada según el desfase: cada valor se dibuja en la fecha del valor de la primera con el que se empareja.",
+	"compare.shifted":            "La línea de la segunda señal está desplazada según el desfase: cada valor se dibuja junto al valor de la primera con el que se empareja.",
 	"compare.scatter":            "Una frente a otra",
 	"compare.scatter note week":  "Cada punto es una semana. Eje horizontal: %s. Eje vertical: %s.",
 	"compare.scatter note month": "Cada punto es un mes. Eje horizontal: %s. Eje vertical: %s.",

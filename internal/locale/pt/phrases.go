@@ -177,7 +177,7 @@ var phrases = map[string]string{
 	"event.split.title":                    "{ticker} desdobra suas ações: {new} para cada {old}",
 	"event.split.reverse.title":            "{ticker} faz grupamento de ações: {new} para cada {old}",
 	"event.split.body":                     "A partir de {date}, {old} {old|one:ação|other:ações} de {name} {old|one:equivale|other:equivalem} a {new}. Os retornos são ajustados; o preço usado no cálculo do hash não muda.",
-	"event.dividend.title":                 "{ticker} paga dividendo de {amount} por ação",
+	"event.dividend.title":                 "{ticker}: dividendo de {amount} por ação",
 	"event.dividend.body":                  "As ações de {name} são negociadas ex-dividendos a partir de {date}.",
 	"event.dividend.cut.title":             "{ticker} reduz o dividendo para {amount} por ação",
 	"event.dividend.cut.body":              "O dividendo anterior foi de {amount_before} por ação. As ações de {name} são negociadas ex-dividendos a partir de {date}.",
