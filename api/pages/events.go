@@ -141,6 +141,22 @@ type digestBody struct {
 	Sample bool
 }
 
+// Close is the instant of the close that all known returns of the week's picks are of. It is nil if they differ or none is known.
+func (b digestBody) Close() *time.Time {
+	var last *time.Time
+	for i := range b.Digest.Picks {
+		pick := &b.Digest.Picks[i]
+		if pick.ReturnFromEntryPct == nil {
+			continue
+		}
+		if pick.LastPriceAt == nil || last != nil && !last.Equal(*pick.LastPriceAt) {
+			return nil
+		}
+		last = pick.LastPriceAt
+	}
+	return last
+}
+
 // digest shows the newest week.
 func (p *Pages) digest(_ context.Context, r request) (*view.Document, error) {
 	if r.published == nil {

@@ -197,6 +197,46 @@ func TestDaysOptionsAndAddressesBreakWhereAReaderWould(t *testing.T) {
 	}
 }
 
+func TestCellsOfTheMethodKeepTheirColumnAndTheirGroup(t *testing.T) {
+	t.Parallel()
+	const table = "<table>\n<thead>\n<tr>\n<th>Group <em>w</em></th>\n<th>Metric</th>\n</tr>\n</thead>\n<tbody>\n" +
+		"<tr>\n<td>Value</td>\n<td align=\"right\">1</td>\n</tr>\n<tr>\n<td></td>\n<td></td>\n</tr>\n</tbody>\n</table>"
+	const want = "<table>\n<thead>\n<tr>\n<th>Group <em>w</em></th>\n<th>Metric</th>\n</tr>\n</thead>\n<tbody>\n" +
+		"<tr>\n<td>Value</td>\n<td data-head=\"Metric\" align=\"right\">1</td>\n</tr>\n<tr>\n<td data-group=\"Value\"></td>\n<td data-head=\"Metric\"></td>\n</tr>\n</tbody>\n</table>"
+	if got := labelCells(table); got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	for text, want := range map[string]string{
+		"OperatingIncomeLoss, PayPal": "Operating<wbr>Income<wbr>Loss, PayPal",
+		"Spearman Mr. GitHub dei:":    "Spearman Mr. GitHub dei:",
+	} {
+		if got := breakTags(text); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}
+
+func TestTheDigestNamesTheCloseOnceIfAllReturnsAreOfIt(t *testing.T) {
+	t.Parallel()
+	monday, tuesday := time.Date(2026, 11, 23, 21, 0, 0, 0, time.UTC), time.Date(2026, 11, 24, 21, 0, 0, 0, time.UTC)
+	known := func(at *time.Time) view.Pick { return view.Pick{ReturnFromEntryPct: new(1.5), LastPriceAt: at} }
+	for name, c := range map[string]struct {
+		picks []view.Pick
+		want  *time.Time
+	}{
+		"one close":                {[]view.Pick{known(&monday), known(new(monday)), {}}, &monday},
+		"two closes":               {[]view.Pick{known(&monday), known(&tuesday)}, nil},
+		"a return without a close": {[]view.Pick{known(&monday), known(nil)}, nil},
+		"no known return":          {[]view.Pick{{LastPriceAt: &monday}}, nil},
+		"a close without a return": {[]view.Pick{known(&monday), {LastPriceAt: &tuesday}}, &monday},
+	} {
+		got := digestBody{Digest: &view.Digest{Picks: c.picks}}.Close()
+		if (got == nil) != (c.want == nil) || got != nil && !got.Equal(*c.want) {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}
+
 func TestATextInsideASentenceBeginsSmall(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{"Mediana da previsão": "mediana da previsão", "80 % central": "80 % central", "पूर्वानुमान": "पूर्वानुमान"} {

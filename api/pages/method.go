@@ -76,7 +76,50 @@ func methodOfPicks() (template.HTML, error) {
 	}
 	text := firstHeading.ReplaceAllString(out.String(), "")
 	text = headingTag.ReplaceAllStringFunc(text, func(tag string) string { return tag[:len(tag)-1] + string(tag[len(tag)-1]+1) })
-	return template.HTML(scrollable(text)), nil
+	return template.HTML(scrollable(breakTags(labelCells(text)))), nil
+}
+
+var (
+	tableHead = regexp.MustCompile(`(?s)<th[^>]*>(.*?)</th>`)
+	tableRow  = regexp.MustCompile(`(?s)<tr>(.*?)</tr>`)
+	tableCell = regexp.MustCompile(`(?s)<td([^>]*)>(.*?)</td>`)
+	wholeBody = regexp.MustCompile(`(?s)<table>.*?</table>`)
+	textTag   = regexp.MustCompile(`<[^>]*>`)
+	// tagOfXBRL matches a name such as OperatingIncomeLoss.
+	tagOfXBRL = regexp.MustCompile(`\b(?:[A-Z][a-z]+){3,}\b`)
+	innerWord = regexp.MustCompile(`([a-z])([A-Z])`)
+)
+
+// labelCells gives each cell of a table the name of its column, for narrow pages, where a row is some lines. A first cell without text gets the
+// words of the group that it continues.
+func labelCells(text string) string {
+	return wholeBody.ReplaceAllStringFunc(text, func(table string) string {
+		var heads []string
+		for _, h := range tableHead.FindAllStringSubmatch(table, -1) {
+			heads = append(heads, textTag.ReplaceAllString(h[1], ""))
+		}
+		group := ""
+		return tableRow.ReplaceAllStringFunc(table, func(row string) string {
+			column := -1
+			return tableCell.ReplaceAllStringFunc(row, func(cell string) string {
+				column++
+				found := tableCell.FindStringSubmatch(cell)
+				if column > 0 {
+					return `<td data-head="` + heads[column] + `"` + found[1] + ">" + found[2] + "</td>"
+				}
+				if found[2] != "" {
+					group = textTag.ReplaceAllString(found[2], "")
+					return cell
+				}
+				return `<td data-group="` + group + `"` + found[1] + "></td>"
+			})
+		})
+	})
+}
+
+// breakTags lets the long names of XBRL tags break before their capital letters.
+func breakTags(text string) string {
+	return tagOfXBRL.ReplaceAllStringFunc(text, func(name string) string { return innerWord.ReplaceAllString(name, "$1<wbr>$2") })
 }
 
 // scrollable makes wide tables and long lines of rendered Markdown scroll inside their boxes, which must be reachable by keyboard. Markdown

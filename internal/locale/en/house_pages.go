@@ -38,7 +38,7 @@ var housePages = map[string]string{
 	"terms.privacy":                       "What we keep about visitors",
 	"terms.privacy text":                  "These pages load nothing from other sites, count no visitors and set no cookie. Only the dashboard sets one, while you are signed in. For each key we keep its name, its hash, its charges and its payments. Addresses are used to limit requests and are not stored.",
 	"english.page":                        "This page is in English.",
-	"english.document":                    "The full document is in English.",
+	"english.document":                    "The full document, in English",
 	"method.about":                        "How signals are computed, how a stock is picked each trading day, and what the hash chain proves.",
 	"method.lead":                         "How every number here is made. The rules come before the results: everything published was made under the rules of its day.",
 	"method.contents":                     "On this page",

@@ -38,7 +38,7 @@ var housePages = map[string]string{
 	"terms.privacy":                       "O que fica guardado sobre os visitantes",
 	"terms.privacy text":                  "Estas páginas não carregam nada de outros sites, não contam visitas e não gravam cookies. Só a página da conta usa um, enquanto durar a sessão. De cada chave guardamos o nome, o hash, as cobranças e os pagamentos. Os endereços IP servem para limitar as requisições e não são armazenados.",
 	"english.page":                        "Esta página está em inglês: é documentação para desenvolvedores.",
-	"english.document":                    "O documento completo está em inglês:",
+	"english.document":                    "O documento completo, em inglês",
 	"method.about":                        "Como os sinais são calculados, como uma ação é escolhida a cada pregão e o que a cadeia de hashes prova.",
 	"method.lead":                         "Como cada número é obtido. As regras vêm antes dos resultados: o que foi publicado seguiu as regras do seu dia.",
 	"method.contents":                     "Nesta página",
