@@ -250,10 +250,7 @@ func (s *recordFixture) appends(ctx context.Context, m *meter) error {
 		}
 	}
 	for _, a := range appends {
-		add := `log_append_all('sources', array_agg('k' || i), array_agg(` + leaf + `))`
-		if a.leaves == 1 {
-			add = `log_append('sources', 'k' || i, ` + leaf + `)`
-		}
+		const add = `log_append('sources', 'k' || i, ` + leaf + `)`
 		adds := func() error {
 			return s.psql(ctx, nil, nil, next(`do $$ begin perform `+add+` from generate_series(%d, %d) i; end $$`, a.leaves, a.turn)...)
 		}

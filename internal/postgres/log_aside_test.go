@@ -228,36 +228,7 @@ func TestAppendSkipsWhatIsThereAndRefusesAnotherLeaf(t *testing.T) {
 	if h := whole(t, db, url, postgres.LogSources); h.Size != 2 {
 		t.Errorf("the log has %d leaves, want 2", h.Size)
 	}
-	// Leaves that come at once are judged as each alone: a new one is added though the one before it is there.
-	another := strings.ReplaceAll(leaf, "bytes 1", "bytes 2")
-	addAll := func(log, keys string, leaves ...string) error {
-		return exec(t, url, postgres.RoleWorker, fmt.Sprintf(`select log_append_all('%s', '{%s}', array['%s'])`, log, keys, strings.Join(leaves, `', '`)))
-	}
-	if err := addAll("sources", "body:70,body:69", leaf, another); err != nil {
-		t.Fatal(err)
-	}
-	if err := addAll("record", "body:70,body:69", leaf, another); err != nil {
-		t.Errorf("leaves of a log that has not begun: %v", err)
-	}
-	if err := sequence(t.Context(), db, postgres.LogSources, s); err != nil {
-		t.Fatal(err)
-	}
-	if h := whole(t, db, url, postgres.LogSources); h.Size != 3 {
-		t.Errorf("after two leaves at once, one of which was there, the log has %d leaves, want 3", h.Size)
-	}
 	other := leaf[:len(leaf)-len("false\n")] + "true\n"
-	for what, err := range map[string]error{
-		"another leaf of the same key":      addAll("sources", "body:68,body:70", another, other),
-		"a leaf of no form":                 addAll("sources", "body:68,body:67", another, "hello"),
-		"a leaf of no form, and no log yet": addAll("record", "body:68,body:67", another, "hello"),
-	} {
-		if err == nil {
-			t.Errorf("%s is taken", what)
-		}
-	}
-	if healths, err := db.LogHealths(t.Context()); err != nil || healths[0].Pending != 0 {
-		t.Errorf("after statements that were refused the operator hears %+v, %v", healths, err)
-	}
 	if err := add("body:70", other); err == nil {
 		t.Error("another leaf of the same key is taken")
 	}

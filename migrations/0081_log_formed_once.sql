@@ -1,5 +1,4 @@
--- Many leaves are added and numbered at once. The form of a leaf is compared once, when it is added; leaves of a log that begins are compared
--- when they get their number.
+-- The form of a leaf is compared once, when it is added; leaves of a log that begins are compared when they get their number.
 
 -- +goose Up
 
@@ -72,30 +71,6 @@ end
 $$;
 -- +goose StatementEnd
 
--- log_append_all adds leaves in their order, as log_append adds each. A key is looked up by itself, because a join could read the whole log.
--- +goose StatementBegin
-create function log_append_all(p_log text, p_keys text[], p_leaves text[]) returns void
-language plpgsql security definer set search_path = public, pg_temp as $$
-declare
-    added int;
-begin
-    insert into log_pending (log, key, leaf, formed)
-    select p_log, t.key, convert_to(t.leaf, 'UTF8'), true from unnest(p_keys, p_leaves) with ordinality as t (key, leaf, n)
-    where exists (select from log_heads where log = p_log)
-        and (select e.idx from log_entries e where e.log = p_log and e.key = t.key collate "C") is null
-    order by n;
-    get diagnostics added = row_count;
-    if added < cardinality(p_keys) then -- some leaves are there, or the log has not begun
-        perform log_append(p_log, t.key, t.leaf) from unnest(p_keys, p_leaves) with ordinality as t (key, leaf, n)
-        where added = 0 or exists (select from log_entries e where e.log = p_log and e.key = t.key collate "C")
-        order by n;
-    end if;
-end
-$$;
--- +goose StatementEnd
-revoke execute on function log_append_all from public;
-grant execute on function log_append_all to tidemark_worker;
-
 -- As SQL it was planned again for each statement that writes a leaf.
 -- +goose StatementBegin
 create or replace function log_time(at timestamptz) returns text language plpgsql immutable as $$
@@ -136,7 +111,6 @@ create or replace function log_time(at timestamptz) returns text language sql im
     select to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')
 $$;
 -- +goose StatementEnd
-drop function log_append_all(text, text[], text[]);
 -- +goose StatementBegin
 create or replace function log_append(p_log text, p_key text, p_leaf text) returns void
 language plpgsql security definer set search_path = public, pg_temp as $$
