@@ -106,7 +106,7 @@ async function markCell(cell, bytes, places) {
   figure.dataset.series = series;
   figure.dataset.equal = String(Number(said.replaceAll(",", "")) === Number(value));
   const caption = document.createElement("figcaption");
-  caption.textContent = words("of", series, observed, place.where);
+  caption.textContent = words("of", series, observed.replaceAll("-", "\u2011"), place.where);
   const shown = document.createElement("pre");
   const mark = document.createElement("mark");
   mark.textContent = said;
@@ -114,6 +114,7 @@ async function markCell(cell, bytes, places) {
   shown.append((from > line ? "…" : "") + text(from, place.offset), mark, text(end, to) + (to < stop ? "…" : ""));
   figure.append(caption, shown);
   marks.append(figure);
+  shown.scrollLeft = mark.offsetLeft - shown.offsetLeft - (shown.clientWidth - mark.offsetWidth) / 2; // the number is in view
 }
 
 button?.addEventListener("click", async () => {

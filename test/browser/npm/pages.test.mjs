@@ -644,7 +644,7 @@ test("a signal is shown as it was known on a day, without a script", async () =>
 
 for (const id of signals) {
   test(`the number of ${id} leads to the bytes that it rests on, hashed and marked here`, async () => {
-    await visit(`/evidence/${id}/latest`, {}, async (page) => {
+    await visit(`/evidence/${id}/latest`, { viewport: { width: 390, height: 844 } }, async (page) => {
       const steps = await page.locator('[aria-labelledby="formula"] tbody tr').count();
       assert.ok(steps >= 4, `${steps} steps`);
       const cells = await page.locator('[aria-labelledby="cells"] [data-cell]').count();
@@ -655,7 +655,10 @@ for (const id of signals) {
       assert.equal(await text(page, "#hashed"), `${shown} equal, 0 different, 0 not compared.`);
       const marked = await page.locator("#marks figure").evaluateAll((list) => list.map((f) => ({
         series: f.dataset.series, equal: f.dataset.equal, mark: f.querySelector("mark").textContent, box: f.textContent, lines: f.querySelector("pre").textContent.split("\n").length,
-        seen: f.querySelector("mark").getBoundingClientRect().right <= f.querySelector("pre").getBoundingClientRect().right,
+        seen: ["left", "right"].every((side) => {
+          const [at, box] = ["mark", "pre"].map((name) => f.querySelector(name).getBoundingClientRect());
+          return at[side] >= box.left && at[side] <= box.right;
+        }),
       })));
       assert.equal(new Set(marked.map((m) => m.box)).size, marked.length, "two boxes show the same");
       for (const m of marked) assert.ok(m.seen && m.lines === 1, JSON.stringify(m));
