@@ -10,8 +10,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"tidemark/internal/postgres"
 	"tidemark/internal/series"
 	"tidemark/internal/task"
@@ -45,10 +43,6 @@ func recomputeOnce(ctx context.Context, m *meter) error {
 			return err
 		}
 		server, err := s.postmaster()
-		if err != nil {
-			return err
-		}
-		bare, err := bareTransaction(ctx, m, s.server)
 		if err != nil {
 			return err
 		}
@@ -97,8 +91,6 @@ func recomputeOnce(ctx context.Context, m *meter) error {
 				milliseconds(median(news.processor)), busy)
 			m.say("  %-38s of one more: inputs read %.1f ms, computed %.1f ms, compared and stored %.1f ms", "", milliseconds(median(news.read)),
 				milliseconds(median(news.computed)), milliseconds(median(news.stored)))
-			m.say("  %-38s a bare transaction that reads a row and writes one: %.1f ms, so a ratio of %.0f at most", "", milliseconds(bare),
-				first.whole().Seconds()/bare.Seconds())
 			m.say("  %-38s of one more, by a worker that has just started: inputs read %.1f ms, compared and stored %.1f ms", "",
 				milliseconds(median(started.read)), milliseconds(median(started.stored)))
 		}
@@ -118,36 +110,6 @@ func (s *fixture) observe(ctx context.Context, in series.Set) error {
 	return load.psql(ctx, &rows, nil, `insert into fetches (source, url, status, fetched_at, sha256, bytes)
 			select 'bench', 'bench', 200, now(), repeat('0', 64), 0 where not exists (select from fetches)`,
 		`\copy observations (series, observed_at, vintage_at, value, marker, assumed, fetch_id) from pstdin`)
-}
-
-// bareTransaction is the median time of the least that a recompute could be: a transaction that reads one row by its key and writes one.
-func bareTransaction(ctx context.Context, m *meter, server string) (time.Duration, error) {
-	conn, err := pgx.Connect(ctx, server)
-	if err != nil {
-		return 0, err
-	}
-	defer conn.Close(ctx)
-	if _, err := conn.Exec(ctx, `create table bare (id bigint primary key, value float8 not null); insert into bare values (0, 50)`); err != nil {
-		return 0, err
-	}
-	var took []time.Duration
-	for i := range int64(50) {
-		one, err := m.once(func() error {
-			return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
-				var value float64
-				if err := tx.QueryRow(ctx, `select value from bare where id = $1`, i).Scan(&value); err != nil {
-					return err
-				}
-				_, err := tx.Exec(ctx, `insert into bare values ($1, $2)`, i+1, value)
-				return err
-			})
-		})
-		if err != nil {
-			return 0, err
-		}
-		took = append(took, one)
-	}
-	return median(took), nil
 }
 
 // oneMore is an observation of each input of a signal.
