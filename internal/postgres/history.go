@@ -85,7 +85,7 @@ const mergeTrackSQL = `
 	), next as (
 		select (select min(at) from snapshots where signal = @signal and at > @at) as at
 	), later as (
-		select n.at, s.observed_at is null as empty
+		select n.at, s.observed_at is null or s.code_version <> @code_version as keeps
 		from next n left join snapshots s on s.signal = @signal and s.at = n.at
 	), program as (
 		-- A point that goes where another program computes was not withdrawn by a publisher.
@@ -100,7 +100,7 @@ const mergeTrackSQL = `
 	), said_again as (
 		insert into estimates (signal, observed_at, known_at, gone, kept, value, lo, hi, baseline, scale, n, z_score, delta_pct,
 			input_known_at)
-		select @signal, c.observed_at, l.at, was_gone, was_gone and l.empty, was_value, was_lo, was_hi, was_baseline, was_scale, was_n, was_z_score,
+		select @signal, c.observed_at, l.at, was_gone, was_gone and l.keeps, was_value, was_lo, was_hi, was_baseline, was_scale, was_n, was_z_score,
 			was_delta_pct, was_input_known_at
 		from changed c join later l on l.at is not null
 		where not exists (

@@ -70,9 +70,10 @@ const pointColumns = `observed_at, known_at, known_to, gone, input_known_at, val
 // sort direction, so a page costs only its own points.
 //
 // The subqueries, from the inside out: an edition that was superseded at its own instant was never in force. A version equal to the
-// previous one is dropped; history that was computed out of order has such versions. A value is fresh if it is the first, or if it differs
-// from the previous one because an input changed. A change by another version of the program is not a vintage. Neither is a version marked
-// as kept, which says that no data was known yet. A version is in force while no later version exists.
+// previous one is dropped; history that was computed out of order has such versions. An absence that repeats an absence is dropped first. An
+// edition counts the editions before it at its instant, so a lag of one more finds the version of the instant before. A value is fresh if it
+// is the first, or if it differs from the previous one because an input changed. A change by another version of the program is not a vintage.
+// Neither is a version marked as kept, which says that no data was known yet. A version is in force while no later version exists.
 func (q HistoryQuery) sql(columns string, bind func(any) string) string {
 	way, later, earlier, sofar := "", "lead", "lag", "unbounded preceding and current row"
 	if q.Desc {
@@ -135,9 +136,9 @@ func (q HistoryQuery) sql(columns string, bind func(any) string) string {
 		select *, not gone and not kept and case when ` + earlier + `(kept) over w then ` + other("2") + ` else ` + other("1") + ` end as fresh,
 			` + same + ` as same
 		from (
-			select *, ` + later + `(known_at) over w is not distinct from known_at as superseded
+			select *, (` + later + `(known_at) over w = known_at or gone and ` + earlier + `(gone, edition + 1) over w) is true as skipped
 			from ` + from + where + window + `, edition` + way + `)
-		) e where not superseded` + window + `)
+		) e where not skipped` + window + `)
 	) e where not same` + window + `)
 ) e where ` + keep + ` order by observed_at` + way + `, known_at` + way
 	if q.Limit > 0 {

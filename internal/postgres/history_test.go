@@ -355,7 +355,84 @@ func TestOrderOfComputingDoesNotMatter(t *testing.T) {
 	}
 }
 
-// TestTwoWorkersOnOneSignal computes all instants at once, from several connections.
+// TestASlotThatComesLateChangesNothing computes few slots in every order, as a backfill does whose killed slots are resumed after later slots.
+// A row that repeats the row before can stay, because rows are only added. A reader must not notice it.
+func TestASlotThatComesLateChangesNothing(t *testing.T) {
+	t.Parallel()
+	db, _ := open(t, postgres.RoleWorker)
+	for name, slots := range map[string][]string{
+		"a value that came at the late slot":         {"a 1=1", "a 1=2", "a 1=2", "a 1=2"},
+		"a value at the late slot alone":             {"a 1=1", "a 1=2", "a 1=1", "a 1=1"},
+		"a point that came":                          {"a 1=1", "a 1=1 2=2", "a 1=1 2=2", "a 1=1 2=2 3=3"},
+		"a point that was withdrawn and came back":   {"a 1=1 2=2", "a 1=1", "a 1=1", "a 1=1 2=2"},
+		"a point that was missing at the late slot":  {"a 1=1 2=2", "a 1=1", "a 1=1 2=2", "a 1=1"},
+		"nothing known first":                        {"a", "a", "a 1=1", "a 1=1"},
+		"nothing known between":                      {"a 1=1", "a", "a", "a 1=1"},
+		"nothing known at the late slot":             {"a 1=1", "a", "a 1=1", "a 1=2"},
+		"nothing known at every other slot":          {"a 1=1", "a", "a 1=1", "a"},
+		"another program from the late slot on":      {"a 1=1 2=2", "b 1=1", "b 1=1", "b 1=1 2=2"},
+		"another program at the late slot alone":     {"a 1=1 2=2", "b 1=1", "a 1=1 2=2", "a 1=1 2=2"},
+		"another program that had a point for a day": {"a 1=1", "b 1=1 2=2", "a 1=1", "a 1=1 2=2"},
+	} {
+		ascending := ""
+		for _, order := range orders(len(slots)) {
+			signal := strings.NewReplacer(" ", "-", "[", "", "]", "").Replace(fmt.Sprint(name, " ", order))
+			for _, i := range order {
+				code, points, _ := strings.Cut(slots[i], " ")
+				snap, tr := snapshot(noon(10+i)), track(t, points)
+				snap.Signal, snap.CodeVersion = signal, code
+				if len(tr) > 0 {
+					snap.ObservedAt = new(tr[len(tr)-1].ObservedAt.Time())
+				}
+				if err := db.SaveSnapshot(t.Context(), task.Fence{}, snap, tr); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if ascending == "" {
+				ascending = signal
+				continue
+			}
+			for i := range slots {
+				q := postgres.HistoryQuery{AsOf: noon(10 + i)}
+				said := func(signal string) (now, versions []postgres.Point, changes []postgres.Change) {
+					q.Signal, q.Versions = signal, false
+					now = slices.Collect(points(t, db.History(t.Context(), q)))
+					q.Versions = true
+					versions = slices.Collect(points(t, db.History(t.Context(), q)))
+					changes, err := db.Changes(t.Context(), q)
+					if err != nil {
+						t.Fatal(err)
+					}
+					return now, versions, changes
+				}
+				wantNow, wantVersions, wantChanges := said(ascending)
+				now, versions, changes := said(signal)
+				for _, d := range []string{
+					cmp.Diff(wantNow, now, cmpopts.EquateNaNs(), cmpopts.IgnoreFields(postgres.Point{}, "KnownFrom")),
+					cmp.Diff(wantVersions, versions, cmpopts.EquateNaNs()), cmp.Diff(wantChanges, changes),
+				} {
+					if d != "" {
+						t.Errorf("%s, as of slot %d (-in the order of time +in this order):\n%s", signal, i, d)
+					}
+				}
+			}
+		}
+	}
+}
+
+// orders returns every order of n slots, the order of time first.
+func orders(n int) (list [][]int) {
+	if n == 0 {
+		return [][]int{{}}
+	}
+	for _, o := range orders(n - 1) {
+		for at := n - 1; at >= 0; at-- {
+			list = append(list, slices.Insert(slices.Clone(o), at, n-1))
+		}
+	}
+	return list
+}
+
 // checkServed fails unless a process reads the history as of its start.
 func checkServed(t *testing.T, db *postgres.DB, at time.Time) {
 	t.Helper()
@@ -370,6 +447,7 @@ func checkServed(t *testing.T, db *postgres.DB, at time.Time) {
 	}
 }
 
+// TestTwoWorkersOnOneSignal computes all instants at once, from several connections.
 func TestTwoWorkersOnOneSignal(t *testing.T) {
 	t.Parallel()
 	db, _ := open(t, postgres.RoleWorker)

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/hibiken/asynq"
 
+	"tidemark/internal/postgres"
 	"tidemark/internal/task"
 	"tidemark/test/program"
 )
@@ -35,12 +36,21 @@ func (s *fixture) backfill(args ...string) string {
 	return out
 }
 
-// said returns all that a backfill of 2024 stores, except what differs between two fixtures: ids, and the times of work and of fetches.
+// said returns all that a backfill of 2024 says to readers, except what differs between two fixtures: ids, and the times of work and of fetches.
+// The promise is that the history as of each instant is the same in whichever order the slots were computed. Rows are only added, so a slot
+// that was resumed after later slots can leave rows that repeat the row before. Readers do not see these rows.
 func (s *fixture) said() []string {
 	s.t.Helper()
-	return append(
-		s.query(`select (to_jsonb(p) - '{run_id,computed_at,served_at,inputs,backtest,first_ingested_at}'::text[])::text, (backtest - 'code_version' #- '{assumed_vintages,recorded_from}')::text from snapshots p where at < '2025-01-01' order by signal, at`),
-		s.query(`select (to_jsonb(e) - 'id')::text from estimates e where known_at < '2025-01-01' order by signal, observed_at, known_at, edition`)...)
+	said := s.query(`select (to_jsonb(p) - '{run_id,computed_at,served_at,inputs,backtest,first_ingested_at}'::text[])::text, (backtest - 'code_version' #- '{assumed_vintages,recorded_from}')::text from snapshots p where at < '2025-01-01' order by signal, at`)
+	end := time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
+	// Each version says from when to when it is in force, so all versions tell the history as of each instant.
+	for p, err := range s.db.History(s.t.Context(), postgres.HistoryQuery{Signal: crack, AsOf: end.Add(-time.Microsecond), Versions: true}) {
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		said = append(said, fmt.Sprintf("%+v", p))
+	}
+	return said
 }
 
 // rows returns every bit that a backfill may not change.
