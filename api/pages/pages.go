@@ -122,7 +122,7 @@ func (p *Pages) loadStatic() error {
 		}
 		ext := path.Ext(e.Name())
 		if ext == ".css" {
-			body = styleFiller.ReplaceAll(body, []byte("$1"))
+			body = styleFiller.ReplaceAll(body, []byte("$1$2"))
 		}
 		sum := sha256.Sum256(body)
 		address := "/static/" + strings.TrimSuffix(e.Name(), ext) + "." + hex.EncodeToString(sum[:6]) + ext
@@ -135,9 +135,9 @@ func (p *Pages) loadStatic() error {
 	return nil
 }
 
-// styleFiller matches what a style sheet has for its authors alone: comments, and spaces around braces and semicolons. Every page carries the
-// sheet, and a browser needs none of it.
-var styleFiller = regexp.MustCompile(`(?s)\s*/\*.*?\*/|\s*([{};])\s*`)
+// styleFiller matches what a style sheet has for its authors alone: comments, and spaces around braces and semicolons and after the colon of a
+// property. Every page carries the sheet, and a browser needs none of it.
+var styleFiller = regexp.MustCompile(`(?s)\s*/\*.*?\*/|\s*([{};])\s*|([a-z-]:) `)
 
 // wellKnownIcons are the paths at which browsers look for icons without being told.
 var wellKnownIcons = map[string]string{"icon.png": "/favicon.ico", "touch.png": "/apple-touch-icon.png"}
