@@ -40,8 +40,9 @@ type dateLabel struct {
 	text string
 	// at is its place as a part of the width of the shapes. length is in em.
 	at, length float64
-	// anchor is the part of the label at its place. It is empty while the label fits nowhere.
-	anchor, class string
+	// placed says that the label fits, and class from which width on.
+	placed bool
+	class  string
 	// rank is 0 for the most important labels, and 2 for the least important.
 	rank int
 }
@@ -50,39 +51,25 @@ type dateLabel struct {
 const gap = .4
 
 // ends returns where the label begins and ends, in em from the left edge of the shapes.
-func (d dateLabel) ends(w breadth, anchor string) (from, to float64) {
-	from = d.at * w.shapes
-	switch anchor {
-	case "middle":
-		from -= d.length / 2
-	case "end":
-		from -= d.length
-	}
-	return from, from + d.length
+func (d dateLabel) ends(w breadth) (from, to float64) {
+	return d.at*w.shapes - d.length/2, d.at*w.shapes + d.length/2
 }
 
-// place chooses the anchor of a label at a width. The middle is at the date if there is room at both sides, otherwise one end of
-// the label. It reports whether the label overlaps no placed label.
+// place puts the middle of a label at its date. It reports whether there is room for it at a width, beside the labels that are placed.
 func (d *dateLabel) place(w breadth, all []dateLabel) bool {
-	anchor := "middle"
-	if from, to := d.ends(w, anchor); from < -w.left {
-		anchor = "start"
-	} else if to > w.shapes+w.right {
-		anchor = "end"
-	}
-	from, to := d.ends(w, anchor)
+	from, to := d.ends(w)
 	if from < -w.left || to > w.shapes+w.right {
 		return false
 	}
 	for _, other := range all {
-		if other.anchor == "" {
+		if !other.placed {
 			continue
 		}
-		if otherFrom, otherTo := other.ends(w, other.anchor); from < otherTo+gap && to > otherFrom-gap {
+		if otherFrom, otherTo := other.ends(w); from < otherTo+gap && to > otherFrom-gap {
 			return false
 		}
 	}
-	d.anchor, d.class = anchor, w.class
+	d.placed, d.class = true, w.class
 	return true
 }
 
@@ -97,13 +84,13 @@ func dates(b *strings.Builder, s scale, f Figure, widths []breadth) {
 	slices.SortStableFunc(order, func(i, j int) int { return list[i].rank - list[j].rank })
 	for _, w := range widths {
 		for _, i := range order {
-			if list[i].anchor == "" {
+			if !list[i].placed {
 				list[i].place(w, list)
 			}
 		}
 	}
 	for _, d := range list {
-		if d.anchor == "" {
+		if !d.placed {
 			continue
 		}
 		x := number(d.at * 100)
@@ -112,7 +99,7 @@ func dates(b *strings.Builder, s scale, f Figure, widths []breadth) {
 		if d.class != "" {
 			class = ` class="` + d.class + `"`
 		}
-		fmt.Fprintf(b, `<text%s x="%s%%" y="%s" text-anchor="%s">%s</text>`, class, x, number(f.Height-6), d.anchor, html.EscapeString(d.text))
+		fmt.Fprintf(b, `<text%s x="%s%%" y="%s" text-anchor="middle">%s</text>`, class, x, number(f.Height-6), html.EscapeString(d.text))
 	}
 }
 
