@@ -90,8 +90,8 @@ func pictureQuery(asOf string, lang picks.Lang) string {
 	return "?as_of=" + asOf + strings.Replace(inLanguage(lang), "?", "&", 1)
 }
 
-// picture names a page's picture, whose address without the query is given, and says what is in it. c is the card in the language of the page,
-// which is not that of every picture.
+// picture names a page's picture and describes it. The address is the picture's without the query. c is the card in the language of the page. The
+// picture can be in another language.
 func (l *layout) picture(address, asOf string, c card.Card) {
 	lang := pictureLang(l.Lang)
 	l.Image, l.ImageAlt = address+pictureQuery(asOf, lang), c.Text()

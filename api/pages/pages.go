@@ -135,8 +135,8 @@ func (p *Pages) loadStatic() error {
 	return nil
 }
 
-// styleFiller matches what a style sheet has for its authors alone: comments, and spaces around braces and semicolons and after the colon of a
-// property. Every page carries the sheet, and a browser needs none of it.
+// styleFiller matches the parts of a style sheet that only its authors need: comments, and spaces around braces and semicolons and after the
+// colon of a property. Every page carries the sheet, and a browser needs none of them.
 var styleFiller = regexp.MustCompile(`(?s)\s*/\*.*?\*/|\s*([{};])\s*|([a-z-]:) `)
 
 // wellKnownIcons are the paths at which browsers look for icons without being told.

@@ -47,8 +47,8 @@ func (l localizer) observed(d signals.Definition, t any, instant func(any) templ
 	return instant(t)
 }
 
-// Periods tells the script of a plot what the time of an observation means besides a day, as attributes: the word for a month, and the text
-// about a crop year, in which %s is the year. See periodOf.
+// Periods returns the attributes with which the script of a plot writes the time of an observation. data-months: the first of a month means the
+// month. data-crop: the first of January means the crop year, which replaces %s in the text. See periodOf.
 func (l localizer) Periods(d signals.Definition) template.HTMLAttr {
 	var out string
 	if d.Frequency == "monthly" {

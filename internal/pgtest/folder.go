@@ -21,7 +21,7 @@ const keepFor = time.Hour
 // inMemory is a folder in memory. A database is some 900 files: on a disk it takes five times as much of the processor to make and to remove.
 const inMemory = "/dev/shm"
 
-// A server takes some 200 MB, and tests of packages run beside each other.
+// A server takes some 200 MB, and several packages are tested at once.
 const needsRoom, needsMemory = 4 << 30, 8 << 30
 
 // places are where folders of servers are: the first is for new ones. Who sets TMPDIR decides.
@@ -39,7 +39,7 @@ var places = sync.OnceValue(func() []string {
 	return []string{inMemory, os.TempDir()}
 })
 
-// availableMemory is what Linux says that it can still give, in bytes. It is zero where nothing says so.
+// availableMemory returns the memory in bytes that Linux reports as available. It is zero if that is unknown.
 func availableMemory() int {
 	text, _ := os.ReadFile("/proc/meminfo")
 	_, after, _ := strings.Cut(string(text), "MemAvailable:")

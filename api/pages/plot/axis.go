@@ -55,7 +55,7 @@ func (d dateLabel) ends(w breadth) (from, to float64) {
 	return d.at*w.shapes - d.length/2, d.at*w.shapes + d.length/2
 }
 
-// place puts the middle of a label at its date. It reports whether there is room for it at a width, beside the labels that are placed.
+// place puts the middle of a label at its date. It reports whether it fits at a width with the labels that are placed.
 func (d *dateLabel) place(w breadth, all []dateLabel) bool {
 	from, to := d.ends(w)
 	if from < -w.left || to > w.shapes+w.right {

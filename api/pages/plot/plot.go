@@ -329,7 +329,7 @@ func rowLabel(y float64, text string) string {
 	return fmt.Sprintf(`<text x="0" dx="-.5em" y="%s" dy=".35em" text-anchor="end">%s</text>`, number(y), html.EscapeString(text))
 }
 
-// nothing stands in place of a figure without values.
+// nothing returns the sentence for a figure without values.
 func nothing(text string) string {
 	return `<p class="quiet">` + html.EscapeString(cmp.Or(text, "There is nothing to plot in this range.")) + `</p>`
 }

@@ -224,7 +224,7 @@ func labelsOf(t *testing.T, f Figure) (out []shownLabel) {
 	return out
 }
 
-// The reader takes the height of a label for its value. No line passes right of the shapes, so each label stands there.
+// The reader takes the height of a label for its value. No line passes right of the shapes, so each label is there.
 func TestALabelStandsAtTheEndOfItsOwnLine(t *testing.T) {
 	t.Parallel()
 	const n = 60
