@@ -100,7 +100,7 @@ func TestDigestOfAWeekWithNothingInIt(t *testing.T) {
 		t.Errorf("%+v", g.Delta)
 	}
 	x, err := g.Text(English)
-	want := DigestText{English, "The week of December 2 to 6, 2024", "No pick was announced.\n\n*This is editorial information, not personalized investment advice.*\n"}
+	want := DigestText{English, "The week of December 2 to 6, 2024", "No picks were announced.\n\n*This is editorial information, not personalized investment advice.*\n"}
 	if diff := cmp.Diff(want, x); err != nil || diff != "" {
 		t.Errorf("(-want +got):\n%s%v", diff, err)
 	}

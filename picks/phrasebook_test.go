@@ -291,9 +291,9 @@ func TestAShareThatStayedNeitherGainedNorLost(t *testing.T) {
 		return Brief{Facts: d}
 	}
 	for _, c := range []struct{ share, sector, side, want string }{
-		{"0.0", "-4.0", "good", "From May 15, 2025 to May 15, 2026, the share returned 0.0%, dividends included; its sector returned -4.0% on average."},
-		{"-4.0", "0.0", "bad", "The share lagged: from May 15, 2025 to May 15, 2026, it returned -4.0%, while its sector returned 0.0% on average."},
-		{"4.0", "0.1", "good", "From May 15, 2025 to May 15, 2026, the share gained 4.0%, dividends included; its sector gained 0.1% on average."},
+		{"0.0", "-4.0", "good", "From May 15, 2025, to May 15, 2026, the stock returned 0.0%, dividends included; its sector returned -4.0% on average."},
+		{"-4.0", "0.0", "bad", "The stock lagged: from May 15, 2025, to May 15, 2026, it returned -4.0%, while its sector returned 0.0% on average."},
+		{"4.0", "0.1", "good", "From May 15, 2025, to May 15, 2026, the stock gained 4.0%, dividends included; its sector gained 0.1% on average."},
 	} {
 		b := brief(c.share, c.sector)
 		if got, err := b.Facts.paragraph(English, b.points([]string{PriceMomentum}, c.side)...); err != nil || got != c.want {

@@ -270,7 +270,7 @@ func TestHowNumbersLookInEachLanguage(t *testing.T) {
 		{"2026-10", locale.Month, "octubre de 2026", "October 2026", "outubro de 2026", "अक्टूबर 2026"},
 		{"10-K", locale.Name, "10-K", "10-K", "10-K", "10-K"},
 		{"sector.Energy", locale.Term, "energía", "energy", "energia", "ऊर्जा"},
-		{"sector.Energy+sector.Industry", locale.Term, "energía e industria", "energy and industry", "energia e indústria", "ऊर्जा और उद्योग"},
+		{"sector.Energy+sector.Industry", locale.Term, "energía e industria", "energy and industrials", "energia e indústria", "ऊर्जा और उद्योग"},
 		{"country.IE", locale.Term, "Irlanda", "Ireland", "Irlanda", "आयरलैंड"},
 	} {
 		for lang, want := range map[Lang]string{"es": c.es, English: c.en, "pt": c.pt, "hi": c.hi} {

@@ -25,7 +25,7 @@ var dataPages = map[string]string{
 	"forecasts.title":                     "%s: the next release",
 	"forecasts.about":                     "Figures that are not published yet, forecast as distributions, and graded once they are. %s.",
 	"forecasts.lead":                      "Our forecasts of the next public figure, and how good they were. Each forecast enters a hash chain before the release, never changes, and is graded once, on the first print.",
-	"forecasts.two rules":                 "The signal’s page has an interval of its own, made by the signal’s rule. A forecast has a separate model, which also corrects its probabilities by how often earlier forecasts held. So the two differ, even where both are about the same figure.",
+	"forecasts.two rules":                 "The signal's page has an interval of its own, made by the signal's rule. A forecast has a separate model, which also corrects its probabilities by how often earlier forecasts held. So the two differ, even where both are about the same figure.",
 	"forecasts.next":                      "Next figure (%[1]s): %[2]s, with %[3]s probability",
 	"forecasts.median":                    "Median",
 	"forecasts.due":                       "Due",

@@ -120,7 +120,7 @@ var keyWords = map[string]string{
 	"key.said signed out":    "You are signed out. Sign in again.",
 	"key.said paid":          "The payment was sent. The balance follows within a minute.",
 	"key.said no key":        "This key does not exist, or it has ended.",
-	"key.said bad name":      "The name is not valid: it can have at most 100 letters and no control characters.",
+	"key.said bad name":      "The name is not valid: it can have at most 100 characters, and no control characters.",
 	"key.said created":       "Your key is ready, and you are signed in with it.",
 	"key.said bad grace":     "The grace period must be a number of seconds from 0 to a week.",
 	"key.said rotated":       "The key was rotated. Use the new one from now on.",

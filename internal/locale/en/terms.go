@@ -4,7 +4,7 @@ package en
 var terms = map[string]string{
 	"sector.Technology": "technology", "sector.Communications and Media": "communications and media", "sector.Health Care": "health care",
 	"sector.Finance": "finance", "sector.Real Estate": "real estate", "sector.Energy": "energy", "sector.Utilities": "utilities",
-	"sector.Chemicals": "chemicals", "sector.Materials": "materials", "sector.Industry": "industry", "sector.Transport": "transport",
+	"sector.Chemicals": "chemicals", "sector.Materials": "materials", "sector.Industry": "industrials", "sector.Transport": "transport",
 	"sector.Everyday Goods": "everyday goods", "sector.Durable Goods": "durable goods", "sector.Trade": "trade",
 	"sector.Services": "services", "sector.Other": "other companies",
 
@@ -16,7 +16,7 @@ var terms = map[string]string{
 	"indicator.industrial-production": "US industrial production, month on month",
 	"indicator.jobless-claims":        "initial claims for US unemployment benefits",
 	"indicator.core-cpi":              "US core consumer prices (excluding food and energy), month on month",
-	"indicator.ecb":                   "the European Central Bank's deposit rate",
+	"indicator.ecb":                   "the deposit rate of the European Central Bank",
 	"indicator.hourly-earnings":       "US average hourly earnings, month on month",
 	"indicator.producer-prices":       "US producer prices, month on month",
 	"indicator.job-openings":          "US job openings",

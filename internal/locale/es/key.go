@@ -120,7 +120,7 @@ var keyWords = map[string]string{
 	"key.said signed out":    "La sesión está cerrada. Inicie sesión de nuevo.",
 	"key.said paid":          "El pago se ha enviado. El saldo se actualiza en un minuto.",
 	"key.said no key":        "No existe esa clave, o ya no es válida.",
-	"key.said bad name":      "El nombre no es válido: puede tener como máximo 100 letras y ningún carácter de control.",
+	"key.said bad name":      "El nombre no es válido: puede tener como máximo 100 caracteres, y ninguno de control.",
 	"key.said created":       "Su clave está lista y la sesión está iniciada con ella.",
 	"key.said bad grace":     "El plazo debe ser un número de segundos, de 0 a una semana.",
 	"key.said rotated":       "La clave tiene un texto nuevo.",

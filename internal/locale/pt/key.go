@@ -120,7 +120,7 @@ var keyWords = map[string]string{
 	"key.said signed out":    "A sessão foi encerrada. Entre de novo.",
 	"key.said paid":          "O pagamento foi enviado. O saldo é atualizado em um minuto.",
 	"key.said no key":        "Essa chave não existe ou não vale mais.",
-	"key.said bad name":      "O nome não é válido: pode ter no máximo 100 letras e nenhum caractere de controle.",
+	"key.said bad name":      "O nome não é válido: pode ter no máximo 100 caracteres, e nenhum de controle.",
 	"key.said created":       "Sua chave está pronta e a sessão foi aberta com ela.",
 	"key.said bad grace":     "O prazo deve ser um número de segundos, de 0 a uma semana.",
 	"key.said rotated":       "A chave tem um texto novo.",
