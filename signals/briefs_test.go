@@ -16,6 +16,7 @@ import (
 var (
 	briefLink   = regexp.MustCompile(`\]\((\S+)\)`)
 	briefNumber = regexp.MustCompile(`(?:^|[^\p{L}\p{N}_.,])(\d[\d.,:]*)`)
+	briefTime   = regexp.MustCompile(`(\d)h(\d\d)\b`) // in Portuguese
 	briefCode   = regexp.MustCompile(`[A-Z][A-Z0-9_]{4,}`)
 )
 
@@ -52,7 +53,8 @@ func TestABriefHasTheSameNumbersInEveryLanguage(t *testing.T) {
 // numbersOf returns the numbers of a text, sorted, written as in English without a separator of thousands.
 func numbersOf(text, decimal, group string) []string {
 	var out []string
-	for _, m := range briefNumber.FindAllStringSubmatch(strings.ReplaceAll(briefLink.ReplaceAllString(text, ""), "CC BY 4.0", ""), -1) {
+	text = briefTime.ReplaceAllString(strings.ReplaceAll(briefLink.ReplaceAllString(text, ""), "CC BY 4.0", ""), "$1:$2")
+	for _, m := range briefNumber.FindAllStringSubmatch(text, -1) {
 		n := strings.TrimRight(m[1], ".,:")
 		n = strings.ReplaceAll(n, group, "")
 		out = append(out, strings.ReplaceAll(n, decimal, "."))

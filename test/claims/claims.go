@@ -41,7 +41,7 @@ var all = []Claim{
 		"test/stats.TestTheTableOfIntervals",
 		regexp.MustCompile(`Built to hold 90%\.|the interval is built to hold 90% of the outcomes|se construye para contener el 90.{0,3}% de los resultados, y su historial|ele é construído para conter 90% dos resultados, e seu histórico|बनाया जाता है कि 90% परिणाम उसके भीतर|Measured: it held \d|^In the last two years: \d|^90% interval$|, 90% interval |\(\d[\d.]*%; 95% confidence interval |` +
 			// The phrases of signals' pages, also those that a share is put into.
-			`^(?:The interval|El intervalo|O intervalo|अंतराल) \d+%\.$|con un 95.?% de confianza, entre|com 95% de confiança, entre|95% विश्वास के साथ|^(?:Lo medido: contuvo|O medido: conteve|मापा गया: इसमें आए) `),
+			`^(?:The interval|El intervalo|O intervalo|अंतराल) \d+%\.$|con un 95.?% de confianza, entre|com 95% de confiança, entre|95% विश्वास के साथ|^(?:Lo medido: contuvo|Na prática, conteve|मापा गया: इसमें आए) `),
 	},
 	{
 		"the correlation of a backtest lies in its 95% interval", "page of a signal", "signals.TestTheIntervalOfAnEdgeHoldsItsLevel",

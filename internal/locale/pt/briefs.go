@@ -50,7 +50,7 @@ A EIA já publicou e retirou linhas de feriados. Por isso os casos com valores a
 
 - A gasolina é a convencional, não RBOB, a base do contrato negociado em bolsa. Não existe preço diário gratuito de RBOB à vista em Nova York.
 - São avaliações à vista, não futuros: o número difere do crack spread cotado em bolsa e não pode ser negociado.
-- O petróleo é cotado em Cushing e os derivados em Nova York: o custo do transporte está dentro da margem. As refinarias da costa leste processam sobretudo outros petróleos.
+- O petróleo é cotado em Cushing e os derivados em Nova York: o custo do transporte está dentro da margem. As refinarias da costa leste processam sobretudo outros tipos de petróleo.
 - Não é lucro: ficam de fora energia, mão de obra, créditos de mistura (RINs) e os rendimentos próprios de uma refinaria real.
 - Valores extremos são mantidos. Em 20 de abril de 2020 o petróleo custava -US$ 36,98 e a margem era de US$ 65,62, com escore z de 15,9: a conta está certa e não significa refinarias ricas. Leia um escore z acima de 8 como sinal de distorção em um dos preços. A maior margem da série é 75,89 (13 de maio de 2022), e a menor, -1,62 (22 de setembro de 2008).
 - Cinco anos que incluem 2022 dão uma escala larga: os escores z desses anos são moderados.
@@ -110,7 +110,7 @@ A EIA já publicou e retirou linhas de feriados do preço do petróleo. Por isso
 
 ## Fontes
 
-- [EIA, Weekly Petroleum Status Report](https://www.eia.gov/petroleum/supply/weekly/), com a semana até sexta-feira, às quartas-feiras às 10:30 de Nova York e, depois de um feriado, quase sempre na quinta-feira
+- [EIA, Weekly Petroleum Status Report](https://www.eia.gov/petroleum/supply/weekly/), com a semana até sexta-feira, às quartas-feiras às 10h30 de Nova York e, depois de um feriado, quase sempre na quinta-feira
 
 Os dados da EIA são de domínio público como obra do governo dos Estados Unidos; a EIA pede para ser citada com a data de publicação.
 `,
@@ -145,7 +145,7 @@ Ele delimita, construído para 90%, a média dos mesmos sete dias como o PortWat
     superior = ((máx(0, x(valor) + acima) / 2)^2 - 0,375) / 7
 
 - abaixo, acima: os quantis de 5% e de 95% de x(depois) - x(antes), cada semana de segunda-feira a domingo pela última reestimativa dela que se conhece: de n diferenças ordenadas, a da posição p * (n + 1), e entre duas delas em proporção; abaixo é no máximo 0 e acima no mínimo 0. Assim o intervalo é mais longo do lado para o qual o PortWatch move suas contagens
-- Com menos de 20 dessas semanas supõem-se -6,9 e 3,4: o que 52 semanas viveram entre 21 de abril e 6 de julho de 2026
+- Com menos de 20 dessas semanas supõem-se -6,9 e 3,4: o que se observou em 52 semanas entre 21 de abril e 6 de julho de 2026
 
 O histórico conta só intervalos aprendidos, cada um comparado com uma reestimativa posterior; com menos de 20 o intervalo é uma suposição e nenhuma probabilidade é afirmada. Todas as semanas de uma reestimativa se movem juntas, por isso um histórico de poucas reestimativas diz menos do que seu número de semanas. O intervalo anterior a este era simétrico: das 52 semanas de abril conteve 88%, e 93% de 359 médias sobrepostas. O tráfego varia mais do que os erros de contagem: a diferença entre duas semanas seguidas é 2,4 vezes a que o acaso faria.
 
@@ -312,11 +312,11 @@ Em um mês em que uma região que conta tem menos de três anos de referência (
 - s: a escala, que é quanto o índice se afasta da sua época de um ano para outro, sobretudo por causa da meteorologia
 - r: o erro-padrão da média segundo a dispersão das regiões
 
-Ele pretende delimitar a parte do índice que não se deve nem à meteorologia nem à escolha das regiões. Nenhum instrumento mostra essa parte, por isso o intervalo é uma suposição: 1,645 é o que 90% de erros normais precisariam, e nenhuma probabilidade é afirmada. Ele é largo, e com razão: as médias de duas quinzenas seguidas diferem por um fator de 1,15 na Itália; 1,41 nos Países Baixos e 1,47 no Reino Unido (média quadrática).
+Ele pretende delimitar a parte do índice que não se deve nem à meteorologia nem à escolha das regiões. Nenhum instrumento mostra essa parte, por isso o intervalo é uma suposição: 1,645 é o que 90% de erros normais exigiriam, e nenhuma probabilidade é afirmada. Ele é largo, e com razão: as médias de duas quinzenas seguidas diferem por um fator de 1,15 na Itália; 1,41 na Holanda e 1,47 no Reino Unido (média quadrática).
 
 ## Backtest
 
-Entre as fontes não há série mensal gratuita de produção industrial, por isso o índice não é comparado com nenhuma. Ele é comparado consigo mesmo: se a um mês acima da sua época seguem outros iguais. Isso mostra persistência e nada mais. O evento conhecido é a primavera do hemisfério norte de 2020: sobre Pequim a coluna de fevereiro a maio ficou 30% abaixo do ano anterior; sobre Londres, 34%; sobre Nova Délhi, 38%.
+Entre as fontes não há série mensal gratuita de produção industrial, por isso o índice não é comparado com nenhuma. Ele é comparado consigo mesmo: se um mês acima da sua época é seguido de outros iguais. Isso mostra persistência e nada mais. O evento conhecido é a primavera do hemisfério norte de 2020: sobre Pequim a coluna de fevereiro a maio ficou 30% abaixo do ano anterior; sobre Londres, 34%; sobre Nova Délhi, 38%.
 
 O TEMIS reprocessa meses antigos. Por isso os casos com valores anteriores à primeira consulta podem conter informação que ainda não era conhecida. O backtest avisa isso, diz por quê e conta esses casos à parte.
 

@@ -20,7 +20,7 @@ var signalTexts = map[string]locale.SignalTexts{
 		Parts: map[string]string{
 			"wti_cushing":        "Petróleo WTI, Cushing (Oklahoma), à vista",
 			"gasoline_ny_harbor": "Gasolina comum convencional, porto de Nova York, à vista",
-			"ulsd_ny_harbor":     "Diesel com teor de enxofre ultrabaixo, porto de Nova York, à vista",
+			"ulsd_ny_harbor":     "Diesel com ultrabaixo teor de enxofre, porto de Nova York, à vista",
 			"previous_252_days":  "Margem ante os 252 pregões anteriores",
 		},
 		Figures: map[string]string{
@@ -108,7 +108,7 @@ var signalTexts = map[string]locale.SignalTexts{
 		Interval:  "faixa estimada dos custos",
 		Truth:     "a margem com os custos verdadeiros de liquefação, frete e terminal, que não têm fonte gratuita",
 		Lead:      "O que rende na Europa uma carga de gás natural liquefeito da costa americana do Golfo: o preço europeu do gás (TTF) menos 115% do Henry Hub, a liquefação, o frete e a regaseificação, com preços médios mensais do Banco Mundial.",
-		About:     "É comparada com a mediana dos 60 meses anteriores. Os componentes dão o mesmo para a Ásia, com o preço de importação do Japão como indicador lento que não é o JKM, e a forma de curto prazo, sem a tarifa fixa, que decide se cargas são canceladas. A tarifa, o frete e os custos de terminal são premissas declaradas, não cotações.",
+		About:     "É comparada com a mediana dos 60 meses anteriores. Os componentes mostram o mesmo para a Ásia, com o preço de importação do Japão como indicador lento que não é o JKM, e a forma de curto prazo, sem a tarifa fixa, que decide se cargas são canceladas. A tarifa, o frete e os custos de terminal são premissas declaradas, não cotações.",
 		Technique: "TTF − (1,15 × Henry Hub + 3,00) − 0,90 de frete − 0,40 de regaseificação, médias mensais em dólares por MMBtu; referência: mediana dos 60 meses anteriores; dispersão: 1,4826 vez o desvio absoluto mediano",
 		Target:    "variação do preço europeu do gás em três meses, a partir da primeira média mensal que começa depois que o sinal é conhecido",
 		Predictor: "o escore z com o sinal trocado: espera-se que uma margem larga atraia cargas para a Europa e baixe o preço",

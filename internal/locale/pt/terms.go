@@ -51,7 +51,7 @@ var terms = map[string]string{
 	"industry.machinery": "máquinas", "industry.appliances": "eletrodomésticos", "industry.consumer_electronics": "eletrônicos de consumo",
 	"industry.network_equipment": "equipamentos de comunicação", "industry.semiconductors": "semicondutores e componentes eletrônicos",
 	"industry.medical_devices": "dispositivos médicos", "industry.electrical_equipment": "equipamentos elétricos",
-	"industry.cars": "automóveis e autopeças", "industry.aerospace": "aeroespacial e defesa",
+	"industry.cars": "automóveis e autopeças", "industry.aerospace": "indústria aeroespacial e defesa",
 	"industry.transport_equipment": "navios, trens e outros veículos", "industry.instruments": "instrumentos de medição",
 	"industry.leisure_goods": "artigos esportivos, brinquedos e câmeras", "industry.railways": "ferrovias",
 	"industry.trucking": "transporte rodoviário e encomendas", "industry.shipping": "transporte marítimo", "industry.airlines": "transporte aéreo",
