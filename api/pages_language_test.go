@@ -66,6 +66,9 @@ func TestPagesComeInTheLanguageThatTheBrowserPrefers(t *testing.T) {
 		if lang != "es" || !strings.Contains(string(a.body), "Esta página está en inglés") || !strings.Contains(string(a.body), `<div lang="en">`) {
 			t.Errorf("%s for a Spanish reader is in %q and does not say that its content is in English", path, lang)
 		}
+		if !strings.Contains(string(a.body), `data-copy="Copy" data-copied="Copied"`) {
+			t.Errorf("%s for a Spanish reader has a button to copy English content that is not in English", path)
+		}
 		if lang, a = in(path, "en"); lang != "en" || strings.Contains(string(a.body), `<div lang="en">`) {
 			t.Errorf("%s for an English reader is in %q", path, lang)
 		}

@@ -65,6 +65,14 @@ func (l layout) Default() string {
 	return ""
 }
 
+// Control returns the text of a control in the content. It is in the language of the content.
+func (l layout) Control(id string) string {
+	if l.English != "" {
+		return localizer{Lang: picks.English}.T(id)
+	}
+	return l.T(id)
+}
+
 // layoutIn returns the layout in a language.
 func (p *Pages) layoutIn(local localizer, s site, address string) layout {
 	l := layout{

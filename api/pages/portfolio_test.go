@@ -49,7 +49,7 @@ func TestAPositionBoughtAtTheNewestCloseHasNoReturn(t *testing.T) {
 		body := portfolioBody{
 			localizer: local, Portfolio: &view.Portfolio{AsOf: "2026-11-20"}, Open: positions, held: positions,
 			Sectors: []view.Sector{{Sector: "Energy", WeightPct: 5, ReturnPct: new(0.0)}, {Sector: "Trade", WeightPct: 4, ReturnPct: new(1.25)}},
-			Regions: []view.Region{{Region: "Europe", WeightPct: 5, ReturnPct: new(0.0)}, {Region: "Asia Pacific", WeightPct: 4, ReturnPct: new(1.25)}},
+			Regions: []view.Region{{Region: "Europe", WeightPct: 5, ReturnPct: new(0.0), Countries: []view.Country{{WeightPct: 3.5}, {WeightPct: 1.5}}}, {Region: "Asia Pacific", WeightPct: 4, ReturnPct: new(1.25)}},
 		}
 		var out strings.Builder
 		if err := p.templates["portfolio"].ExecuteTemplate(&out, "main", body); err != nil {
@@ -62,6 +62,9 @@ func TestAPositionBoughtAtTheNewestCloseHasNoReturn(t *testing.T) {
 		}
 		if row, _, _ := strings.Cut(rest, "</tr>"); !strings.Contains(row, local.Pct(new(1.25))) || !strings.Contains(row, ">"+local.Signed(new(-0.5))+"<") {
 			t.Errorf("%s: a pick of the day before: %s", l.Code, row)
+		}
+		if countries := local.T("unknown") + " " + local.Share(3.5) + "</span>" + local.Separator() + `<span class="whole">`; !strings.Contains(html.UnescapeString(out.String()), countries) {
+			t.Errorf("%s: the countries of a region are not separated by %q", l.Code, local.Separator())
 		}
 		for _, id := range []string{"sectors", "regions"} {
 			_, page, _ := strings.Cut(html.UnescapeString(out.String()), `id="`+id+`"`)

@@ -72,6 +72,9 @@ func (l localizer) decimals(v float64, n int) string {
 // Stop ends a sentence that a template composes.
 func (l localizer) Stop() string { return l.T("stop") }
 
+// Separator separates numbers with decimals in a list.
+func (l localizer) Separator() string { return l.language().Separator() }
+
 // Num formats a number with n decimals.
 func (l localizer) Num(f *float64, n int) string {
 	if f == nil {

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
@@ -118,7 +120,19 @@ func (w changeWriter) sentence(from, to changes.Numbers, e changes.Explanation) 
 		}
 		said = append(said, moved+w.causes(z, e.Total, e.Parts))
 	}
-	return strings.Join(said, "; ")
+	return w.joined(said)
+}
+
+// joined joins what is said of the three numbers. Each is a sentence if semicolons separate the causes in it.
+func (w changeWriter) joined(said []string) string {
+	if w.l.Separator() != "; " {
+		return strings.Join(said, "; ")
+	}
+	for i, s := range said[1:] {
+		first, n := utf8.DecodeRuneInString(s)
+		said[i+1] = string(unicode.ToUpper(first)) + s[n:]
+	}
+	return strings.Join(said, ". ")
 }
 
 // moved says by how much a number rose or fell. It is empty if the number is unknown or its change rounds to zero.
@@ -182,7 +196,7 @@ func (w changeWriter) causes(m measure, total changes.Numbers, parts []changes.P
 	if len(said) == 0 {
 		return ""
 	}
-	return ": " + strings.Join(said, ", ")
+	return ": " + strings.Join(said, w.l.Separator())
 }
 
 // soundAlike reports whether two parts have the same words, for example of two series of one release: a sentence has each phrase once.
@@ -247,7 +261,7 @@ func (w changeWriter) part(p changes.Part) string {
 			said = append(said, fmt.Sprintf(w.l.Words[m.word+"part"], m.inUnit(sign(v), w.number(v, m.decimals))))
 		}
 	}
-	return strings.Join(said, ", ")
+	return strings.Join(said, w.l.Separator())
 }
 
 // cause describes a part.

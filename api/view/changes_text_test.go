@@ -33,14 +33,14 @@ func TestTheWordsSayWhyTheZScoreMoved(t *testing.T) {
 		{"value and z-score", changes.Numbers{Value: 22, Baseline: 20, Z: 1}, changes.Numbers{Value: 24, Baseline: 20.5, Z: 1.75}, []changes.Part{moved, fresh}, map[string]string{
 			"en": "up $2.00 a barrel: new data (November 18, 2026) +2.00; the baseline rose by $0.50 a barrel: compared with a different stretch of the past +0.50; " +
 				"the z-score rose by 0.75: compared with a different stretch of the past −0.25, new data (November 18, 2026) +1.00",
-			"es": "sube 2,00 dólares por barril: datos nuevos (18 de noviembre de 2026) +2,00; la referencia sube 0,50 dólares por barril: comparación con otro tramo del pasado +0,50; " +
-				"la puntuación z sube 0,75: comparación con otro tramo del pasado −0,25, datos nuevos (18 de noviembre de 2026) +1,00",
+			"es": "sube 2,00 dólares por barril: datos nuevos (18 de noviembre de 2026) +2,00. La referencia sube 0,50 dólares por barril: comparación con otro tramo del pasado +0,50. " +
+				"La puntuación z sube 0,75: comparación con otro tramo del pasado −0,25; datos nuevos (18 de noviembre de 2026) +1,00",
 		}},
 		{"the baseline alone", changes.Numbers{Value: 22, Baseline: 20, Z: 1}, changes.Numbers{Value: 22, Baseline: 20.5, Z: 0.75}, []changes.Part{moved}, map[string]string{
 			"en": "unchanged; the baseline rose by $0.50 a barrel: compared with a different stretch of the past +0.50; " +
 				"the z-score fell by 0.25, although the value is unchanged, because the baseline moved: compared with a different stretch of the past −0.25",
-			"pt": "sem mudança; a referência sobe US$\u00a00,50 por barril: comparação com outro trecho do passado +0,50; " +
-				"o escore z cai 0,25, embora o valor não tenha mudado, porque a referência mudou: comparação com outro trecho do passado −0,25",
+			"pt": "sem mudança. A referência sobe US$\u00a00,50 por barril: comparação com outro trecho do passado +0,50. " +
+				"O escore z cai 0,25, embora o valor não tenha mudado, porque a referência mudou: comparação com outro trecho do passado −0,25",
 		}},
 		{"the spread alone", changes.Numbers{Value: 22, Baseline: 20, Z: 1}, changes.Numbers{Value: 22, Baseline: 20, Z: 1.5}, []changes.Part{window}, map[string]string{
 			"en": "unchanged; the z-score rose by 0.50, although the value and the baseline are unchanged, because the usual spread moved: the window moved forward +0.50",
@@ -68,7 +68,7 @@ func TestTheWordsSayWhyTheZScoreMoved(t *testing.T) {
 			{Kind: changes.Window, Numbers: changes.Numbers{Value: 0.006}},
 		}, map[string]string{
 			"en": "up $2.01 a barrel: new data (November 18, 2026) +2.01, the window moved forward +0.01, rounding −0.01",
-			"es": "sube 2,01 dólares por barril: datos nuevos (18 de noviembre de 2026) +2,01, la ventana avanzó +0,01, redondeo −0,01",
+			"es": "sube 2,01 dólares por barril: datos nuevos (18 de noviembre de 2026) +2,01; la ventana avanzó +0,01; redondeo −0,01",
 		}},
 		{"parts with the same words", changes.Numbers{Value: 22, Baseline: 20, Z: 1}, changes.Numbers{Value: 24, Baseline: 20.364, Z: 1}, []changes.Part{
 			{Kind: changes.BaselineWindow, Numbers: changes.Numbers{Baseline: 0.246}},
@@ -77,7 +77,7 @@ func TestTheWordsSayWhyTheZScoreMoved(t *testing.T) {
 			{Kind: changes.BaselineWindow, Numbers: changes.Numbers{Baseline: 0.118}},
 		}, map[string]string{
 			"en": "up $2.00 a barrel: new data (November 18, 2026) +2.00; the baseline rose by $0.36 a barrel: compared with a different stretch of the past +0.36",
-			"es": "sube 2,00 dólares por barril: datos nuevos (18 de noviembre de 2026) +2,00; la referencia sube 0,36 dólares por barril: comparación con otro tramo del pasado +0,36",
+			"es": "sube 2,00 dólares por barril: datos nuevos (18 de noviembre de 2026) +2,00. La referencia sube 0,36 dólares por barril: comparación con otro tramo del pasado +0,36",
 		}},
 		{"a first z-score", changes.Numbers{Value: 22, Baseline: 20, Z: unknown}, changes.Numbers{Value: 22, Baseline: 20, Z: 1}, nil, map[string]string{
 			"en": "unchanged; there was no z-score before",

@@ -242,6 +242,14 @@ func (l *Language) Singular(written string) bool {
 	return l.Plural(strings.NewReplacer(l.Group, "", l.Decimal, ".").Replace(written)) == plural.One
 }
 
+// Separator separates numbers with decimals in a list. It is a semicolon if the decimals have a comma.
+func (l *Language) Separator() string {
+	if l.Decimal == "," {
+		return "; "
+	}
+	return ", "
+}
+
 // List joins words: "a, b and c".
 func (l *Language) List(words []string) string {
 	if len(words) < 2 {

@@ -38,7 +38,7 @@ var dataPages = map[string]string{
 	"forecasts.label skill":               "Skill.",
 	"forecasts.skill":                     "The live record beats both naive forecasts.",
 	"forecasts.label provisional":         "Provisional.",
-	"forecasts.provisional":               "Forecasts recomputed for the past beat both naive forecasts, but the live record is still too short: %[1]s of %[2]s grades.",
+	"forecasts.provisional":               "In their backtest, the forecasts beat both naive forecasts. The live record does not show that yet. Grades so far: %[1]s; needed: at least %[2]s.",
 	"forecasts.label naive":               "No skill shown.",
 	"forecasts.naive":                     "We publish a naive forecast with corrected probabilities.",
 	"forecasts.decayed":                   "Now worse than a naive forecast.",

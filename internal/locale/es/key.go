@@ -7,7 +7,7 @@ var keyWords = map[string]string{
 	"key.about":         "Saldo o plan, uso, alertas y la propia clave.",
 	"key.back":          "Ir al panel",
 	"key.create title":  "Crear una clave",
-	"key.create text":   "La clave es gratuita. No hacen falta ni correo electrónico ni contraseña. Su texto se muestra una sola vez.",
+	"key.create text":   "La clave es gratuita. No hacen falta ni correo electrónico ni contraseña. La clave se muestra una sola vez.",
 	"key.name":          "Nombre (opcional)",
 	"key.default name":  "Mi clave",
 	"key.create":        "Crear clave",
@@ -17,7 +17,7 @@ var keyWords = map[string]string{
 	"key.api key":       "Clave de la API",
 	"key.sign out":      "Cerrar sesión",
 	"key.new title":     "Su nueva clave",
-	"key.store":         "Guárdelo ahora: no se volverá a mostrar.",
+	"key.store":         "Guárdela ahora: no se volverá a mostrar.",
 
 	// How the key stands.
 	"key.stands":        "Situación",

@@ -75,7 +75,7 @@ var portfolio = map[string]string{
 	"portfolio.plot":                     "Rentabilidad de la cartera modelo y del %[1]s desde el %[2]s",
 	"portfolio.plot text":                "En porcentaje desde el inicio. El %[1]s la cartera estaba en %[2]s y el índice en %[3]s.",
 	"portfolio.drawdown plot":            "Caída de la cartera modelo",
-	"portfolio.drawdown text":            "Porcentaje por debajo del valor máximo hasta entonces. La mayor fue del %s.",
+	"portfolio.drawdown text":            "Porcentaje por debajo del valor máximo hasta entonces. La mayor caída fue del %s.",
 	"region.North America":               "América del Norte",
 	"region.Europe":                      "Europa",
 	"region.Latin America and Caribbean": "América Latina y el Caribe",

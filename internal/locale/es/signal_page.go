@@ -153,7 +153,7 @@ var signalPage = map[string]string{
 	"card.price":                  "a %s",
 	"card.english":                "El texto de la imagen está en inglés.",
 	"backtest.hits":               "Tasa de acierto",
-	"backtest.p":                  "p, corregida por %s pruebas",
+	"backtest.p":                  "Valor p, corregido por %s pruebas",
 	"backtest.skill":              "Capacidad de predicción por etapa",
 	"backtest.skill plot":         "Capacidad de predicción frente a la referencia, por etapa",
 	"backtest.skill text":         "Uno es una previsión perfecta; cero, una tan buena como la referencia.",

@@ -121,7 +121,7 @@ var signalTexts = map[string]locale.SignalTexts{
 			"henry_hub":                     "Gas natural, Estados Unidos, Henry Hub, media mensual",
 			"europe_gas":                    "Gas natural, Europa, TTF, media mensual",
 			"japan_lng":                     "Gas natural licuado, Japón, precio de importación cif, media mensual",
-			"assumed_hub_share":             "Supuesto: precio del gas, en parte del Henry Hub",
+			"assumed_hub_share":             "Supuesto: precio del gas, como porcentaje del Henry Hub",
 			"assumed_tolling_fee":           "Supuesto: tarifa fija de licuefacción",
 			"assumed_shipping_europe":       "Supuesto: flete a Europa",
 			"assumed_shipping_asia":         "Supuesto: flete a Asia",

@@ -38,7 +38,7 @@ var dataPages = map[string]string{
 	"forecasts.label skill":               "Capacidade demonstrada.",
 	"forecasts.skill":                     "O histórico ao vivo supera as duas previsões ingênuas.",
 	"forecasts.label provisional":         "Provisório.",
-	"forecasts.provisional":               "As previsões recalculadas para o passado superam as duas ingênuas, mas o histórico ao vivo ainda é curto: %[1]s de %[2]s avaliações.",
+	"forecasts.provisional":               "No seu backtest, as previsões superaram as duas ingênuas. O histórico ao vivo ainda não demonstra isso. Avaliações até agora: %[1]s; necessárias: no mínimo %[2]s.",
 	"forecasts.label naive":               "Sem capacidade demonstrada.",
 	"forecasts.naive":                     "Publicamos uma previsão ingênua com as probabilidades corrigidas.",
 	"forecasts.decayed":                   "Agora é pior do que uma previsão ingênua.",
