@@ -158,7 +158,7 @@ PortWatch vuelve a estimar casi todos los días. Por eso los casos con valores a
 ## Qué no puede decir
 
 - No se cuentan los buques que apagan su transmisor o sufren interferencias. En un conflicto, un recuento bajo es una cota superior de la interrupción: algunos de los buques que parecen faltar pueden haber pasado sin ser vistos. En los datos de PortWatch esos días se reconocen por petroleros sin ninguna carga: 12 días hasta julio de 2026, ninguno antes del 5 de marzo de 2026. Junto al valor se muestra cuántos de los siete días llevan esa marca.
-- Cada buque cuenta uno: un superpetrolero cuenta lo mismo que un barco de cabotaje.
+- Cada buque cuenta como uno: un superpetrolero cuenta lo mismo que un barco de cabotaje.
 - Los días más recientes son provisionales, y los datos tienen de dos a nueve días.
 - No dice ni el rumbo, ni la carga, ni el propietario.
 - PortWatch ha cambiado lo que cuenta: sus clases de buques y la línea que cruza el estrecho se han redefinido más de una vez.
@@ -182,7 +182,7 @@ El valor pasa por tres etapas en cada campaña:
 
       combinación = w * previsión + (1 - w) * tendencia,   w = T / (T + F)
 
-  T y F son los cuadrados medios de los errores pasados de la tendencia y de las previsiones del mismo mes, de los 25 últimos años como máximo: cada una pesa la inversa del suyo. Con menos de cinco errores de alguna de las dos, ambas pesan lo mismo
+  T y F son los errores cuadráticos medios de la tendencia y de las previsiones del mismo mes en los 25 últimos años como máximo: cada una pesa la inversa del suyo. Con menos de cinco errores de alguna de las dos, ambas pesan lo mismo
 - desde enero: el rendimiento final
 
 Un valor lleva la fecha del 1 de mayo, del primer día del mes de la previsión o del 1 de enero posterior a la cosecha. Los errores son el final menos la previsión, y en cada punto solo se usan los de campañas anteriores. Un informe cancelado (octubre de 2013, octubre de 2025) deja su mes vacío.
