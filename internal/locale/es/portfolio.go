@@ -28,7 +28,7 @@ var portfolio = map[string]string{
 	"portfolio.total_return":             "Las rentabilidades incluyen dividendos.",
 	"portfolio.price_return":             "Las rentabilidades solo cuentan los precios: la fuente de cotizaciones no informa de dividendos, ni de las acciones ni de %s.",
 	"portfolio.doubt":                    "Cierres de posiciones que otra fuente da con más de un 0,5 %% de diferencia: %s.",
-	"portfolio.doubt closes":             "(%[1]s aquí, %[2]s según %[3]s)",
+	"portfolio.doubt closes":             "(%[1]s aquí; %[2]s según %[3]s)",
 	"portfolio.delisted":                 "Se supone que las acciones que dejaron de cotizar sin precio conocido pierden un 30 %% tras su último cierre en la NYSE, un 55 %% en el Nasdaq y nada tras una fusión. Sin esa pérdida, la rentabilidad sería del %[1]s; con una pérdida total, del %[2]s.",
 	"portfolio.days":                     "Los últimos días en una tabla",
 	"portfolio.day":                      "Día",

@@ -28,7 +28,7 @@ var portfolio = map[string]string{
 	"portfolio.total_return":             "Os retornos incluem dividendos.",
 	"portfolio.price_return":             "Os retornos contam apenas os preços: a fonte de cotações não informa dividendos, nem das ações nem de %s.",
 	"portfolio.doubt":                    "Fechamentos de posições que outra fonte informa com mais de 0,5%% de diferença: %s.",
-	"portfolio.doubt closes":             "(%[1]s aqui, %[2]s segundo %[3]s)",
+	"portfolio.doubt closes":             "(%[1]s aqui; %[2]s segundo %[3]s)",
 	"portfolio.delisted":                 "Supõe-se que as ações que deixaram de ser negociadas sem preço conhecido perdem 30%% após o último fechamento na NYSE, 55%% na Nasdaq e nada após uma fusão. Sem essa perda, o retorno seria de %[1]s; com perda total, de %[2]s.",
 	"portfolio.days":                     "Os últimos dias em uma tabela",
 	"portfolio.day":                      "Dia",

@@ -121,7 +121,7 @@ var signalTexts = map[string]locale.SignalTexts{
 			"henry_hub":                     "Gás natural, Estados Unidos, Henry Hub, média mensal",
 			"europe_gas":                    "Gás natural, Europa, TTF, média mensal",
 			"japan_lng":                     "Gás natural liquefeito, Japão, preço de importação cif, média mensal",
-			"assumed_hub_share":             "Premissa: preço do gás, em parte do Henry Hub",
+			"assumed_hub_share":             "Premissa: preço do gás, como porcentagem do Henry Hub",
 			"assumed_tolling_fee":           "Premissa: tarifa fixa de liquefação",
 			"assumed_shipping_europe":       "Premissa: frete para a Europa",
 			"assumed_shipping_asia":         "Premissa: frete para a Ásia",
