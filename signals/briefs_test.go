@@ -18,6 +18,8 @@ var (
 	briefNumber = regexp.MustCompile(`(?:^|[^\p{L}\p{N}_.,])(\d[\d.,:]*)`)
 	briefTime   = regexp.MustCompile(`(\d)h(\d\d)\b`) // in Portuguese
 	briefCode   = regexp.MustCompile(`[A-Z][A-Z0-9_]{4,}`)
+	// briefForeign matches a percentage with a space and a day before its month.
+	briefForeign = regexp.MustCompile(`\d %|\b\d{1,2}\s(?:January|February|March|April|May|June|July|August|September|October|November|December)\b`)
 )
 
 // A brief says the same in every language: a reader of another language sees every number, every code of a series, every source and every part.
@@ -87,4 +89,14 @@ func partsOf(text string) (out parts) {
 	out.Codes = briefCode.FindAllString(text, -1)
 	slices.Sort(out.Codes)
 	return out
+}
+
+// An English brief writes percentages and days as the English pages do: 90%, and June 14, 2006.
+func TestAnEnglishBriefWritesPercentagesAndDaysAsThePages(t *testing.T) {
+	t.Parallel()
+	for _, d := range signals.All() {
+		if found := briefForeign.FindAllString(d.Brief, -1); found != nil {
+			t.Errorf("%s: %q", d.ID, found)
+		}
+	}
 }

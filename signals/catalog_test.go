@@ -227,7 +227,7 @@ func TestEverySignalStatesItsFacts(t *testing.T) {
 			}
 			rest = after
 		}
-		if !strings.Contains(d.Brief, "90 %") {
+		if !strings.Contains(d.Brief, "90%") {
 			t.Error("the brief does not name the level of the interval")
 		}
 	})

@@ -74,7 +74,7 @@ func crackSpread321() Definition {
 		},
 		Exposures: []Exposure{
 			{Sign: 1, First: 2911, Last: 2911, Reason: "A refiner earns the difference between products and crude oil."},
-			{Sign: -1, First: 4510, Last: 4522, Reason: "A wide margin makes jet fuel dear, an airline's largest cost after wages."},
+			{Sign: -1, First: 4510, Last: 4522, Reason: "A wide margin makes jet fuel expensive, an airline's largest cost after wages."},
 		},
 		Margin: true,
 		Technique: "(2 * 42 * gasoline + 42 * diesel - 3 * crude) / 3, gasoline and diesel in USD/gal, crude in USD/bbl, on days with all " +
@@ -250,7 +250,7 @@ const crackBrief = `## What it says
 
 A refinery buys crude oil and sells what it makes from it. The 3:2:1 crack spread is the gross margin of a model refinery that turns
 three barrels of crude into two barrels of gasoline and one of diesel, per barrel of crude. A wide spread means that products
-are scarce relative to crude: refineries are paid to run hard. A narrow or negative one means that crude is dear or that products pile
+are scarce relative to crude: refineries are paid to run hard. A narrow or negative one means that crude is expensive or that products pile
 up. The z-score shows how unusual the spread is for the time of the year: margins tend to widen before the driving season and
 with the first cold.
 
@@ -265,14 +265,14 @@ On every day with all three prices:
 - diesel: ultra-low-sulfur No. 2, spot at New York Harbor, in USD per gallon (EIA EER_EPD2DXL0_PF4_Y35NY_DPG)
 - 42: gallons in a barrel
 
-A day on which one price is missing has no value; a price is never carried forward. The history begins on 14 June 2006 with the
+A day on which one price is missing has no value; a price is never carried forward. The history begins on June 14, 2006, with the
 diesel series. The heating oil that was the distillate before is another product and is not spliced on. Prices of 84.54, 2.57 and 2.79
 give 26.48 USD per barrel.
 
 ## Baseline and z-score
 
-The baseline is the mean of all values within 15 calendar days of the same month and day in each of the five previous years (29
-February counts as the 28th where a year has none), about 105 to 111 values. The scale is their sample standard deviation. Only years
+The baseline is the mean of all values within 15 calendar days of the same month and day in each of the five previous years (February
+29 counts as the 28th where a year has none), about 105 to 111 values. The scale is their sample standard deviation. Only years
 with at least 10 values in their window count; with fewer than three such years there is no baseline.
 
     z = (spread - baseline) / scale
@@ -284,7 +284,7 @@ five-year season.
 ## The interval
 
 The prices are known exactly, but they are days old when they are read: EIA publishes the daily prices of a week on Wednesday. The
-interval, built for 90 %, bounds where the spread may have moved in the meantime if it kept moving in steps of its usual size:
+interval, built for 90%, bounds where the spread may have moved in the meantime if it kept moving in steps of its usual size:
 
     spread ± 1.645 * s * sqrt(d)
 
@@ -294,9 +294,9 @@ interval, built for 90 %, bounds where the spread may have moved in the meantime
   at most.
 
 It is held against the spread of the day of reading as EIA printed it later, or of the last day before it with all three prices. From
-September 2006 to December 2025 it held that in 916 of 1,004 releases (91.2 %), each read on its Wednesday. Of the days that had a price
-exactly two, five or nine days later it held that price in 90.4, 91.7 and 92.7 %.
-Jumps are wider than a random walk allows: in a week like that of 20 April 2020 the interval is too narrow before and too wide after.
+September 2006 to December 2025 it held that in 916 of 1,004 releases (91.2%), each read on its Wednesday. Of the days that had a price
+exactly two, five or nine days later it held that price in 90.4, 91.7 and 92.7%.
+Jumps are wider than a random walk allows: in a week like that of April 20, 2020, the interval is too narrow before and too wide after.
 
 ## Backtest
 
@@ -315,9 +315,9 @@ request may therefore know too much. The backtest then says so, says why, and co
 - The crude is priced at Cushing and the products at New York: the cost of moving either is inside the spread. The refineries of
   the East Coast mostly run other crudes.
 - It is not a profit: energy, labor, blending credits (RINs) and a real refinery's own yields are left out.
-- Extreme values are kept. On 20 April 2020 crude cost -36.98 USD and the spread was 65.62, a z-score of 15.9: right by the arithmetic,
+- Extreme values are kept. On April 20, 2020, crude cost -36.98 USD and the spread was 65.62, a z-score of 15.9: right by the arithmetic,
   and not a sign that refiners grew rich. Read a z-score beyond 8 as a sign that one of the prices is out of order. The highest spread of the record is 75.89
-  (13 May 2022), the lowest -1.62 (22 September 2008).
+  (May 13, 2022), the lowest -1.62 (September 22, 2008).
 - Five years that include 2022 give a wide scale: the z-scores of those years are modest.
 
 ## Sources

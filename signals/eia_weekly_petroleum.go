@@ -201,7 +201,7 @@ percent (WPULEUS3). Nothing is adjusted, smoothed or filled: a missing week has 
 
 ## Baseline and z-score
 
-The same week of an earlier year is the Friday within three days of the same month and day (29 February counts as the 28th where a
+The same week of an earlier year is the Friday within three days of the same month and day (February 29 counts as the 28th where a
 year has none); there is exactly one. The baseline is the mean of the same week in the five previous years, the scale their sample
 standard deviation. With fewer than three matched years there is no baseline.
 
@@ -216,14 +216,14 @@ as "within the season's usual range".
     surprise = week's change - mean change of the same week in the five previous years
     z of the surprise = surprise / sample standard deviation of those five changes
 
-In the week to 16 May 2025 stocks rose by 1,328 thousand barrels where the five years before had seen a mean fall of 3,537: a surprise of
+In the week to May 16, 2025, stocks rose by 1,328 thousand barrels where the five years before had seen a mean fall of 3,537: a surprise of
 +4,865, a z-score of 0.84.
 
 ## The interval
 
-The stocks plus the 5 % and the 95 % quantiles of the surprises of the last five years, the newest included. The quantiles are surprises
-that occurred, so the interval may be longer on one side; it needs 104 of them. Built for 90 %, it bounds the stocks of the week after as EIA
-first prints them. From 1987 to May 2026 it held them in 1,805 of 2,010 weeks (89.8 %).
+The stocks plus the 5% and the 95% quantiles of the surprises of the last five years, the newest included. The quantiles are surprises
+that occurred, so the interval may be longer on one side; it needs 104 of them. Built for 90%, it bounds the stocks of the week after as EIA
+first prints them. From 1987 to May 2026 it held them in 1,805 of 2,010 weeks (89.8%).
 
 It is not the sampling error of the survey, which EIA does not publish with the series.
 

@@ -269,7 +269,7 @@ against their mean 364 days (52 weeks) before, and the number of days with bad c
 
 ## Baseline and z-score
 
-The baseline is the mean of all such seven-day means within 15 calendar days of the same month and day (29 February counts as the 28th
+The baseline is the mean of all such seven-day means within 15 calendar days of the same month and day (February 29 counts as the 28th
 where a year has none) in those years from 2019 to 2024 that lie before the value's own: 186 means once all six years count. The
 scale is their sample standard deviation. Only years with at least 16 of the 31 means count. With fewer than three such years
 there is no baseline, so the first is of January 2022. Nothing after January 2025 counts: the closure of March 2026 must not become the
@@ -284,21 +284,21 @@ snapshot must not be compared with a new baseline.
 
 ## The interval
 
-It bounds, built for 90 %, the mean of the same seven days as PortWatch next estimates it anew. It does not bound the true number of ships, which
+It bounds, built for 90%, the mean of the same seven days as PortWatch next estimates it anew. It does not bound the true number of ships, which
 is never seen, nor the next week. Re-estimates are compared on a scale on which weeks of few and of many ships can be put together:
 
     x = 2 * sqrt(7 * mean + 0.375)
     lower = ((max(0, x(value) + down) / 2)^2 - 0.375) / 7, never below 0
     upper = ((max(0, x(value) + up) / 2)^2 - 0.375) / 7
 
-- down, up: the 5 % and the 95 % quantile of x(after) - x(before), each week from Monday to Sunday by the last re-estimate of it that is known:
+- down, up: the 5% and the 95% quantile of x(after) - x(before), each week from Monday to Sunday by the last re-estimate of it that is known:
   of n sorted differences the one at place p * (n + 1), between two of them in proportion;
   down is 0 at most and up 0 at least. So the interval is longer on the side to which PortWatch moves its counts
-- With fewer than 20 such weeks, -6.9 and 3.4 are assumed: what 52 weeks went through between 21 April and 6 July 2026
+- With fewer than 20 such weeks, -6.9 and 3.4 are assumed: what 52 weeks went through between April 21 and July 6, 2026
 
 The record of the snapshot counts only intervals that were learned, each held against a later re-estimate. With fewer than 20 of those the
 interval is assumed, and no probability is claimed. All weeks of one re-estimate move together, so a record of few re-estimates says less
-than its number of weeks. The interval before this one was symmetric: of the 52 weeks of April it held 88 %, and 93 % of 359 overlapping means.
+than its number of weeks. The interval before this one was symmetric: of the 52 weeks of April it held 88%, and 93% of 359 overlapping means.
 Traffic varies more than counting errors do: the difference between two consecutive weeks is 2.4 times as large as chance alone
 would make it.
 
@@ -314,7 +314,7 @@ request may therefore know too much. The backtest then says so, says why, and co
 
 - Ships that switch their transmitter off, or are jammed, are not counted. In a conflict a low count is an upper bound on the
   disruption: some of the ships that seem to be missing may have passed unseen. The mark of such days in PortWatch's data is tankers
-  without any cargo: 12 days by July 2026, none before 5 March 2026. How many of the seven days bear it is shown beside the value.
+  without any cargo: 12 days by July 2026, none before March 5, 2026. How many of the seven days bear it is shown beside the value.
 - Every ship counts once: a supertanker counts as much as a coaster.
 - The newest days are provisional, and the data are two to nine days old.
 - It does not show direction, cargo or owner.

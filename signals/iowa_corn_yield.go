@@ -418,7 +418,7 @@ breeding and fertilizer suggests. Iowa grows more corn than any other state.
 
 The value passes through three stages in a crop year:
 
-- from 1 May: the trend, a straight line by least squares through the last 25 final yields. It needs the final of the year before
+- from May 1: the trend, a straight line by least squares through the last 25 final yields. It needs the final of the year before
 - from August to November: a blend of that trend and the month's forecast of USDA's National Agricultural Statistics Service (NASS),
   which rests on surveys of farmers and, later, on counts in the fields
 
@@ -428,7 +428,7 @@ The value passes through three stages in a crop year:
   counts by one over its own. With fewer than five errors of either the two count the same
 - from January: the final yield
 
-A value carries the date 1 May, the first of the forecast's month, or 1 January after the harvest. Errors are final less forecast, and at every
+A value carries the date May 1, the first of the forecast's month, or January 1 after the harvest. Errors are final less forecast, and at every
 point only those of earlier crop years are used. A report that is cancelled (October 2013, October 2025) leaves its month out.
 
 Weather and vegetation indices are left out: rain and heat of July and August explain much of the past, but in predicting 1996 to 2011 from
@@ -447,13 +447,13 @@ In Iowa the trend missed the finals of 1986 to 2011 by 17.7 bushels (root mean s
 
 ## The interval
 
-Built for 90 %, it bounds the final yield: by the quantiles of the errors of the same stage in the last 25 crop years, at least 20 of them, placed so
+Built for 90%, it bounds the final yield: by the quantiles of the errors of the same stage in the last 25 crop years, at least 20 of them, placed so
 that a new error is as likely to fall into any gap between the old ones. Errors of the trend are taken in percent, because they grew with the yields; those of a
 blend in bushels, because they did not. Before there are 20, a t distribution is used instead: the line's own band for the trend, and t times
 the root mean square error for a blend. A final has no interval.
 
-The trend's interval held 107 of Iowa's 121 finals from 1891 to 2011 (88 %). For the blends, the history of Illinois is the one at hand: there
-the intervals of 1980 to 2024 held 91 % (August), 89 % (September), 93 % (October) and 96 % (November).
+The trend's interval held 107 of Iowa's 121 finals from 1891 to 2011 (88%). For the blends, the history of Illinois is the one at hand: there
+the intervals of 1980 to 2024 held 91% (August), 89% (September), 93% (October) and 96% (November).
 The record beside a value covers one stage, the latest one reached; the backtest counts every stage.
 
 ## Backtest
@@ -478,7 +478,7 @@ request may therefore know too much. The backtest then says so, says why, and co
 ## Sources
 
 - [USDA NASS, Quick Stats](https://quickstats.nass.usda.gov/): Crop Production, about the 12th of August to November, and the annual summary
-  about 12 January. The row of a running season that merely repeats the newest forecast is not taken for a final
+  about January 12. The row of a running season that merely repeats the newest forecast is not taken for a final
 
 NASS data are in the public domain; NASS asks to be named.
 `

@@ -260,7 +260,7 @@ For every month with both prices:
 
 - TTF: natural gas in Europe, monthly mean in USD per million Btu, World Bank Pink Sheet
 - Henry Hub: natural gas in the United States, likewise
-- 115 % of Henry Hub plus 3.00: the price in Cheniere's contract with Centrica (form 8-K of 2013); earlier contracts have 2.25
+- 115% of Henry Hub plus 3.00: the price in Cheniere's contract with Centrica (form 8-K of 2013); earlier contracts have 2.25
 - shipping and regasification: assumptions. Freight rates and terminal tariffs have no free source
 
 The components, each compared with its own 60 months:
@@ -291,7 +291,7 @@ deviation of 11.96, the median 4.74 with 3.53.
 
 The prices are published means and rarely change; what is uncertain are the costs. The half width is the difference between the fees
 of known contracts, 3.00 and 2.25. The interval is assumed: the true margin is never seen, so no probability stands behind it, not even the
-90 % that intervals of other signals are built for. It says nothing about where the margin will be next month: from 2015 to 2026 it moved by more than 0.75 in 47 of 100 months. The margin to Asia is less certain
+90% that intervals of other signals are built for. It says nothing about where the margin will be next month: from 2015 to 2026 it moved by more than 0.75 in 47 of 100 months. The margin to Asia is less certain
 still: the newest month of Japan's import price is an estimate that was later changed by 0.12 to 1.97.
 
 ## Backtest

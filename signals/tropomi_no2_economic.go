@@ -324,7 +324,7 @@ less nitrogen dioxide than the same month had in the years before.
 
 The TROPOMI instrument on Sentinel-5P sees the whole earth once a day. KNMI publishes monthly means of the column of nitrogen dioxide in
 the lower atmosphere on a grid of an eighth of a degree. From it come the means of eight boxes: Yangtze delta, Pearl River delta, Benelux and
-Ruhr, Po valley, Delhi, Tokyo bay, Houston, New York. A region's month needs a value in at least 60 % of its cells; negative cells are
+Ruhr, Po valley, Delhi, Tokyo bay, Houston, New York. A region's month needs a value in at least 60% of its cells; negative cells are
 noise around zero and count. Then
 
     anomaly of a region = ln(mean of the month) - mean over the reference years of ln(mean of the same month)
@@ -355,14 +355,14 @@ z-score and interval.
 - r: the standard error of the mean as the spread of the regions tells it
 
 It is meant to bound the part of the index that is not weather and not the choice of regions. No instrument shows that part, so the interval is
-assumed: 1.645 is what 90 % of normal errors would need, and no probability is claimed. It is wide, and rightly so: the means of
+assumed: 1.645 is what 90% of normal errors would need, and no probability is claimed. It is wide, and rightly so: the means of
 two successive fortnights differ by a factor of 1.15 over Italy, 1.41 over the Netherlands and 1.47 over the United Kingdom (root mean square).
 
 ## Backtest
 
 No free monthly series of industrial production is among the sources, so the index is not tested against one. It is tested against itself: whether a month
 above its season is followed by others like it. That shows persistence and nothing else. The known event is the spring of 2020: over Beijing
-the column from February to May was 30 % below the year before, over London 34 %, over New Delhi 38 %.
+the column from February to May was 30% below the year before, over London 34%, over New Delhi 38%.
 
 TEMIS reprocesses old months. Cases with values that were there before the first
 request may therefore know too much. The backtest then says so, says why, and counts these cases apart.

@@ -57,7 +57,7 @@ func newSignal(t *testing.T) addition {
 		edits: []edit{
 			before("signals/catalog.go", "\t\thormuzTransit(),\n", "\t\tnewcomerTransits(),\n"),
 			before("README.md", "| `hormuz-transit` |", "| `"+signal+"` | a newcomer's count of ships a day | Newcomers' Bureau |\n"),
-			before("test/stats/briefs_test.go", "\t\"hormuz-transit\": {\n", "\t\""+signal+"\": {{\"90 %\", method}},\n"),
+			before("test/stats/briefs_test.go", "\t\"hormuz-transit\": {\n", "\t\""+signal+"\": {{\"90%\", method}},\n"),
 		},
 	}
 }

@@ -38,8 +38,8 @@ type recordedInterval struct {
 // intervals are the signals whose intervals recorded data can measure, with the figures that their briefs state. The last column is a
 // count by other code, below.
 var intervals = []recordedInterval{
-	{"crack-spread-321", func(tb testing.TB) series.Set { return wednesdays(spotPrices(tb)) }, "2025-12-30", "916 of 1,004 releases (91.2 %)", 916, 1004, crackAgain},
-	{"eia-weekly-petroleum", weeklyPetroleum, "2026-05-14", "1,805 of 2,010 weeks (89.8 %)", 1805, 2010, petroleumAgain},
+	{"crack-spread-321", func(tb testing.TB) series.Set { return wednesdays(spotPrices(tb)) }, "2025-12-30", "916 of 1,004 releases (91.2%)", 916, 1004, crackAgain},
+	{"eia-weekly-petroleum", weeklyPetroleum, "2026-05-14", "1,805 of 2,010 weeks (89.8%)", 1805, 2010, petroleumAgain},
 	{"iowa-corn-yield", iowaCorn, "2012-03-01", "107 of Iowa's 121 finals", 107, 121, nil},
 }
 
