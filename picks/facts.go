@@ -65,16 +65,31 @@ type tagUnit struct{ taxonomy, tag, unit string }
 // facts has no meaning.
 func NewBook(facts []equity.Fact, asOf time.Time) *Financials {
 	b := &Financials{asOf: asOf, stated: map[tagUnit][]equity.Fact{}}
-	for _, f := range facts {
-		if Reads(f) && !f.Filed.After(asOf) {
+	// Sorting moves pointers, and looks up no form.
+	type ranked struct {
+		*equity.Fact
+
+		rank int
+	}
+	read := map[tagUnit][]ranked{}
+	for i := range facts {
+		if f := &facts[i]; Reads(*f) && !f.Filed.After(asOf) {
 			k := tagUnit{f.Taxonomy, f.Tag, f.Unit}
-			b.stated[k] = append(b.stated[k], f)
+			read[k] = append(read[k], ranked{f, rank(f.Form)})
 		}
 	}
-	for _, list := range b.stated {
-		slices.SortFunc(list, func(x, y equity.Fact) int {
-			return cmp.Or(x.End.Compare(y.End), x.Start.Compare(y.Start), precedence(y, x), cmp.Compare(x.Value, y.Value))
+	for k, list := range read {
+		slices.SortFunc(list, func(x, y ranked) int {
+			if c := cmp.Or(x.End.Compare(y.End), x.Start.Compare(y.Start), cmp.Compare(y.rank, x.rank)); c != 0 {
+				return c
+			}
+			return cmp.Or(byFiling(y.Fact, x.Fact), cmp.Compare(x.Value, y.Value))
 		})
+		sorted := make([]equity.Fact, len(list))
+		for i, f := range list {
+			sorted[i] = *f.Fact
+		}
+		b.stated[k] = sorted
 	}
 	b.years = b.fiscalYears()
 	return b
@@ -83,13 +98,20 @@ func NewBook(facts []equity.Fact, asOf time.Time) *Financials {
 // precedence compares two statements about one period: what counts is greater. Annual and quarterly reports count before interim
 // reports of foreign companies, then the later filing.
 func precedence(x, y equity.Fact) int {
-	rank := func(f equity.Fact) int {
-		if acceptedForms[f.Form] {
-			return 1
-		}
-		return 0
+	return cmp.Or(cmp.Compare(rank(x.Form), rank(y.Form)), byFiling(&x, &y))
+}
+
+// rank is 1 for a periodic form, otherwise 0.
+func rank(form string) int {
+	if acceptedForms[form] {
+		return 1
 	}
-	return cmp.Or(cmp.Compare(rank(x), rank(y)), x.Filed.Compare(y.Filed), cmp.Compare(x.Accession, y.Accession))
+	return 0
+}
+
+// byFiling compares two statements by their filings.
+func byFiling(x, y *equity.Fact) int {
+	return cmp.Or(x.Filed.Compare(y.Filed), cmp.Compare(x.Accession, y.Accession))
 }
 
 // AsOf is the date that the book was read for.
