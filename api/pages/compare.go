@@ -65,7 +65,8 @@ func (b compareBody) Range(a view.ComparisonAtLag) string {
 	if a.Interval == nil {
 		return b.T("unknown")
 	}
-	return b.Said(b.T("compare.to range"), b.Z(a.Interval.Lo), b.Z(a.Interval.Hi))
+	bound := func(v float64) string { return b.Num(&v, view.BoundDecimals(v)) }
+	return b.Said(b.T("compare.to range"), bound(a.Interval.Lo), bound(a.Interval.Hi))
 }
 
 // compare shows two signals side by side. Without a choice it compares the first two that are not monthly.

@@ -159,6 +159,15 @@ func newComparisonAtLag(a signals.Association) ComparisonAtLag {
 	return out
 }
 
+// BoundDecimals is how many decimals a bound of a correlation needs: two, or as many as show on which side of zero it is.
+func BoundDecimals(bound float64) int {
+	decimals := 2
+	for bound != 0 && decimals < 9 && math.Round(math.Abs(bound)*math.Pow10(decimals)) == 0 {
+		decimals++
+	}
+	return decimals
+}
+
 // Sentences say the result in the language of the comparison: the correlation, the sample and what follows.
 func (c *Comparison) Sentences() []string {
 	l := languages.Or(locale.Lang(c.Lang))
@@ -177,7 +186,7 @@ func (c *Comparison) Sentences() []string {
 	sample := fmt.Sprintf(l.Words["compare.sample "+c.Period], write(float64(at.N), 0), write(*at.EffectiveN, 0))
 	verdict := l.Words["compare.few"]
 	if i := at.Interval; i != nil {
-		result = fmt.Sprintf(l.Words["compare.result"], write(*at.Correlation, 2), write(i.Lo, 2), write(i.Hi, 2))
+		result = fmt.Sprintf(l.Words["compare.result"], write(*at.Correlation, 2), write(i.Lo, BoundDecimals(i.Lo)), write(i.Hi, BoundDecimals(i.Hi)))
 		verdict = l.Words["compare.nonzero"]
 		if i.Lo <= 0 && i.Hi >= 0 {
 			verdict = l.Words["compare.zero"]
