@@ -364,8 +364,9 @@ func (l localizer) Change(value, baseline, pct *float64) string {
 	return text
 }
 
-// PartChange writes the difference of a component from its baseline. It is a percentage, with two exceptions: a component in the
-// unit of a margin has its difference, and a share has percentage points, with this unit below the number.
+// PartChange writes the difference of a component from its baseline. It is a percentage, with three exceptions. A component in the unit of a
+// margin has its difference. A share has percentage points, with this unit below the number. So has a component in the signal's unit whose
+// percentage is undefined: its difference in this unit.
 func (l localizer) PartChange(d signals.Definition, c view.Component) template.HTML {
 	switch {
 	case c.Value == nil || c.BaselineValue == nil:
@@ -373,6 +374,9 @@ func (l localizer) PartChange(d signals.Definition, c view.Component) template.H
 		return template.HTML(template.HTMLEscapeString(l.Difference(d, c.Value, c.BaselineValue))) //nolint:gosec // escaped
 	case c.Unit == "percent": // shown with one decimal
 		return unitBelow(l.points(signals.Rounded(*c.Value, 1)-signals.Rounded(*c.BaselineValue, 1), 1))
+	case c.DeltaVsBaselinePct == nil && c.Unit == d.Unit:
+		unit := l.UnitAfter(d, d.Apart(*c.Value, *c.BaselineValue))
+		return template.HTML(template.HTMLEscapeString(l.Difference(d, c.Value, c.BaselineValue)) + "<small>" + template.HTMLEscapeString(unit) + "</small>") //nolint:gosec // escaped
 	}
 	return template.HTML(template.HTMLEscapeString(l.Change(c.Value, c.BaselineValue, c.DeltaVsBaselinePct))) //nolint:gosec // escaped
 }

@@ -123,6 +123,25 @@ func TestThePartsOfASignalAreNamedAlike(t *testing.T) {
 	}
 }
 
+// A change of stocks has a baseline near zero or below it, so that no percentage can be told. Its difference can.
+func TestADifferenceWithoutAPercentageHasTheUnitOfTheSignal(t *testing.T) {
+	t.Parallel()
+	d, _ := signals.ByID("eia-weekly-petroleum")
+	for lang, want := range map[picks.Lang]string{
+		"en": "+1.9<small>million barrels</small>", "es": "+1,9<small>millones de barriles</small>", "pt": "+1,9<small>milhão de barris</small>",
+	} {
+		l := localizer{Lang: lang}
+		c := view.Component{Name: "week_change", Unit: d.Unit, Value: new(1900.0), BaselineValue: new(0.0)}
+		if got := string(l.PartChange(l.SizedPart(l.Own(d), c), c)); got != want {
+			t.Errorf("%s: %q, want %q", lang, got, want)
+		}
+		c.Value, c.DeltaVsBaselinePct, c.BaselineValue = new(110.0), new(10.0), new(100.0)
+		if got := string(l.PartChange(l.SizedPart(l.Own(d), c), c)); got != "+"+l.Percent(new(10.0)) {
+			t.Errorf("%s: a percentage that is known is %q", lang, got)
+		}
+	}
+}
+
 func TestAFinalNumberHasNoInterval(t *testing.T) {
 	t.Parallel()
 	d, _ := signals.ByID("iowa-corn-yield")
