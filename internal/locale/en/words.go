@@ -126,6 +126,7 @@ var words = map[string]string{
 	"risks.compared":          "The headings of the risk factors (item 1A) in the annual reports filed on %s and %s. Headings with at least half of their words in common count as reworded (Jaccard index). The text below a heading is not compared.",
 	"risks.paragraphs":        "The section has no headings, so its paragraphs are compared.",
 	"risks.english":           "Quotations are from the filings.",
+	"risks.apart":             "This comparison is not part of the text above, and can use newer reports. The newest of them was read on %s.",
 	"risks.unlike":            "Not compared: the risk factors of the two annual reports differ too much in form.",
 	"risks.not read":          "Not read: the risk factors of two annual reports are needed, and those of at least one were not fetched or not found. This does not mean that nothing changed.",
 	"risks.added":             "New",

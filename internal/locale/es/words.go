@@ -126,6 +126,7 @@ var words = map[string]string{
 	"risks.compared":          "Se comparan los títulos de los factores de riesgo (apartado 1A) de los informes anuales presentados el %s y el %s. Los que comparten al menos la mitad de sus palabras (índice de Jaccard) figuran como reformulados. El texto que sigue a cada título no se compara.",
 	"risks.paragraphs":        "El apartado no tiene títulos, por lo que se comparan sus párrafos.",
 	"risks.english":           "Las citas se reproducen en el inglés original de los informes.",
+	"risks.apart":             "Esta comparación no forma parte del texto anterior y puede usar informes más recientes. El último se leyó el %s.",
 	"risks.unlike":            "Sin comparar: los factores de riesgo de los dos informes anuales están redactados de forma demasiado distinta.",
 	"risks.not read":          "Sin leer: hacen falta los factores de riesgo de dos informes anuales, y los de al menos uno no se han obtenido o no se han encontrado. Eso no significa que nada haya cambiado.",
 	"risks.added":             "Nuevos",

@@ -126,6 +126,7 @@ var words = map[string]string{
 	"risks.compared":          "Comparação dos títulos dos fatores de risco (item 1A) dos relatórios anuais protocolados em %s e em %s. Os que têm ao menos metade das palavras em comum (índice de Jaccard) aparecem como reformulados. O texto abaixo de cada título não é comparado.",
 	"risks.paragraphs":        "A seção não tem títulos, por isso seus parágrafos são comparados.",
 	"risks.english":           "As citações estão no inglês original dos relatórios.",
+	"risks.apart":             "Esta comparação não faz parte do texto acima e pode usar relatórios mais recentes. O último foi lido em %s.",
 	"risks.unlike":            "Sem comparação: os fatores de risco dos dois relatórios anuais estão redigidos de forma muito diferente.",
 	"risks.not read":          "Não lidos: são necessários os fatores de risco de dois relatórios anuais, e os de ao menos um não foram obtidos ou não foram encontrados. Isso não significa que nada mudou.",
 	"risks.added":             "Novos",
