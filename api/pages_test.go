@@ -148,6 +148,30 @@ func TestSignalPageAsOf(t *testing.T) {
 	if a := s.ask(http.MethodGet, "/evidence/crack-spread-321/latest?as_of=1999-01-01", "Accept", browser); a.StatusCode != http.StatusNotFound {
 		t.Errorf("the evidence of a day on which nothing was known: %s", a.Status)
 	}
+	// So does the evidence of a number of a day: as the number stood then, with links that keep the instant.
+	const number = "/evidence/crack-spread-321/"
+	about := full().ObservedAt.Format("2006-01-02")
+	for path, want := range map[string]string{
+		about: ">22.50</data>", about + "?as_of=" + then: ">19.25</data>", about + "?as_of=" + then + "&lang=es": `href="/signals/crack-spread-321?as_of=` + then + `&amp;lang=es"`,
+		"2026-03-03?as_of=" + then: `href="/evidence/crack-spread-321/` + about + "?as_of=" + then + `"`,
+	} {
+		a := s.ask(http.MethodGet, number+path, "Accept", browser)
+		if a.StatusCode != http.StatusOK || !strings.Contains(string(a.body), want) || strings.Contains(path, "as_of") && !strings.Contains(string(a.body), "2026-03-02T12:00:00Z") {
+			t.Errorf("%s: %s, lacks %q", path, a.Status, want)
+		}
+	}
+	for path, want := range map[string]string{
+		about + "?as_of=1999-01-01":        "Nothing was known about this signal on January 1, 1999.",
+		"2020-01-01?as_of=" + then:         "The values are those known at the end of March 2, 2026, UTC. No figure refers to January 1, 2020 or an earlier day.",
+		"2020-01-01?as_of=" + then + "&x=": `href="/evidence/crack-spread-321/` + about + "?as_of=" + then + `"`,
+	} {
+		if a := s.ask(http.MethodGet, number+path, "Accept", browser); a.StatusCode != http.StatusNotFound || !strings.Contains(string(a.body), want) {
+			t.Errorf("%s: %s, lacks %q", path, a.Status, want)
+		}
+	}
+	if a := s.ask(http.MethodGet, number+about+"?as_of=2126-01-01", "Accept", browser); a.StatusCode != http.StatusBadRequest {
+		t.Errorf("the evidence of a day, known in the future: %s", a.Status)
+	}
 	shows("?range=2w", "range can be 3m, 1y, 5y or all", 400)
 }
 

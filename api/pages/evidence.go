@@ -37,6 +37,8 @@ type evidenceBody struct {
 	Shown                     []view.EvidenceBody
 	// Missing is nil unless the page is about another day than the one in its address.
 	Missing *missingDay
+	// Known says at the end of which day the number of a day was known. It is empty for the current state.
+	Known string
 	// Query selects the same snapshot in the API. Site is the base URL of the program.
 	Query template.URL
 	Site  string
@@ -52,10 +54,10 @@ type missingDay struct {
 
 type dayLink struct{ Text, Address string }
 
-// otherDays leads to the nearest earlier and the nearest later day with a number.
-func otherDays(local localizer, id string, other *view.OtherDay) []dayLink {
+// otherDays leads to the nearest earlier and the nearest later day with a number. query selects the state and the language of the page.
+func otherDays(local localizer, id string, other *view.OtherDay, query string) []dayLink {
 	link := func(word, day string) dayLink {
-		return dayLink{fmt.Sprintf(local.T(word), local.Date(day)), "/evidence/" + id + "/" + day + local.InLang()}
+		return dayLink{fmt.Sprintf(local.T(word), local.Date(day)), "/evidence/" + id + "/" + day + query}
 	}
 	days := []dayLink{link("day.earlier", other.Shown)}
 	if other.Later != nil {
@@ -64,8 +66,9 @@ func otherDays(local localizer, id string, other *view.OtherDay) []dayLink {
 	return days
 }
 
-// noNumber says that no number is about a day or an earlier one, and leads to the first day that one is about.
-func noNumber(id string, none *view.NoSuchDayError) *view.Refusal {
+// noNumber says that no number is about a day or an earlier one, and leads to the first day that one is about. asOf is the day at whose end
+// this was so, zero for now.
+func noNumber(id string, none *view.NoSuchDayError, asOf time.Time) *view.Refusal {
 	later := func(lang picks.Lang) string {
 		local := localizer{Lang: lang}
 		return fmt.Sprintf(local.T("day.later"), local.Date(none.First.Format(time.DateOnly)))
@@ -73,6 +76,9 @@ func noNumber(id string, none *view.NoSuchDayError) *view.Refusal {
 	in := func(lang picks.Lang) string {
 		local := localizer{Lang: lang}
 		text := fmt.Sprintf(local.T("day.none before"), local.Date(none.Day.Format(time.DateOnly)))
+		if !asOf.IsZero() {
+			text = local.Say("compare.known", local.Date(asOf)) + " " + text
+		}
 		if !none.First.IsZero() {
 			text += " " + later(lang)
 		}
@@ -80,7 +86,7 @@ func noNumber(id string, none *view.NoSuchDayError) *view.Refusal {
 	}
 	out := &view.Refusal{Code: view.CodeNotFound, Detail: in(picks.English), In: in}
 	if !none.First.IsZero() {
-		out.Next = &view.NextPage{Path: "/evidence/" + id + "/" + none.First.Format(time.DateOnly), In: later}
+		out.Next = &view.NextPage{Path: "/evidence/" + id + "/" + none.First.Format(time.DateOnly) + asOfQuery(dayOrNone(asOf)), In: later}
 	}
 	return out
 }
@@ -165,7 +171,7 @@ func (e evidenceBody) Link(sha256 string) string {
 	return "/raw/" + sha256
 }
 
-// evidence traces a signal's number on a day, or the newest as known at the end of a day, to the bytes behind it.
+// evidence traces a signal's number on a day, or the newest, to the bytes behind it. Both can be those as known at the end of a day.
 func (p *Pages) evidence(ctx context.Context, r request) (*view.Document, error) {
 	if r.signals == nil {
 		return nil, nil
@@ -175,14 +181,16 @@ func (p *Pages) evidence(ctx context.Context, r request) (*view.Document, error)
 	if s == nil {
 		return nil, nil
 	}
-	var day, asOf time.Time
+	var day time.Time
 	var err error
-	if name == latest {
-		if asOf, err = r.day("as_of", p.o.View.Now()); err != nil {
-			return nil, err
+	if name != latest {
+		if day, err = time.Parse(time.DateOnly, name); err != nil {
+			return nil, nil //nolint:nilerr // not an address of a page
 		}
-	} else if day, err = time.Parse(time.DateOnly, name); err != nil {
-		return nil, nil //nolint:nilerr // not an address of a page
+	}
+	asOf, err := r.day("as_of", p.o.View.Now())
+	if err != nil {
+		return nil, err
 	}
 	lang, err := r.lang()
 	if err != nil {
@@ -194,10 +202,11 @@ func (p *Pages) evidence(ctx context.Context, r request) (*view.Document, error)
 		wanted.AsOf = endOf(asOf)
 	}
 	e, err := p.o.View.Evidence(ctx, s, wanted)
-	if none := (*view.NoSuchDayError)(nil); errors.As(err, &none) {
-		return nil, noNumber(s.Definition.ID, none)
+	none := (*view.NoSuchDayError)(nil)
+	if errors.As(err, &none) && (asOf.IsZero() || !none.First.IsZero()) {
+		return nil, noNumber(s.Definition.ID, none, asOf)
 	}
-	if e == nil && err == nil && !asOf.IsZero() {
+	if !asOf.IsZero() && (none != nil || e == nil && err == nil) {
 		return nil, p.nothingKnown(ctx, r, s, asOf)
 	}
 	if e == nil || err != nil {
@@ -208,15 +217,22 @@ func (p *Pages) evidence(ctx context.Context, r request) (*view.Document, error)
 		Query: template.URL("as_of=" + e.AsOf.Format(time.RFC3339Nano)), Site: p.o.PublicURL, //nolint:gosec // an instant
 		Back: "/signals/" + id + local.InLang(),
 	}
+	query := local.InLang()
+	if !asOf.IsZero() {
+		query = asOfQuery(dayOrNone(asOf)) + string(local.AndLang())
+		body.Back = "/signals/" + id + query
+	}
 	l := p.layoutIn(local, r.site, r.path)
 	if other := e.OtherDay; other != nil {
-		body.Missing = &missingDay{Text: other.Text, Days: otherDays(local, id, other)}
+		body.Missing = &missingDay{Text: other.Text, Days: otherDays(local, id, other, query)}
+	}
+	if !asOf.IsZero() && !day.IsZero() {
+		body.Known = local.Say("compare.known", local.Date(asOf))
 	}
 	l.Title = local.Say("evidence.page", body.Def.Name) + suffix
 	l.Description = local.Say("evidence.about", body.Def.Name)
 	l.JSON = "/api/signals/" + s.Definition.ID + "/evidence"
 	if !asOf.IsZero() {
-		body.Back = "/signals/" + id + asOfQuery(asOf.Format(time.DateOnly)) + string(local.AndLang())
 		l.JSON += "?" + string(body.Query)
 	}
 	if lang == picks.English {
@@ -227,7 +243,7 @@ func (p *Pages) evidence(ctx context.Context, r request) (*view.Document, error)
 	l.Body = body
 	p.inLanguages(&l, r)
 	if other := e.OtherDay; other != nil {
-		l.Canonical = p.o.PublicURL + "/evidence/" + id + "/" + other.Shown + inLanguage(lang)
+		l.Canonical = p.o.PublicURL + "/evidence/" + id + "/" + other.Shown + pictureQuery(dayOrNone(asOf), lang)
 	}
 	return p.document("evidence", l, time.Time{}), nil
 }

@@ -130,12 +130,12 @@ func (v *View) ChangeReport(ctx context.Context, s *Signal, r ChangesRequest) (r
 		}
 		report = changeReport(s, from, to, e, languages.Or(r.Lang))
 		if r.ToDay {
-			if report.To.OtherDay, err = v.otherDay(ctx, s, r.To, to, false, r.Lang); err != nil {
+			if report.To.OtherDay, err = v.otherDay(ctx, s, r.To, time.Time{}, to, false, r.Lang); err != nil {
 				return err
 			}
 		}
 		if r.FromDay {
-			report.From.OtherDay, err = v.otherDay(ctx, s, r.From, from, false, r.Lang)
+			report.From.OtherDay, err = v.otherDay(ctx, s, r.From, time.Time{}, from, false, r.Lang)
 		}
 		return err
 	})

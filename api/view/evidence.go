@@ -117,8 +117,8 @@ type EvidenceBody struct {
 	RawURL string `json:"raw_url"`
 }
 
-// EvidenceRequest names a snapshot: the newest about Day or earlier, that as of an instant, or without both the newest. Of a day that no
-// snapshot is about it names the point of the newest snapshot's history.
+// EvidenceRequest names a snapshot: the newest about Day or earlier, that as of an instant, or without both the newest. With both it is the
+// newest about Day or earlier as of the instant. Of a day that no snapshot is about it names the point of the newest snapshot's history.
 type EvidenceRequest struct {
 	Day, AsOf time.Time
 	// Lang is the language in which the answer says that it is about another day, or of a history.
@@ -175,7 +175,7 @@ func (v *View) evidence(ctx context.Context, s *Signal, r EvidenceRequest) (*Evi
 			e.HistoryText = new(fmt.Sprintf(l.Words["day.history"], l.WriteDate(e.AsOf)))
 		}
 		if !r.Day.IsZero() {
-			if e.OtherDay, err = v.otherDay(ctx, s, r.Day, stored, true, r.Lang); err != nil {
+			if e.OtherDay, err = v.otherDay(ctx, s, r.Day, r.AsOf, stored, true, r.Lang); err != nil {
 				return err
 			}
 		}
@@ -227,19 +227,23 @@ func (v *View) evidenceOf(ctx context.Context, s *Signal, r EvidenceRequest) (st
 		return stored, true, err
 	}
 	until := r.Day.AddDate(0, 0, 1).Add(-time.Microsecond)
-	stored, err = v.end(ctx, s, until, true)
+	known := r.AsOf
+	if known.IsZero() {
+		known = v.Now()
+	}
+	stored, err = v.o.Store.SnapshotAbout(ctx, s.Definition.ID, until, known)
 	if err != nil && !errors.Is(err, postgres.ErrNotFound) {
 		return stored, false, err
 	}
 	shown := observedAt(&stored)
-	point, none := v.o.Store.PointAbout(ctx, s.Definition.ID, until, v.Now())
+	point, none := v.o.Store.PointAbout(ctx, s.Definition.ID, until, known)
 	switch {
 	case none == nil && observedAt(&point).Truncate(24*time.Hour).After(shown):
 		return point, false, nil
 	case none != nil && !errors.Is(none, postgres.ErrNotFound):
 		return stored, false, none
 	case err != nil:
-		return stored, false, v.noSuchDay(ctx, s, r.Day)
+		return stored, false, v.noSuchDay(ctx, s, r.Day, r.AsOf)
 	}
 	return stored, true, nil
 }

@@ -39,8 +39,8 @@ func (e *NoSuchDayError) Error() string {
 func (*NoSuchDayError) Unwrap() error { return postgres.ErrNotFound }
 
 // otherDay compares the day that was asked for with the day of a snapshot. The result is nil if they are the same. history reports that days of
-// the history count, too, and not only the days that snapshots are about.
-func (v *View) otherDay(ctx context.Context, s *Signal, day time.Time, stored postgres.Snapshot, history bool, lang locale.Lang) (*OtherDay, error) {
+// the history count, too, and not only the days that snapshots are about. Later days are those known at asOf; zero means now.
+func (v *View) otherDay(ctx context.Context, s *Signal, day, asOf time.Time, stored postgres.Snapshot, history bool, lang locale.Lang) (*OtherDay, error) {
 	if stored.ObservedAt == nil {
 		return nil, nil
 	}
@@ -49,7 +49,7 @@ func (v *View) otherDay(ctx context.Context, s *Signal, day time.Time, stored po
 	if shown.Equal(day) {
 		return nil, nil
 	}
-	later, err := v.after(ctx, s, day, history)
+	later, err := v.after(ctx, s, day, asOf, history)
 	if err != nil {
 		return nil, err
 	}
@@ -67,25 +67,48 @@ func (v *View) otherDay(ctx context.Context, s *Signal, day time.Time, stored po
 	return out, nil
 }
 
-// noSuchDay names the first day that a number is about.
-func (v *View) noSuchDay(ctx context.Context, s *Signal, day time.Time) error {
-	first, err := v.after(ctx, s, day, true)
+// noSuchDay names the first day that a number is about, as of an instant; zero means now.
+func (v *View) noSuchDay(ctx context.Context, s *Signal, day, asOf time.Time) error {
+	first, err := v.after(ctx, s, day, asOf, true)
 	if err != nil {
 		return err
 	}
 	return &NoSuchDayError{Day: day.UTC().Truncate(24 * time.Hour), First: first}
 }
 
-// after returns the first day after a day that a snapshot is about, or zero. With history, a point of the history counts, too.
-func (v *View) after(ctx context.Context, s *Signal, day time.Time, history bool) (time.Time, error) {
-	later, err := v.o.Store.ObservedAfter(ctx, s.Definition.ID, day, v.Now())
+// after returns the first day after a day that a snapshot is about, or zero, as of an instant; zero means now. With history, a point of the
+// history counts, too.
+func (v *View) after(ctx context.Context, s *Signal, day, asOf time.Time, history bool) (time.Time, error) {
+	known := asOf
+	if known.IsZero() {
+		known = v.Now()
+	}
+	later, err := v.o.Store.ObservedAfter(ctx, s.Definition.ID, day, known)
 	if err != nil || !history {
 		return later, err
 	}
-	if points := s.History.Points(day.AddDate(0, 0, 1)); len(points) > 0 && (later.IsZero() || points[0].ObservedAt.Before(later)) {
-		later = points[0].ObservedAt
+	first, err := v.firstPoint(ctx, s, day.AddDate(0, 0, 1), asOf)
+	if err != nil {
+		return time.Time{}, err
+	}
+	if !first.IsZero() && (later.IsZero() || first.Before(later)) {
+		later = first
 	}
 	return later, nil
+}
+
+// firstPoint returns when the first point of a history from a day on was observed, or zero, as of an instant; zero means now.
+func (v *View) firstPoint(ctx context.Context, s *Signal, from, asOf time.Time) (time.Time, error) {
+	if asOf.IsZero() {
+		if points := s.History.Points(from); len(points) > 0 {
+			return points[0].ObservedAt, nil
+		}
+		return time.Time{}, nil
+	}
+	for p, err := range v.o.Store.History(ctx, postgres.HistoryQuery{Signal: s.Definition.ID, AsOf: asOf, From: from, Limit: 1}) {
+		return p.ObservedAt, err
+	}
+	return time.Time{}, nil
 }
 
 // has reports whether a history has a point on a day.
