@@ -55,20 +55,24 @@ func TestPagesAboutPicks(t *testing.T) {
 		"/picks/2026-03-02":         {"ACME", "As announced on", `href="/research/ACME"`, `href="/picks/2026-03-03" rel="next"`, "ACME|100.00|2026-03-02|", `href="https://tidemark.example/picks/2026-03-02"`, "/picks/2026-03-02/card.png"},
 		"/picks/2026-03-05?lang=es": {`lang="es"`, "Tal como se anunció", "103,00"},
 
-		"/method":                     {"Universe", "gross profitability", "ticker|price|date|previous_hash", "/signals/crack-spread-321/brief"},
-		"/portfolio":                  {"Model portfolio", "SPY", `id="plot-return"`, `id="plot-drawdown"`, "Sectors", "Regions", "Returns include dividends.", "(110.00 here, 111.25 by alphavantage)", "Without any loss, the return would be +0.99%; with a total loss, −1.02%.", `<dt>One month</dt><dd class=""><span class="quiet"`},
-		"/portfolio?lang=es":          {"Las rentabilidades incluyen dividendos.", "(110,00 aquí, 111,25 según alphavantage)"},
-		"/portfolio?lang=pt":          {"Os retornos incluem dividendos."},
-		"/portfolio?lang=hi":          {"प्रतिफल में लाभांश शामिल है।"},
-		"/events":                     {"Events", "ACME"},
-		"/events?min_severity=5":      {`aria-current="true">critical`},
-		"/economic-events?lang=pt":    {"Economia", "Esperado"},
-		"/digest":                     {"Week 10 of 2026"},
-		"/digest?lang=hi":             {`lang="hi"`, "सप्ताह"},
-		"/verify":                     {"/api/v1/verify/picks", "ticker|price|date|previous_hash"},
-		"/docs":                       {"/research/{ticker}", "0.01", "insufficient_balance", "/openapi.json"},
-		"/status":                     {"Picks in the chain", "Git ledger"},
-		"/problems/insufficient-plan": nil,
+		"/method":                        {"Universe", "gross profitability", "ticker|price|date|previous_hash", "/signals/crack-spread-321/brief"},
+		"/portfolio":                     {"Model portfolio", "SPY", `id="plot-return"`, `id="plot-drawdown"`, "Sectors", "Regions", "Returns include dividends.", "(110.00 here, 111.25 by alphavantage)", "Without any loss, the return would be +0.99%; with a total loss, −1.02%.", `<dt>One month</dt><dd class=""><span class="quiet"`},
+		"/portfolio?lang=es":             {"Las rentabilidades incluyen dividendos.", "(110,00 aquí, 111,25 según alphavantage)"},
+		"/portfolio?lang=pt":             {"Os retornos incluem dividendos."},
+		"/portfolio?lang=hi":             {"प्रतिफल में लाभांश शामिल है।"},
+		"/events":                        {"Events", "ACME"},
+		"/events?min_severity=5":         {`aria-current="true">critical`, `href="/events?max_severity=1">info only`},
+		"/events?max_severity=1":         {`aria-current="true">info only`, `href="/events">All`, `href="/events?min_severity=5">critical`, "Nothing yet."},
+		"/events?max_severity=1&lang=es": {`aria-current="true">solo informativa`, `href="/events?lang=es"`},
+		"/events?max_severity=1&lang=pt": {`aria-current="true">só informativa`},
+		"/events?max_severity=1&lang=hi": {`aria-current="true">केवल सूचना`},
+		"/economic-events?lang=pt":       {"Economia", "Esperado"},
+		"/digest":                        {"Week 10 of 2026"},
+		"/digest?lang=hi":                {`lang="hi"`, "सप्ताह"},
+		"/verify":                        {"/api/v1/verify/picks", "ticker|price|date|previous_hash"},
+		"/docs":                          {"/research/{ticker}", "0.01", "insufficient_balance", "/openapi.json"},
+		"/status":                        {"Picks in the chain", "Git ledger"},
+		"/problems/insufficient-plan":    nil,
 	}
 	for address, want := range tests {
 		doc, err := get(address)
@@ -107,7 +111,7 @@ func TestPagesAboutPicks(t *testing.T) {
 
 	for address, code := range map[string]string{
 		"/research/NONE": view.CodeUnknownTicker, "/picks?lang=tlh": view.CodeInvalidLang, "/picks?cursor=x": view.CodeInvalidCursor,
-		"/events?min_severity=9": view.CodeInvalidParameter, "/picks?status=maybe": view.CodeInvalidParameter,
+		"/events?min_severity=9": view.CodeInvalidParameter, "/events?max_severity=2": view.CodeInvalidParameter, "/events?max_severity=1&min_severity=3": view.CodeInvalidParameter, "/picks?status=maybe": view.CodeInvalidParameter,
 	} {
 		_, err := get(address)
 		if refusal := (*view.Refusal)(nil); !errors.As(err, &refusal) || refusal.Code != code {

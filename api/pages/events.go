@@ -3,10 +3,12 @@ package pages
 import (
 	"context"
 	"html/template"
+	"regexp"
 	"strconv"
 	"time"
 
 	"tidemark/api/view"
+	"tidemark/internal/locale/languages"
 	"tidemark/picks"
 )
 
@@ -34,7 +36,7 @@ type eventsBody struct {
 	Older      string
 }
 
-// events shows the portfolio's feed, newest first, from a minimum severity on.
+// events shows the portfolio's feed, newest first, from a minimum severity on or of the lowest severity alone.
 func (p *Pages) events(_ context.Context, r request) (*view.Document, error) {
 	if r.published == nil {
 		return nil, nil
@@ -55,29 +57,56 @@ func (p *Pages) events(_ context.Context, r request) (*view.Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	for s := 1; s <= 5; s++ {
+	most, err := r.one("max_severity", "", "1")
+	if err != nil {
+		return nil, err
+	}
+	if most != "" && severity != "1" {
+		return nil, invalid("refuse.severities", "max_severity", "min_severity")
+	}
+	other := r
+	other.query = r.withQuery("max_severity", "")
+	lowest := r
+	lowest.query = r.withQuery("min_severity", "")
+	body.Severities = []choice{
+		{Name: body.T("all"), Address: other.with("min_severity", ""), Chosen: severity == "1" && most == ""},
+		{Name: body.Say("only", body.T("severity 1")), Address: lowest.with("max_severity", "1"), Chosen: most != ""},
+	}
+	for s := 2; s <= 5; s++ {
 		value := strconv.Itoa(s)
 		name := body.T("severity " + value)
-		switch s {
-		case 1:
-			name = body.T("all")
-		case 2, 3, 4:
+		if s < 5 {
 			name = body.Say("severity up", name)
 		}
-		c := choice{Name: name, Address: r.with("min_severity", value), Chosen: value == severity}
-		if s == 1 {
-			c.Address = r.with("min_severity", "")
-		}
-		body.Severities = append(body.Severities, c)
+		body.Severities = append(body.Severities, choice{Name: name, Address: other.with("min_severity", value), Chosen: value == severity})
 	}
 	least, _ := strconv.Atoi(severity) // it is one of five digits
+	highest, _ := strconv.Atoi(most)   // it is 1 or empty
 	var next string
-	body.Events, next, err = list[view.Event](r.published.Events(view.ListQuery{Lang: lang, MinSeverity: least, Limit: perPage, Cursor: r.text("cursor")}))
+	body.Events, next, err = list[view.Event](r.published.Events(view.ListQuery{Lang: lang, MinSeverity: least, MaxSeverity: highest, Limit: perPage, Cursor: r.text("cursor")}))
 	if err != nil {
 		return nil, err
 	}
 	body.Older = r.olderURL(next)
 	return p.inLang("events", "events", "events.lead", lang, r, body, "note.events", pricedEvents)
+}
+
+// itemOf8K matches the number of an item of Form 8-K.
+var itemOf8K = regexp.MustCompile(`\b[1-9]\.[0-9]{2}\b`)
+
+// EventText is the text of an event, which names the items of Form 8-K by their numbers, with the titles of the items. The title is in the
+// text's language.
+func (localizer) EventText(e view.Event) string {
+	if e.Type != string(picks.FilingMade) {
+		return minus(e.Body)
+	}
+	words := languages.Or(e.Lang).Words
+	return itemOf8K.ReplaceAllStringFunc(e.Body, func(item string) string {
+		if title := words["item "+item]; title != "" {
+			return item + " (" + title + ")"
+		}
+		return item
+	})
 }
 
 // sampleAge is the minimum age of a public event.

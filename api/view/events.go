@@ -86,7 +86,7 @@ func (st *PublicationsState) Events(q ListQuery) (*Document, string, error) {
 			order: eventOrder, rows: rows, key: eventKey, meta: meta, modified: modified,
 			keep: func(e postgres.PortfolioEvent) bool {
 				day := e.OccurredAt.UTC().Format(time.DateOnly)
-				return e.Severity >= q.MinSeverity && q.within(day) && q.about(e.Ticker, "", "") && e.RecordedAt.After(q.Since)
+				return e.Severity >= q.MinSeverity && (q.MaxSeverity == 0 || e.Severity <= q.MaxSeverity) && q.within(day) && q.about(e.Ticker, "", "") && e.RecordedAt.After(q.Since)
 			},
 			show: func(e postgres.PortfolioEvent) Event { return event(e, q.Lang) },
 		}.page(q, func(p Pagination) any { return FeedPagination{p, newest} })

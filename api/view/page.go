@@ -34,7 +34,8 @@ type ListQuery struct {
 	// Since is an instant. The list contains only rows that were recorded after it.
 	Since                  time.Time
 	Ticker, Sector, Region string
-	MinSeverity            int
+	// MinSeverity and MaxSeverity are bounds of the severity, both inclusive. 0 means no bound.
+	MinSeverity, MaxSeverity int
 	// Status is "open" or "closed".
 	Status string
 	// Picked lists only companies that were picked.

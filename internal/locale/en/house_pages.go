@@ -69,6 +69,7 @@ var housePages = map[string]string{
 	"refuse.no pick":                      "No pick was announced for %s. The page of picks lists every pick.",
 	"refuse.query":                        "The query is not well formed.",
 	"refuse.parameter":                    "%[1]s is not a parameter of this page. Did you mean %[2]s?",
+	"refuse.severities":                   "%[1]s cannot be used together with %[2]s.",
 	"refuse.nothing known":                "Nothing was known about this signal on %s.",
 	"refuse.first known":                  "Its first value became known on %s.",
 	"refuse.signal":                       "%s is not the id of a signal.",

@@ -154,6 +154,7 @@ var words = map[string]string{
 	"severity 4":   "high",
 	"severity 5":   "critical",
 	"severity up":  "%s or higher",
+	"only":         "%s only",
 	"from":         "from",
 	"nothing":      "Nothing yet.",
 	"economy.lead": "Macro figures as first published, against what a published rule expected.",

@@ -69,6 +69,7 @@ var housePages = map[string]string{
 	"refuse.no pick":                      "No se anunció ninguna selección para el %s. La página de selecciones las muestra todas.",
 	"refuse.query":                        "La dirección está mal formada después del signo de interrogación.",
 	"refuse.parameter":                    "%[1]s no es un parámetro de esta página. ¿Quería decir %[2]s?",
+	"refuse.severities":                   "%[1]s no puede usarse junto con %[2]s.",
 	"refuse.nothing known":                "De esta señal no se sabía nada el %s.",
 	"refuse.first known":                  "Su primer valor se conoció el %s.",
 	"refuse.signal":                       "%s no es el identificador de una señal.",

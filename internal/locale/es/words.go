@@ -154,6 +154,7 @@ var words = map[string]string{
 	"severity 4":   "alta",
 	"severity 5":   "crítica",
 	"severity up":  "%s o más",
+	"only":         "solo %s",
 	"from":         "desde",
 	"nothing":      "Aún no hay nada.",
 	"economy.lead": "Las cifras macro en su primera publicación, frente a lo que preveía una regla publicada.",

@@ -69,6 +69,7 @@ var housePages = map[string]string{
 	"refuse.no pick":                      "Nenhuma seleção foi anunciada para %s. A página de seleções mostra todas.",
 	"refuse.query":                        "O endereço está malformado depois do ponto de interrogação.",
 	"refuse.parameter":                    "%[1]s não é um parâmetro desta página. Você quis dizer %[2]s?",
+	"refuse.severities":                   "%[1]s não pode ser usado junto com %[2]s.",
 	"refuse.nothing known":                "Nada se sabia sobre este sinal em %s.",
 	"refuse.first known":                  "O primeiro valor foi conhecido em %s.",
 	"refuse.signal":                       "%s não é o identificador de um sinal.",

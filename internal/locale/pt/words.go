@@ -154,6 +154,7 @@ var words = map[string]string{
 	"severity 4":   "alta",
 	"severity 5":   "crítica",
 	"severity up":  "%s ou mais",
+	"only":         "só %s",
 	"from":         "a partir de",
 	"nothing":      "Ainda não há nada.",
 	"economy.lead": "Os números macro em sua primeira divulgação, em comparação com o que previa uma regra publicada.",

@@ -1,0 +1,32 @@
+package en
+
+// items are the SEC's titles of the items of Form 8-K.
+var items = map[string]string{
+	"item 1.01": "Entry into a Material Definitive Agreement",
+	"item 1.02": "Termination of a Material Definitive Agreement",
+	"item 1.03": "Bankruptcy or Receivership",
+	"item 1.04": "Mine Safety: Reporting of Shutdowns and Patterns of Violations",
+	"item 1.05": "Material Cybersecurity Incidents",
+	"item 2.01": "Completion of Acquisition or Disposition of Assets",
+	"item 2.02": "Results of Operations and Financial Condition",
+	"item 2.03": "Creation of a Direct Financial Obligation or an Obligation under an Off-Balance Sheet Arrangement of a Registrant",
+	"item 2.04": "Triggering Events That Accelerate or Increase a Direct Financial Obligation or an Obligation under an Off-Balance Sheet Arrangement",
+	"item 2.05": "Costs Associated with Exit or Disposal Activities",
+	"item 2.06": "Material Impairments",
+	"item 3.01": "Notice of Delisting or Failure to Satisfy a Continued Listing Rule or Standard; Transfer of Listing",
+	"item 3.02": "Unregistered Sales of Equity Securities",
+	"item 3.03": "Material Modification to Rights of Security Holders",
+	"item 4.01": "Changes in Registrant’s Certifying Accountant",
+	"item 4.02": "Non-Reliance on Previously Issued Financial Statements or a Related Audit Report or Completed Interim Review",
+	"item 5.01": "Changes in Control of Registrant",
+	"item 5.02": "Departure of Directors or Certain Officers; Election of Directors; Appointment of Certain Officers; Compensatory Arrangements of Certain Officers",
+	"item 5.03": "Amendments to Articles of Incorporation or Bylaws; Change in Fiscal Year",
+	"item 5.04": "Temporary Suspension of Trading Under Registrant’s Employee Benefit Plans",
+	"item 5.05": "Amendments to the Registrant’s Code of Ethics, or Waiver of a Provision of the Code of Ethics",
+	"item 5.06": "Change in Shell Company Status",
+	"item 5.07": "Submission of Matters to a Vote of Security Holders",
+	"item 5.08": "Shareholder Director Nominations",
+	"item 7.01": "Regulation FD Disclosure",
+	"item 8.01": "Other Events",
+	"item 9.01": "Financial Statements and Exhibits",
+}

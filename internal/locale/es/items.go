@@ -1,0 +1,32 @@
+package es
+
+// items are the items of the SEC's Form 8-K, translated.
+var items = map[string]string{
+	"item 1.01": "Celebración de un acuerdo definitivo importante",
+	"item 1.02": "Terminación de un acuerdo definitivo importante",
+	"item 1.03": "Quiebra o administración judicial",
+	"item 1.04": "Seguridad minera: paralizaciones y patrones de infracciones",
+	"item 1.05": "Incidentes importantes de ciberseguridad",
+	"item 2.01": "Adquisición o venta de activos completada",
+	"item 2.02": "Resultados de las operaciones y situación financiera",
+	"item 2.03": "Creación de una obligación financiera directa o de una obligación por un acuerdo fuera de balance",
+	"item 2.04": "Hechos que anticipan o aumentan una obligación financiera directa o una obligación por un acuerdo fuera de balance",
+	"item 2.05": "Costes de cese o venta de actividades",
+	"item 2.06": "Deterioros importantes del valor",
+	"item 3.01": "Aviso de exclusión de cotización o de incumplimiento de una norma de cotización; traslado de la cotización",
+	"item 3.02": "Ventas no registradas de valores de capital",
+	"item 3.03": "Modificación importante de los derechos de los tenedores de valores",
+	"item 4.01": "Cambio de auditor",
+	"item 4.02": "Estados financieros, informe de auditoría o revisión intermedia anteriores que ya no son fiables",
+	"item 5.01": "Cambios en el control de la empresa",
+	"item 5.02": "Salida de consejeros o de ciertos directivos; elección de consejeros; nombramiento de ciertos directivos; acuerdos de remuneración de ciertos directivos",
+	"item 5.03": "Modificación de los estatutos; cambio del ejercicio fiscal",
+	"item 5.04": "Suspensión temporal de la negociación en los planes de los empleados",
+	"item 5.05": "Modificación del código ético o dispensa de una de sus disposiciones",
+	"item 5.06": "Cambio de la condición de sociedad sin actividad operativa",
+	"item 5.07": "Asuntos sometidos a votación de los tenedores de valores",
+	"item 5.08": "Candidatos a consejeros propuestos por accionistas",
+	"item 7.01": "Divulgación según el Reglamento FD",
+	"item 8.01": "Otros hechos",
+	"item 9.01": "Estados financieros y anexos",
+}

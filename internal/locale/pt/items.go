@@ -1,0 +1,32 @@
+package pt
+
+// items are the items of the SEC's Form 8-K, translated.
+var items = map[string]string{
+	"item 1.01": "Celebração de contrato definitivo relevante",
+	"item 1.02": "Rescisão de contrato definitivo relevante",
+	"item 1.03": "Falência ou administração judicial",
+	"item 1.04": "Segurança de minas: paralisações e padrões de infrações",
+	"item 1.05": "Incidentes relevantes de segurança cibernética",
+	"item 2.01": "Conclusão de aquisição ou venda de ativos",
+	"item 2.02": "Resultados das operações e situação financeira",
+	"item 2.03": "Criação de obrigação financeira direta ou de obrigação por acordo fora do balanço",
+	"item 2.04": "Eventos que antecipam ou aumentam uma obrigação financeira direta ou uma obrigação por acordo fora do balanço",
+	"item 2.05": "Custos de saída ou venda de atividades",
+	"item 2.06": "Perdas relevantes por redução do valor de ativos",
+	"item 3.01": "Aviso de exclusão da listagem ou de descumprimento de regra de listagem; transferência da listagem",
+	"item 3.02": "Vendas não registradas de valores mobiliários de capital",
+	"item 3.03": "Modificação relevante dos direitos dos detentores de valores mobiliários",
+	"item 4.01": "Mudança de auditor",
+	"item 4.02": "Demonstrações financeiras, relatório de auditoria ou revisão intermediária anteriores que deixaram de ser confiáveis",
+	"item 5.01": "Mudanças no controle da empresa",
+	"item 5.02": "Saída de conselheiros ou de certos diretores; eleição de conselheiros; nomeação de certos diretores; acordos de remuneração de certos diretores",
+	"item 5.03": "Alteração do estatuto ou do regimento interno; mudança do exercício fiscal",
+	"item 5.04": "Suspensão temporária da negociação nos planos dos empregados",
+	"item 5.05": "Alteração do código de ética ou dispensa de uma de suas disposições",
+	"item 5.06": "Mudança da condição de empresa sem atividade operacional",
+	"item 5.07": "Assuntos submetidos à votação dos detentores de valores mobiliários",
+	"item 5.08": "Indicações de conselheiros por acionistas",
+	"item 7.01": "Divulgação segundo o Regulamento FD",
+	"item 8.01": "Outros eventos",
+	"item 9.01": "Demonstrações financeiras e anexos",
+}
