@@ -326,7 +326,7 @@ func TestADayWithoutANumberIsNamedAndNotReplacedInSilence(t *testing.T) {
 	for lang, want := range map[string]string{
 		"en": "No value for March 3, 2026; showing March 2, 2026 instead.",
 		"es": "No hay valor para el 3 de marzo de 2026; se muestra el del 2 de marzo de 2026.",
-		"pt": "Não há valor para 3 de março de 2026; exibido o de 2 de março de 2026.",
+		"pt": "Não há valor para 3 de março de 2026; é exibido o de 2 de março de 2026.",
 		"hi": "3 मार्च 2026 का कोई मान नहीं है; यहाँ 2 मार्च 2026 का मान है।",
 	} {
 		got := f.get("/api/signals/crack-spread-321/evidence?date=2026-03-03&lang=" + lang)
