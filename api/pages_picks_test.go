@@ -48,7 +48,7 @@ func TestPagesAboutPicks(t *testing.T) {
 		"/":                         {"BORL", "chain verified", "/picks.atom"},
 		"/picks?lang=pt":            {`title="Seleções anunciadas"`, "<dd>US$\u00a026,00</dd>"},
 		"/picks":                    {`lang="en"`, "<dd>$26.00</dd>", "ACME", "BORL", "100.00", "One stock each trading day", "differs by more than 0.5%: 1.", "(110.00 here, 111.25 by alphavantage)", `hreflang="hi"`},
-		"/picks?lang=es":            {`lang="es"`, `title="Selecciones anunciadas"`, "<dd>26,00 dólares</dd>", "Selecciones", "(110,00 aquí, 111,25 según alphavantage)", "100,00", `/research/ACME?lang=es`},
+		"/picks?lang=es":            {`lang="es"`, `title="Selecciones anunciadas"`, "<dd>26,00 dólares</dd>", "Selecciones", "(110,00 aquí; 111,25 según alphavantage)", "100,00", `/research/ACME?lang=es`},
 		"/picks?status=closed":      {`aria-current="true">Closed`},
 		"/research/acme":            {"(110.00 here, 111.25 by alphavantage)", `href="/picks/2026-03-02"`, `href="/picks/2026-03-05"`, "ACME", "SHA-256", "ACME|103.00|2026-03-05|", `href="https://tidemark.example/research/ACME"`, `<td><a href="https://example.com/10k" rel="external nofollow">Form 10-K</a></td>`},
 		"/research/ACME?lang=hi":    {`lang="hi"`, "भाव", "शृंखला में स्थान"},
@@ -57,7 +57,7 @@ func TestPagesAboutPicks(t *testing.T) {
 
 		"/method":                        {"Universe", "gross profitability", "ticker|price|date|previous_hash", "/signals/crack-spread-321/brief"},
 		"/portfolio":                     {"Model portfolio", "SPY", `id="plot-return"`, `id="plot-drawdown"`, "Sectors", "Regions", "Returns include dividends.", "(110.00 here, 111.25 by alphavantage)", "Without any loss, the return would be +0.99%; with a total loss, −1.02%.", `<dt>One month</dt><dd class=""><span class="quiet"`},
-		"/portfolio?lang=es":             {"Las rentabilidades incluyen dividendos.", "(110,00 aquí, 111,25 según alphavantage)"},
+		"/portfolio?lang=es":             {"Las rentabilidades incluyen dividendos.", "(110,00 aquí; 111,25 según alphavantage)"},
 		"/portfolio?lang=pt":             {"Os retornos incluem dividendos."},
 		"/portfolio?lang=hi":             {"प्रतिफल में लाभांश शामिल है।"},
 		"/events":                        {"Events", "ACME"},
