@@ -23,31 +23,39 @@ import (
 type changeWriter struct {
 	l *locale.Language
 	d signals.Definition
-	// Figure is how the language writes a value. Its unit is so many units of the signal as per says, and places are the value's decimals.
-	// One is figure for a number that takes the singular, if that differs.
+	// inValue and inBaseline are the forms of the changes of the value and of the baseline.
+	inValue, inBaseline changeForm
+}
+
+// changeForm is how a language writes a change of a value. Its unit is so many units of the signal as per says, and places are the value's
+// decimals. One is figure for a number that takes the singular, if that differs.
+type changeForm struct {
 	figure string
 	one    string
 	per    float64
 	places int
 }
 
-// newChangeWriter returns the writer of an explanation. Its unit suits all numbers of the explanation.
+// newChangeWriter returns the writer of an explanation. The unit of the value suits all its changes, and the unit of the baseline all of its own.
 func newChangeWriter(l *locale.Language, d signals.Definition, numbers ...changes.Numbers) changeWriter {
-	w := changeWriter{l, d, d.Phrasing.Figure, "", d.Scale(), d.Phrasing.Decimals}
+	var value, baseline []float64
+	for _, n := range numbers {
+		value, baseline = append(value, n.Value), append(baseline, n.Baseline)
+	}
+	return changeWriter{l, d, newChangeForm(l, d, value), newChangeForm(l, d, baseline)}
+}
+
+func newChangeForm(l *locale.Language, d signals.Definition, moved []float64) changeForm {
 	t, ok := d.Texts[string(l.Code)]
 	if !ok {
 		t, ok = l.SignalTexts[d.ID]
 	}
-	if ok {
-		var moved []float64
-		for _, n := range numbers {
-			moved = append(moved, n.Value, n.Baseline)
-		}
-		t, _ = t.Sized(moved...)
-		d.Phrasing.PerUnit = t.PerUnit
-		w.figure, w.one, w.per, w.places = t.Figure, t.One, d.Scale(), t.Decimals
+	if !ok {
+		return changeForm{d.Phrasing.Figure, "", d.Scale(), d.Phrasing.Decimals}
 	}
-	return w
+	t, _ = t.Sized(moved...)
+	d.Phrasing.PerUnit = t.PerUnit
+	return changeForm{t.Figure, t.One, d.Scale(), t.Decimals}
 }
 
 // maxNamed is the maximum number of parts in a sentence. If there are more, parts of the same kind are combined.
@@ -68,24 +76,27 @@ const zDecimals = 2
 
 // measures are the value, the baseline and the z-score.
 func (w changeWriter) measures() (value, baseline, z measure) {
-	n := w.places + 1
+	finer := 1
 	if w.d.Prefix() != "" { // dollars have cents, and nothing smaller
-		n = w.places
+		finer = 0
+	}
+	in := func(f changeForm) func(sign, number string) string {
+		return func(sign, number string) string { return w.inUnit(f, sign, number) }
 	}
 	plain := func(sign, number string) string { return sign + number }
-	return measure{"change.", func(n changes.Numbers) float64 { return n.Value / w.per }, w.inUnit, n},
-		measure{"change.baseline.", func(n changes.Numbers) float64 { return n.Baseline / w.per }, w.inUnit, n},
+	return measure{"change.", func(n changes.Numbers) float64 { return n.Value / w.inValue.per }, in(w.inValue), w.inValue.places + finer},
+		measure{"change.baseline.", func(n changes.Numbers) float64 { return n.Baseline / w.inBaseline.per }, in(w.inBaseline), w.inBaseline.places + finer},
 		measure{"change.z.", func(n changes.Numbers) float64 { return n.Z }, plain, zDecimals}
 }
 
 // inUnit writes a difference with the unit of the headline: "−$0.74 a barrel", "0.21 toneladas por hectárea", "1.2 index points".
-func (w changeWriter) inUnit(sign, number string) string {
-	before, after, _ := strings.Cut(w.figure, "%s")
+func (w changeWriter) inUnit(f changeForm, sign, number string) string {
+	before, after, _ := strings.Cut(f.figure, "%s")
 	switch {
-	case w.figure == "":
+	case f.figure == "":
 		return sign + number + " " + w.d.Unit
-	case w.one != "" && w.l.Singular(number):
-		return sign + fmt.Sprintf(w.one, number)
+	case f.one != "" && w.l.Singular(number):
+		return sign + fmt.Sprintf(f.one, number)
 	case before == "":
 		return sign + number + after
 	case strings.HasSuffix(before, " ") && after == "": // the figure is the reading of an index

@@ -108,7 +108,7 @@ func TestTheNamedPartsAddUpToTheWholeAsItIsWritten(t *testing.T) {
 	for _, d := range signals.All() {
 		w := newChangeWriter(languages.Or("en"), d)
 		value, _, _ := w.measures()
-		unit := math.Pow10(-value.decimals) * w.per
+		unit := math.Pow10(-value.decimals) * w.inValue.per
 		rng := rand.New(rand.NewPCG(19, uint64(len(d.ID))))
 		for range 10_000 {
 			e := changes.Explanation{}
@@ -140,7 +140,7 @@ func TestTheNamedPartsAddUpToTheWholeAsItIsWritten(t *testing.T) {
 					}
 				}
 			}
-			if math.Abs(sum-whole) > unit/w.per/1000 {
+			if math.Abs(sum-whole) > unit/w.inValue.per/1000 {
 				t.Fatalf("%s: the parts of %q add up to %v, and the whole is %v", d.ID, text, sum, whole)
 			}
 		}
@@ -165,7 +165,7 @@ func TestADifferenceHasTheUnitOfTheHeadline(t *testing.T) {
 		{"eia-weekly-petroleum", "en", changes.Numbers{Value: 1879, Baseline: -41}, "up 1.88 million barrels; the baseline fell by 0.04 million barrels"},
 		{"eia-weekly-petroleum", "pt", changes.Numbers{Value: 1879}, "sobe 1,88 milhão de barris"},
 		{"eia-weekly-petroleum", "hi", changes.Numbers{Value: 1879}, "18.8 लाख बैरल ऊपर"},
-		{"eia-weekly-petroleum", "hi", changes.Numbers{Value: 12879, Baseline: -41}, "1.288 करोड़ बैरल ऊपर; आधार 0.004 करोड़ बैरल घटा"},
+		{"eia-weekly-petroleum", "hi", changes.Numbers{Value: 12879, Baseline: -41}, "1.288 करोड़ बैरल ऊपर; आधार 0.4 लाख बैरल घटा"},
 		{"hormuz-transit", "en", changes.Numbers{Value: 4.2}, "up 4.2 ships a day"},
 		{"hormuz-transit", "pt", changes.Numbers{Value: 4.2, Baseline: -1.5}, "sobe 4,2 navios por dia; a referência cai 1,5 navio por dia"},
 		{"iowa-corn-yield", "pt", changes.Numbers{Value: 3.33}, "sobe 0,209 tonelada por hectare"},

@@ -202,7 +202,7 @@ var phrases = map[string]string{
 	"econ.summary.fomc.hold":                   "लक्ष्य दायरा {lower} से {actual} पर बना हुआ है।",
 	"econ.summary.fomc.hike":                   "लक्ष्य दायरा {change} बढ़कर {lower} से {actual} के बीच हो गया है।",
 	"econ.summary.fomc.cut":                    "लक्ष्य दायरा {change|abs} घटकर {lower} से {actual} के बीच हो गया है।",
-	"econ.votes":                               "मतदान में {votes_for} मत पक्ष में और {votes_against} विरोध में पड़े।",
+	"econ.votes":                               "मतदान: {votes_for} मत पक्ष में, {votes_against} विरोध में।",
 	"econ.size":                                "अनुमान से अब तक रहे अंतरों के पैमाने पर यह अंतर {z|abs} के बराबर है।",
 	"econ.size.unknown":                        "यह अंतर कितना बड़ा है, यह आँकने के लिए पिछले आँकड़े बहुत कम हैं।",
 	"econ.rule.median":                         "हमारे नियम का अनुमान पहली बार प्रकाशित पिछले {window} आँकड़ों की माध्यिका है, जिसे प्रकाशित अंतिम अंक तक पूर्णांकित किया गया है। यह विश्लेषकों का सर्वेक्षण नहीं है।",
