@@ -132,7 +132,7 @@ func TestEachFactHasANameForReaders(t *testing.T) {
 		"revenue_tag":        {"Revenue: name in the filing", "Ingresos: etiqueta en el informe", "Receita: etiqueta no relatório", "राजस्व: रिपोर्ट में नाम"},
 		"debt_ratio_before":  {"Debt to assets, period before", "Deuda sobre activos, periodo anterior", "Dívida sobre ativos, período anterior", "परिसंपत्तियों की तुलना में क़र्ज़, पिछली अवधि"},
 		"next_report":        {"Next report expected on", "Fecha prevista del próximo informe", "Data esperada do próximo relatório", "अगली रिपोर्ट की अपेक्षित तारीख़"},
-		"next_report_before": {"Same report filed a year earlier on", "Presentación del mismo informe un año antes", "Mesmo relatório, um ano antes, protocolado em", "एक साल पहले यही रिपोर्ट जमा होने की तारीख़"},
+		"next_report_before": {"Same report filed a year earlier on", "Presentación del mismo informe un año antes", "Mesmo relatório, um ano antes, protocolado em", "एक साल पहले यही रिपोर्ट दाख़िल होने की तारीख़"},
 		"operating_yield":    {"Operating income to enterprise value", "Resultado operativo sobre valor de empresa", "Resultado operacional sobre valor da firma", "एंटरप्राइज़ वैल्यू की तुलना में परिचालन आय"},
 		"some_new_fact":      {"some new fact", "some new fact", "some new fact", "some new fact"},
 	} {

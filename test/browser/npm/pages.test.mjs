@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import assert from "node:assert/strict";
-import { base, chain, crowded, elsewhere, everyPage, faint, inWords, json, nameOf, research, shoot, signals, text, tooWide, violations, visit, widths, yesterday } from "./stand.mjs";
+import { base, chain, crowded, elsewhere, everyPage, faint, inWords, joined, json, nameOf, research, shoot, signals, text, tooWide, violations, visit, widths, yesterday } from "./stand.mjs";
 
 test("home says what there is, is light and does not shift", async () => {
   await visit("/", {}, async (page) => {
@@ -1202,9 +1202,9 @@ test("no number and no day of the figures that a pick was announced with is cut 
   });
 });
 
-test("no table is cut off and no word in one is cut in two at any width, also in what opens, and no page is wider than the screen", async () => {
+test("no table is cut off, no word in one is cut in two and no two heads read as one at any width, also in what opens, and no page is wider than the screen", async () => {
   // The longest names decide, so every pick is looked at.
-  for (const path of [...everyPage, ...chain.picks.slice(1).map(({ date }) => `/picks/${date}`)]) {
+  for (const path of [...everyPage, "/signals/iowa-corn-yield?lang=hi", ...chain.picks.slice(1).map(({ date }) => `/picks/${date}`)]) {
     for (const width of widths) {
       await visit(path, { viewport: { width, height: 844 }, expected: /.*/ }, async (page) => {
         await page.evaluate(() => { for (const d of document.querySelectorAll("details")) d.open = true; });
@@ -1226,6 +1226,7 @@ test("no table is cut off and no word in one is cut in two at any width, also in
           });
         }));
         assert.deepEqual(squeezed, [], `${path} at ${width}: words and days that a narrow column cuts in two`);
+        assert.deepEqual(await joined(page), [], `${path} at ${width}: heads that read as one`);
         assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${path} is wider than ${width}`);
       });
     }

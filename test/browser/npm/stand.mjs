@@ -56,7 +56,7 @@ export const tooWide = (page) => page.evaluate(() => {
   return `${document.documentElement.scrollWidth} wide in ${innerWidth}: ${wide.slice(0, 3).map((e) => e.outerHTML.slice(0, 90)).join(" ; ")}`;
 });
 
-// crowded says where a page has no room: words on words, heads of columns that read as one, labels of plots on each other, what stands outside of its card, a table that is cut
+// crowded says where a page has no room: words on words, labels of plots on each other, what stands outside of its card, a table that is cut
 // off, and a cell that is a column of single words. A name of more letters than a line holds may be cut in two, and so may a hash and an address.
 export const crowded = (page) => page.evaluate(() => {
   const seen = (e) => e.checkVisibility({ visibilityProperty: true }) && !e.closest(".hidden, .skip");
@@ -97,12 +97,6 @@ export const crowded = (page) => page.evaluate(() => {
       }
     }
   }
-  const lines = (e) => { range.selectNodeContents(e); return [...range.getClientRects()].filter((b) => b.width > 1); };
-  for (const e of document.querySelectorAll("main thead th + th")) {
-    if (!seen(e) || !seen(e.previousElementSibling)) continue;
-    const gaps = lines(e.previousElementSibling).flatMap((a) => lines(e).filter((b) => common(a, b)[1] > 4).map((b) => b.left - a.right));
-    if (Math.min(...gaps) < parseFloat(getComputedStyle(e).fontSize) / 2) out.push(`heads run together: ${said(e.previousElementSibling)}, ${said(e)}`);
-  }
   for (const e of document.querySelectorAll("main :is(th, td, dt, dd)")) {
     if (!seen(e) || e.matches(".hash")) continue;
     const letter = parseFloat(getComputedStyle(e).fontSize);
@@ -119,6 +113,20 @@ export const crowded = (page) => page.evaluate(() => {
     }
   }
   return [...new Set(out)];
+});
+
+// joined are the heads of a table's columns that read as one, because less than half a letter is between their words.
+export const joined = (page) => page.evaluate(() => {
+  const words = (e) => {
+    const range = document.createRange();
+    range.selectNodeContents(e);
+    return e.checkVisibility() ? [...range.getClientRects()].filter((b) => b.width > 1) : [];
+  };
+  return [...document.querySelectorAll("main thead th + th")].flatMap((e) => {
+    const before = words(e.previousElementSibling);
+    const near = words(e).some((b) => before.some((a) => Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 4 && b.left - a.right < parseFloat(getComputedStyle(e).fontSize) / 2));
+    return near ? [`${e.previousElementSibling.textContent} | ${e.textContent}`] : [];
+  });
 });
 
 // faint are the words of a page, also those in plots, whose contrast with what is behind them is below WCAG's 4.5 (3 for large ones), and the
