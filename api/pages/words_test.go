@@ -129,7 +129,7 @@ func TestEachFactHasANameForReaders(t *testing.T) {
 	for id, want := range map[string][4]string{
 		"income_to":          {"End of the twelve months", "Fin de los doce meses", "Fim dos doze meses", "बारह महीनों का अंत"},
 		"net_income_part_1":  {"Net income: part 1 of the calculation", "Resultado neto: parte 1 del cálculo", "Resultado líquido: parte 1 do cálculo", "शुद्ध लाभ: गणना का भाग 1"},
-		"revenue_tag":        {"Revenue: name in the filing", "Ingresos: etiqueta en el informe", "Receita: etiqueta no relatório", "राजस्व: रिपोर्ट में नाम"},
+		"revenue_tag":        {"Revenue: name in the filing", "Ingresos: etiqueta en el informe", "Receita: etiqueta no relatório", "राजस्व: रिपोर्ट में टैग"},
 		"debt_ratio_before":  {"Debt to assets, period before", "Deuda sobre activos, periodo anterior", "Dívida sobre ativos, período anterior", "परिसंपत्तियों की तुलना में क़र्ज़, पिछली अवधि"},
 		"next_report":        {"Next report expected on", "Fecha prevista del próximo informe", "Data esperada do próximo relatório", "अगली रिपोर्ट की अपेक्षित तारीख़"},
 		"next_report_before": {"Same report filed a year earlier on", "Presentación del mismo informe un año antes", "Mesmo relatório, um ano antes, protocolado em", "एक साल पहले यही रिपोर्ट दाख़िल होने की तारीख़"},
