@@ -20,7 +20,7 @@ func TestTheItemsOfAFilingHaveTheirTitles(t *testing.T) {
 	for lang, want := range map[picks.Lang]string{
 		"en": "November 23, 2026. Items: 1.01 (Entry into a Material Definitive Agreement), 2.05 (Costs Associated with Exit or Disposal Activities), 9.99.",
 		"es": "23 de noviembre de 2026. Apartados: 1.01 (Celebración de un acuerdo definitivo importante), 2.05 (Costes de cese o venta de actividades), 9.99.",
-		"pt": "23 de novembro de 2026. Itens: 1.01 (Celebração de contrato definitivo relevante), 2.05 (Custos de saída ou venda de atividades), 9.99.",
+		"pt": "23 de novembro de 2026. Itens: 1.01 (Celebração de contrato definitivo relevante), 2.05 (Custos de encerramento ou venda de atividades), 9.99.",
 		"hi": "दाख़िल हुआ। मद: 1.01 (महत्वपूर्ण अंतिम समझौता करना), 2.05 (कारोबार से निकलने या उसे बेचने की लागत), 9.99।",
 	} {
 		text, err := e.Text(lang)

@@ -158,7 +158,7 @@ O PortWatch reestima quase todos os dias. Por isso os casos com valores anterior
 ## O que não pode dizer
 
 - Navios que desligam o transmissor ou sofrem interferência não são contados. Em um conflito, uma contagem baixa é um limite superior da interrupção: alguns dos navios que parecem faltar podem ter passado sem ser vistos. Nos dados do PortWatch esses dias se reconhecem por petroleiros sem nenhuma carga: 12 dias até julho de 2026, nenhum antes de 5 de março de 2026. Ao lado do valor se mostra quantos dos sete dias trazem essa marca.
-- Cada navio conta um: um superpetroleiro conta tanto quanto um navio de cabotagem.
+- Cada navio conta como um: um superpetroleiro conta tanto quanto um navio de cabotagem.
 - Os dias mais recentes são provisórios, e os dados têm de dois a nove dias.
 - Não diz nem o rumo, nem a carga, nem o dono.
 - O PortWatch já mudou o que conta: suas classes de navios e a linha que cruza o estreito foram redefinidas mais de uma vez.
