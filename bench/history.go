@@ -198,15 +198,19 @@ func (s *fixture) copyTo(ctx context.Context, path string, to io.Writer) (int64,
 }
 
 // against compares a response with COPY of the same query.
-func (s *fixture) against(ctx context.Context, m *meter, what, path string, asOf time.Time, target float64) error {
+func (s *fixture) against(ctx context.Context, m *meter, what, path string, asOf time.Time, target float64) (err error) {
+	c, err := startCopier(ctx, s.server)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, c.close()) }()
+	query := copied(s.def.ID, asOf)
 	ours, theirs, err := m.turns(
 		func() (time.Duration, error) {
 			return m.once(func() error { _, err := s.get(ctx, path, nil); return err })
 		},
 		func() (time.Duration, error) {
-			return m.once(func() error {
-				return s.db.CopyHistory(ctx, io.Discard, s.def.ID, asOf)
-			})
+			return m.once(func() error { return c.copy(query) })
 		},
 	)
 	if err != nil {

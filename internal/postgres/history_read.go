@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"math"
 	"strconv"
@@ -66,7 +65,7 @@ type HistoryKey struct{ ObservedAt, KnownFrom time.Time }
 
 const pointColumns = `observed_at, known_at, known_to, gone, input_known_at, value, lo, hi, baseline, delta_pct, z_score, vintage`
 
-// sql returns the query with some columns of its points, and passes its values to bind. The window functions follow the primary key in the
+// SQL returns the query with some columns of its points, and passes its values to bind. The window functions follow the primary key in the
 // sort direction, so a page costs only its own points.
 //
 // The subqueries, from the inside out: an edition that was superseded at its own instant was never in force. A version equal to the
@@ -74,7 +73,7 @@ const pointColumns = `observed_at, known_at, known_to, gone, input_known_at, val
 // edition counts the editions before it at its instant, so a lag of one more finds the version of the instant before. A value is fresh if it
 // is the first, or if it differs from the previous one because an input changed. A change by another version of the program is not a vintage.
 // Neither is a version marked as kept, which says that no data was known yet. A version is in force while no later version exists.
-func (q HistoryQuery) sql(columns string, bind func(any) string) string {
+func (q HistoryQuery) SQL(columns string, bind func(any) string) string {
 	way, later, earlier, sofar := "", "lead", "lag", "unbounded preceding and current row"
 	if q.Desc {
 		way, later, earlier, sofar = " desc", "lag", "lead", "current row and unbounded following"
@@ -147,9 +146,9 @@ func (q HistoryQuery) sql(columns string, bind func(any) string) string {
 	return out
 }
 
-// statement returns sql with its arguments.
+// statement returns SQL with its arguments.
 func (q HistoryQuery) statement(columns string) (sql string, args []any) {
-	sql = q.sql(columns, bindTo(&args))
+	sql = q.SQL(columns, bindTo(&args))
 	return sql, args
 }
 
@@ -226,33 +225,6 @@ func (s *pointScan) point(r pgx.CollectableRow) (Point, error) {
 	return p, nil
 }
 
-const copiedColumns = `replace(replace(observed_at::text, ' ', 'T'), '+00', 'Z') as observed_at,
-	replace(replace(greatest(input_known_at, '-infinity')::text, ' ', 'T'), '+00', 'Z') as ingested_at,
-	value, lo as uncertainty_lo, hi as uncertainty_hi, baseline as baseline_value, delta_pct as delta_vs_baseline_pct, z_score,
-	vintage, case when vintage > 1 then 'true' else 'false' end as revised,
-	replace(replace(input_known_at::text, ' ', 'T'), '+00', 'Z') as published_at,
-	case when input_known_at <= '-infinity' then 'true' else 'false' end as published_at_assumed,
-	case when lo is not null then '' end as bounds, case when lo is not null then '' end as basis`
-
-// CopyHistory lets the server write a history as of an instant as CSV, with all digits. It is the yardstick that History is measured by.
-func (db SnapshotStore) CopyHistory(ctx context.Context, w io.Writer, signal string, asOf time.Time) error {
-	sql := HistoryQuery{Signal: signal, AsOf: asOf}.sql(copiedColumns, func(v any) string {
-		if at, ok := v.(time.Time); ok {
-			v = at.UTC().Format(time.RFC3339Nano)
-		}
-		return "'" + strings.ReplaceAll(fmt.Sprint(v), "'", "''") + "'"
-	})
-	c, err := db.pool.Acquire(ctx)
-	if err != nil {
-		return fmt.Errorf("copy the history of %s: %w", signal, asUnavailable(err))
-	}
-	defer c.Release()
-	if _, err := c.Conn().PgConn().CopyTo(ctx, w, "copy ("+sql+") to stdout (format csv, header)"); err != nil {
-		return fmt.Errorf("copy the history of %s: %w", signal, asUnavailable(err))
-	}
-	return nil
-}
-
 // Change is an instant at which the history of a signal changed.
 type Change struct {
 	KnownAt time.Time
@@ -273,7 +245,7 @@ func (db SnapshotStore) Changes(ctx context.Context, q HistoryQuery) ([]Change, 
 	sql := `
 	select known_at, count(*) filter (where not gone and vintage = 1) as added, count(*) filter (where not gone and vintage > 1) as changed,
 		count(*) filter (where gone) as gone
-	from (` + every.sql("known_at, gone, kept, fresh, vintage", bind) + `) e
+	from (` + every.SQL("known_at, gone, kept, fresh, vintage", bind) + `) e
 	where (fresh or gone and not kept)`
 	if !q.From.IsZero() {
 		sql += " and known_at >= " + bind(q.From)

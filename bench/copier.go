@@ -1,0 +1,70 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"strings"
+	"time"
+
+	"tidemark/internal/postgres"
+)
+
+// copier has psql read the rows of a COPY as CSV and write them to nowhere. One session serves all rounds, so no round contains the start of a
+// program.
+type copier struct {
+	cmd  *exec.Cmd
+	in   io.WriteCloser
+	out  *bufio.Scanner
+	said bytes.Buffer
+}
+
+func startCopier(ctx context.Context, dsn string) (c *copier, err error) {
+	c = &copier{cmd: exec.CommandContext(ctx, "psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", dsn)} //nolint:gosec // our own
+	c.cmd.Stderr = &c.said
+	if c.in, err = c.cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	out, err := c.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	c.out = bufio.NewScanner(out)
+	return c, c.cmd.Start()
+}
+
+// copy copies the rows of a query.
+func (c *copier) copy(query string) error {
+	const done = "copied"
+	// \copy is one line.
+	_, err := fmt.Fprintf(c.in, "\\copy (%s) to '/dev/null' csv header\nselect '%s';\n", strings.Join(strings.Fields(query), " "), done)
+	if err == nil && c.out.Scan() && c.out.Text() == done {
+		return nil
+	}
+	return errors.Join(err, c.out.Err(), fmt.Errorf("psql: %s", c.said.Bytes()))
+}
+
+func (c *copier) close() error { return errors.Join(c.in.Close(), c.cmd.Wait()) }
+
+// copiedColumns are the columns of a history as CSV.
+const copiedColumns = `replace(replace(observed_at::text, ' ', 'T'), '+00', 'Z') as observed_at,
+	replace(replace(greatest(input_known_at, '-infinity')::text, ' ', 'T'), '+00', 'Z') as ingested_at,
+	value, lo as uncertainty_lo, hi as uncertainty_hi, baseline as baseline_value, delta_pct as delta_vs_baseline_pct, z_score,
+	vintage, case when vintage > 1 then 'true' else 'false' end as revised,
+	replace(replace(input_known_at::text, ' ', 'T'), '+00', 'Z') as published_at,
+	case when input_known_at <= '-infinity' then 'true' else 'false' end as published_at_assumed,
+	case when lo is not null then '' end as bounds, case when lo is not null then '' end as basis`
+
+// copied is the query of a signal's history as of an instant, with all digits.
+func copied(signal string, asOf time.Time) string {
+	return postgres.HistoryQuery{Signal: signal, AsOf: asOf}.SQL(copiedColumns, func(v any) string {
+		if at, ok := v.(time.Time); ok {
+			v = at.UTC().Format(time.RFC3339Nano)
+		}
+		return "'" + strings.ReplaceAll(fmt.Sprint(v), "'", "''") + "'"
+	})
+}
