@@ -196,13 +196,14 @@ func (r request) comparison() (out view.ComparisonRequest, err error) {
 	return out, nil
 }
 
-// lagPoint is a point of the plot by lag for the script. Name is its lag in words.
+// lagPoint is a point of the plot by lag for the script. Name is its lag in words, and Range its interval.
 type lagPoint struct {
 	Name        string   `json:"name"`
 	Lag         int      `json:"lag"`
 	Correlation float64  `json:"correlation"`
 	Lo          *float64 `json:"uncertainty_lo,omitempty"`
 	Hi          *float64 `json:"uncertainty_hi,omitempty"`
+	Range       string   `json:"range,omitempty"`
 }
 
 // draw draws the figures.
@@ -236,7 +237,7 @@ func (b *compareBody) draw() {
 		}
 		point := lagPoint{Name: b.T("compare.lag") + " " + b.Lagging(a.Lag), Lag: a.Lag, Correlation: *a.Correlation}
 		if a.Interval != nil {
-			point.Lo, point.Hi = &a.Interval.Lo, &a.Interval.Hi
+			point.Lo, point.Hi, point.Range = &a.Interval.Lo, &a.Interval.Hi, b.Range(a)
 		}
 		points = append(points, point)
 		lo, hi := *a.Correlation, *a.Correlation

@@ -290,7 +290,7 @@ class Plot {
     const strong = document.createElement("b");
     strong.textContent = row.instead ?? this.measured(row[this.panels[0].columns[0]]);
     const rest = [];
-    if (!Number.isNaN(number(row.uncertainty_lo))) rest.push(`${d.interval ?? "interval"} ${this.between(this.shown(row.uncertainty_lo), this.shown(row.uncertainty_hi))}`);
+    if (!Number.isNaN(number(row.uncertainty_lo))) rest.push(`${d.interval ?? "interval"} ${row.range ?? this.between(this.shown(row.uncertainty_lo), this.shown(row.uncertainty_hi))}`);
     if (row.baseline_value) rest.push(`${d.baseline ?? "baseline"} ${this.shown(row.baseline_value)}`);
     if (row.z_score) rest.push(`z\u00a0${this.score.format(number(row.z_score)).replace("-", "−")}`);
     for (const pair of d.also?.split("|") ?? []) {
