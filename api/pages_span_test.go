@@ -75,7 +75,7 @@ func TestAStretchOfAPlotIsInItsAddress(t *testing.T) {
 		t.Errorf("%s shows no view", query)
 	}
 	has("", open("?from=1900-01-01&to=1900-12-31", http.StatusOK), "There is nothing to plot in this range.",
-		"There is no value in this range. The history runs from "+words(first)+" to "+words(last)+".")
+		"There is no value in this range. The history runs from "+words(first)+", to "+words(last)+".")
 	if body := open("?from=1900-01-01&to=1900-12-31", http.StatusOK); strings.Contains(body, ">0 points") {
 		t.Error("files without a point are offered")
 	}
