@@ -205,7 +205,7 @@ func literals(t *testing.T, file string) string {
 // that begin with it.
 var noProbabilities = map[string]string{
 	"portfolio.like lead": "the share of cash", "key.with": "an address", "revisions.data": "links", "verify.js.": "what witnesses hold",
-	"verify.only green": "a verdict",
+	"verify.only green": "a verdict", "refuse.severities": "names of parameters",
 }
 
 // about returns the entry of noProbabilities that a phrase is among, or "".
