@@ -243,7 +243,7 @@ type dateOf struct {
 }
 
 var (
-	dateLabel = regexp.MustCompile(`<text(?: class="over([0-9]+)")? x="([0-9.]+)%" y="[0-9.]+" text-anchor="([a-z]+)">([^<]+)<`)
+	dateLabel = regexp.MustCompile(`<text(?: class="over([0-9]+)")? x="([0-9.]+)%" y="[0-9.]+" dy="[0-9.]+em" text-anchor="([a-z]+)">([^<]+)<`)
 	dateTick  = regexp.MustCompile(`<line class="axis(?: over[0-9]+)?" x1="([0-9.]+)%" x2="([0-9.]+)%"`)
 )
 

@@ -99,12 +99,18 @@ func dates(b *strings.Builder, s scale, f Figure, widths []breadth) {
 		if d.class != "" {
 			class = ` class="` + d.class + `"`
 		}
-		fmt.Fprintf(b, `<text%s x="%s%%" y="%s" text-anchor="middle">%s</text>`, class, x, number(f.Height-6), html.EscapeString(d.text))
+		b.WriteString(columnLabel(class, x+"%", "middle", s.end, d.text))
 	}
 }
 
 // tickLength is the length of a tick in pixels.
 const tickLength = 4
+
+// columnLabel writes a label below the shapes, which end at a height. Its top is a fixed distance below them, so that large letters stay
+// clear of the lowest label of y.
+func columnLabel(class, x, anchor string, end float64, text string) string {
+	return fmt.Sprintf(`<text%s x="%s" y="%s" dy=".75em" text-anchor="%s">%s</text>`, class, x, number(end+2*tickLength), anchor, html.EscapeString(text))
+}
 
 // dateLabels returns the labels of the dates of a figure. The first of several months has its year, but a year alone says more.
 func dateLabels(s scale, f Figure) []dateLabel {

@@ -68,7 +68,7 @@ func (p Plane) SVG() string {
 		if s.x(v)/inner > .96 {
 			anchor = "end"
 		}
-		fmt.Fprintf(&b, `<text x="%s" y="%s" text-anchor="%s">%s</text>`, share(v), number(p.Height-6), anchor, p.Words.label(v, width))
+		b.WriteString(columnLabel("", share(v), anchor, s.end, p.Words.label(v, width)))
 	}
 	b.WriteString(`</svg>`)
 	return b.String()

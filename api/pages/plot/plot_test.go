@@ -225,6 +225,34 @@ func labelsOf(t *testing.T, f Figure) (out []shownLabel) {
 }
 
 // The reader takes the height of a label for its value. No line passes right of the shapes, so each label is there.
+// place returns the height of the first text of a figure that matches, with letters of a size: y and dy together.
+func place(t *testing.T, svg, pattern string, size float64) float64 {
+	t.Helper()
+	m := regexp.MustCompile(pattern).FindStringSubmatch(svg)
+	if m == nil {
+		t.Fatalf("no %s in %s", pattern, svg)
+	}
+	y, yErr := strconv.ParseFloat(m[1], 64)
+	dy, dyErr := strconv.ParseFloat(m[2], 64)
+	if err := errors.Join(yErr, dyErr); err != nil {
+		t.Fatal(err)
+	}
+	return y + dy*size
+}
+
+func TestADateIsClearOfTheLowestValue(t *testing.T) {
+	t.Parallel()
+	x := []float64{float64(day(2022, 1, 1).Unix()), float64(day(2026, 1, 1).Unix())}
+	svg := Figure{ID: "z", Height: 140, From: day(2022, 1, 1), To: day(2026, 1, 1), Marks: []Mark{Line{X: x, Y: []float64{5, -5}}}}.SVG()
+	for _, size := range []float64{12, 20} {
+		lowest := place(t, svg, `y="([0-9.]+)" dy="([0-9.]+)em" text-anchor="end">−5<`, size)
+		date := place(t, svg, `y="([0-9.]+)" dy="([0-9.]+)em" text-anchor="middle">2022<`, size) - .73*size // the height of a digit
+		if date-lowest < 4 {
+			t.Errorf("with letters of %g pixels the date begins %.1f pixels below the value", size, date-lowest)
+		}
+	}
+}
+
 func TestALabelStandsAtTheEndOfItsOwnLine(t *testing.T) {
 	t.Parallel()
 	const n = 60
@@ -348,7 +376,7 @@ func TestEstimates(t *testing.T) {
 		}
 	}
 	below := Estimates{Rows: []Estimate{{Value: .48, Lo: .2, Hi: .55}, {Value: -.12, Lo: unknown, Hi: unknown}}}.SVG()
-	for _, want := range []string{`<text x="0%" y="110" text-anchor="middle">−0.2<`, `<circle class="end" cx="10%"`, `x="100%" y="110" text-anchor="middle">0.6<`} {
+	for _, want := range []string{`<text x="0%" y="112" dy=".75em" text-anchor="middle">−0.2<`, `<circle class="end" cx="10%"`, `x="100%" y="112" dy=".75em" text-anchor="middle">0.6<`} {
 		if !strings.Contains(below, want) {
 			t.Errorf("the axis does not reach from a value below all to one above: no %s in %s", want, below)
 		}

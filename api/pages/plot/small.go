@@ -66,7 +66,7 @@ func (e Estimates) SVG() string {
 	if !some {
 		return nothing(e.Words.Empty)
 	}
-	const rowHeight, nameHeight = 46, 21
+	const rowHeight, nameHeight, nameBase, valueAt = 52, 27, 18, 38 // also the largest letters are above the lines
 	if lo == hi {
 		hi = lo + 1
 	}
@@ -88,17 +88,17 @@ func (e Estimates) SVG() string {
 			class = "axis"
 		}
 		for row := range e.Rows { // not behind the names
-			fmt.Fprintf(&b, `<line class="%s" x1="%s" x2="%s" y1="%d" y2="%d"/>`, class, at(v), at(v), row*rowHeight+nameHeight, (row+1)*rowHeight)
+			fmt.Fprintf(&b, `<line class="%s" x1="%s" x2="%s" y1="%d" y2="%d"/>`, class, at(v), at(v), row*rowHeight+nameHeight, (row+1)*rowHeight-2)
 		}
-		fmt.Fprintf(&b, `<text%s x="%s" y="%s" text-anchor="middle">%s</text>`, everyOther(i), at(v), number(height-6), e.Words.label(v, step))
+		b.WriteString(columnLabel(everyOther(i), at(v), "middle", height-below, e.Words.label(v, step)))
 	}
 	for i, r := range e.Rows {
 		if r.Value != r.Value {
 			continue
 		}
 		top := float64(i * rowHeight)
-		y := number(top + 32)
-		fmt.Fprintf(&b, `<text class="row-name" x="0" dx="-2em" y="%s">%s</text>`, number(top+16), html.EscapeString(r.Label))
+		y := number(top + valueAt)
+		fmt.Fprintf(&b, `<text class="row-name" x="0" dx="-2em" y="%s">%s</text>`, number(top+nameBase), html.EscapeString(r.Label))
 		if r.Lo == r.Lo && r.Hi == r.Hi {
 			fmt.Fprintf(&b, `<line class="line %s" x1="%s" x2="%s" y1="%s" y2="%s"/>`, r.Class, at(r.Lo), at(r.Hi), y, y)
 		}
