@@ -123,10 +123,10 @@ class Plot {
       this.clear();
       this.told = tell;
       this.tip.replaceChildren(...mark.dataset.events.split(" ").map((id) => {
-        const line = document.createElement("span");
-        const [day, text] = document.getElementById(id).children;
+        const line = document.createElement("span"), event = document.getElementById(id);
+        const [day, text] = event.children;
         line.className = "event";
-        line.textContent = `${day.textContent} ${text.textContent}`;
+        line.textContent = `${[...event.parentElement.children].indexOf(event) + 1}. ${day.textContent} ${text.textContent}`;
         return line;
       }));
       const [svg, strip] = [this.panels[0].svg, mark.getBoundingClientRect()];
@@ -258,6 +258,7 @@ class Plot {
 
   show(i) {
     this.unchoose();
+    this.told = undefined; // the readout is in place of events
     this.at = i;
     const { row, x } = this.points[i];
     let high;
