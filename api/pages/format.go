@@ -39,6 +39,8 @@ var functions = template.FuncMap{
 	"within":    within,
 	"minus":     minus,
 	"breakable": breakable,
+	"written":   func(text string) template.HTML { return written(template.HTML(template.HTMLEscapeString(text))) }, //nolint:gosec // escaped
+	"joined":    joined,
 	"bare":      bare,
 	"wholeDays": wholeDays,
 	// text is a text or the one behind a pointer. code is a text as the element for code.
@@ -286,15 +288,38 @@ func breakable(name string) template.HTML {
 	return template.HTML(strings.NewReplacer("_", "_<wbr>", ".", ".<wbr>").Replace(template.HTMLEscapeString(name))) //nolint:gosec // the name is escaped
 }
 
+// textOrTag matches the texts and the tags of HTML. xbrlName matches the name of an XBRL element: four capitalized words or more in one. wordEnd
+// matches where a word in it ends.
+var textOrTag, xbrlName, wordEnd = regexp.MustCompile(`<[^>]*>|[^<]+`), regexp.MustCompile(`\b(?:[A-Z][a-z]+){4,}\b`), regexp.MustCompile(`([a-z])([A-Z])`)
+
+// written marks where a line of a text can break: a long name breaks before its capitals, and a name like "10-K" does not break.
+func written(page template.HTML) template.HTML {
+	return template.HTML(textOrTag.ReplaceAllStringFunc(string(page), func(part string) string { //nolint:gosec // it only gets more elements
+		if part[0] == '<' {
+			return part
+		}
+		return xbrlName.ReplaceAllStringFunc(joined(part), func(name string) string { return wordEnd.ReplaceAllString(name, "$1<wbr>$2") })
+	}))
+}
+
+// letterHyphen matches the hyphen after a single letter or a short number, as in "t-statistic" and "10-K". wordByWord matches those of a word
+// that is said twice in Hindi.
+var letterHyphen, wordByWord = regexp.MustCompile(`(^|[^\p{L}\p{M}\p{N}-])(\p{L}|[0-9]{1,2})-(\p{L})`), strings.NewReplacer("-दर-", "-\u2060दर-\u2060")
+
+// joined keeps what is around such hyphens on one line.
+func joined(text string) string {
+	return wordByWord.Replace(letterHyphen.ReplaceAllString(text, "$1$2-\u2060$3"))
+}
+
 // bare is an address as a reader says it, without its scheme. It breaks after its slashes and points.
 func bare(url string) template.HTML {
 	said := strings.TrimSuffix(strings.TrimPrefix(url, "https://"), "/")
 	return template.HTML(strings.NewReplacer("/", "/<wbr>", ".", ".<wbr>").Replace(template.HTMLEscapeString(said))) //nolint:gosec // escaped
 }
 
-// code is a command as the element for code. No line cuts its options.
+// code is a command as the element for code. No line cuts the name of an option.
 func code(command string) template.HTML {
-	return template.HTML("<code>" + option.ReplaceAllString(template.HTMLEscapeString(command), `<span class="whole">$0</span>`) + "</code>") //nolint:gosec // escaped
+	return template.HTML("<code>" + option.ReplaceAllString(template.HTMLEscapeString(command), `<span class="option">$0</span>`) + "</code>") //nolint:gosec // escaped
 }
 
 // option matches an option of a command.

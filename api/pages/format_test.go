@@ -138,6 +138,20 @@ func TestTheCoordinatesOfARegionAreRangesThatNoLineCuts(t *testing.T) {
 	}
 }
 
+func TestALineCutsNoTermAndALongNameOnlyBeforeItsCapitals(t *testing.T) {
+	t.Parallel()
+	for page, want := range map[string]string{
+		"<p>under RevenueFromContractWithCustomer: the</p>":                                                       "<p>under Revenue<wbr>From<wbr>Contract<wbr>With<wbr>Customer: the</p>",
+		`<a href="https://x.example/RevenueFromContractWithCustomer/a-b">IPhone, McDonald's and LongTermDebt</a>`: `<a href="https://x.example/RevenueFromContractWithCustomer/a-b">IPhone, McDonald's and LongTermDebt</a>`,
+		"a t-statistic of 2, in form 10-K (8-K), a 12-month F-score":                                              "a t-\u2060statistic of 2, in form 10-\u2060K (8-\u2060K), a 12-\u2060month F-\u2060score",
+		"सीपीआई, माह-दर-माह":                                                                                      "सीपीआई, माह-\u2060दर-\u2060माह", "2026-11-16, walk-forward": "2026-11-16, walk-forward",
+	} {
+		if got := written(template.HTML(page)); string(got) != want { //nolint:gosec // a page of the test
+			t.Errorf("%q became %q, want %q", page, got, want)
+		}
+	}
+}
+
 func TestAMinusIsOneAndHyphensStay(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
@@ -188,7 +202,7 @@ func TestDaysOptionsAndAddressesBreakWhereAReaderWould(t *testing.T) {
 	t.Parallel()
 	for _, c := range [][2]any{
 		{wholeDays("No pick for 2001-01-01: see <a>."), `No pick for <span class="whole">2001-01-01</span>: see &lt;a&gt;.`},
-		{code("tidemark scorecard --url <x>"), `<code>tidemark scorecard <span class="whole">--url</span> &lt;x&gt;</code>`},
+		{code("tidemark scorecard --url <x>"), `<code>tidemark scorecard <span class="option">--url</span> &lt;x&gt;</code>`},
 		{bare("https://www.eia.gov/a-b/c/"), `www.<wbr>eia.<wbr>gov/<wbr>a-b/<wbr>c`},
 	} {
 		if got := string(c[0].(template.HTML)); got != c[1] {

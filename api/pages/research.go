@@ -71,7 +71,7 @@ func (p *Pages) research(ctx context.Context, r request) (*view.Document, error)
 	r.path = "/research/" + research.Ticker // for any of its tickers, in any letter case
 	r.seen.path = r.path
 	shared := p.researchCard(r, r.local(lang), *research)
-	body := researchBody{localizer: r.local(lang), Research: *research, Text: markdown(minus(research.FullResearch)), Numbers: r.whole(pricedResearch)}
+	body := researchBody{localizer: r.local(lang), Research: *research, Text: written(markdown(minus(research.FullResearch))), Numbers: r.whole(pricedResearch)}
 	body.Dates = r.published.PickDatesOf(research.Ticker)
 	body.Bought = r.justBought(research.Pick, body.localizer)
 	body.Return = body.Numbers || research.Pick != nil && r.public(body.localizer)[research.Pick.Seq]
@@ -81,7 +81,7 @@ func (p *Pages) research(ctx context.Context, r request) (*view.Document, error)
 		if research, err = r.announcedOnly(ctx, *research, lang); err != nil {
 			return nil, err
 		}
-		body.Research, body.Text, body.AsAnnounced = *research, markdown(minus(research.FullResearch)), true
+		body.Research, body.Text, body.AsAnnounced = *research, written(markdown(minus(research.FullResearch))), true
 	}
 	if r.record != nil {
 		if link, ok := r.record.Pick(research.Ticker, ""); ok {
@@ -184,7 +184,7 @@ func (p *Pages) pickPage(ctx context.Context, r request) (*view.Document, error)
 	}
 	body := researchBody{localizer: r.local(lang), Announced: announced}
 	if announced.Research != nil {
-		body.Research, body.Text = *announced.Research, markdown(minus(announced.Research.FullResearch))
+		body.Research, body.Text = *announced.Research, written(markdown(minus(announced.Research.FullResearch)))
 		body.Numbers = r.whole(pricedResearch)
 	} else {
 		k := announced.Pick

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html/template"
 	"math"
+	"regexp"
 	"strings"
 	"time"
 
@@ -90,13 +91,17 @@ func (l localizer) About(d signals.Definition) string {
 	return d.Description
 }
 
+// inAddress matches a point of an address, which a line can end with.
+var inAddress = regexp.MustCompile(`[a-z]\.\b`)
+
 // License is the licence and the attribution of a signal's upstream, as an element that names another language than the page's.
 func (l localizer) License(d signals.Definition) template.HTML {
 	text, english := l.licenseText(d)
+	text = inAddress.ReplaceAllString(template.HTMLEscapeString(text), "$0<wbr>")
 	if english && l.Lang != picks.English {
-		return template.HTML(`<span lang="en">` + template.HTMLEscapeString(text) + `</span>`) //nolint:gosec // escaped
+		text = `<span lang="en">` + text + `</span>`
 	}
-	return template.HTML(template.HTMLEscapeString(text)) //nolint:gosec // escaped
+	return template.HTML(text) //nolint:gosec // escaped
 }
 
 // licenseText returns the text of License, and whether it is the English one.

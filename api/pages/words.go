@@ -299,7 +299,7 @@ func (l localizer) SourceTitle(title string) string {
 	}
 	form, filed, _ := strings.Cut(rest, ", ")
 	day, accession, _ := strings.Cut(filed, ", ")
-	parts := []string{l.T("source form") + " " + form}
+	parts := []string{joined(l.T("source form") + " " + form)}
 	for _, part := range []string{l.Date(day), accession} {
 		if part != "" {
 			parts = append(parts, part)

@@ -182,7 +182,7 @@ func TestAmountsHaveTheUnitsOfTheLanguage(t *testing.T) {
 func TestAFilingIsNamedInTheLanguage(t *testing.T) {
 	t.Parallel()
 	for lang, want := range map[picks.Lang]string{
-		picks.English: "Form 10-K, February 20, 2026", "es": "Formulario 10-K, 20 de febrero de 2026", "pt": "Formulário 10-K, 20 de fevereiro de 2026", "hi": "फ़ॉर्म 10-K, 20 फ़रवरी 2026",
+		picks.English: "Form 10-\u2060K, February 20, 2026", "es": "Formulario 10-\u2060K, 20 de febrero de 2026", "pt": "Formulário 10-\u2060K, 20 de fevereiro de 2026", "hi": "फ़ॉर्म 10-\u2060K, 20 फ़रवरी 2026",
 	} {
 		if got := (localizer{Lang: lang}).SourceTitle("Form 10-K, 2026-02-20"); got != want {
 			t.Errorf("%s: %q, want %q", lang, got, want)

@@ -32,10 +32,17 @@ function element(name, className, text) {
   return e;
 }
 
-// written is a text as a page shows it: a command is code, no option, day or time is cut, and an address breaks after its slashes.
+// option is an option of a command and its value.
+function option(text) {
+  const [name, value] = text.split(" "), e = element("span", "whole");
+  e.append(element("span", "option", name), ` ${value}`);
+  return e;
+}
+
+// written is a text as a page shows it: a command is code, no name of an option, day or time is cut, and an address breaks after its slashes.
 function written(text) {
   const nodes = (part) => part.split(/(--[a-z]+ [A-Z]+|\d{4}-\d\d-\d\d|\d\d:\d\d UTC|\w\/(?=\w))/).flatMap((s, i) =>
-    i % 2 === 0 ? [s] : s.endsWith("/") ? [s, element("wbr")] : [element("span", "whole", s)]);
+    i % 2 === 0 ? [s] : s.endsWith("/") ? [s, element("wbr")] : [s.startsWith("--") ? option(s) : element("span", "day", s)]);
   return text.split(/(tidemark verify(?: --[a-z]+ [A-Z]+)*)/).flatMap((part, i) => {
     if (i % 2 === 0) return nodes(part);
     const code = element("code");
@@ -113,6 +120,7 @@ async function check() {
   conclusion("plain", say("recomputing"));
   const rows = new Map(picks.slice(-shownRows).reverse().map((p) => [p.seq, row(p)]));
   $("links").replaceChildren(...rows.values());
+  $("took").textContent = "";
   const result = await recompute(picks, async (i, hash, fault) => {
     if (mine !== run) return;
     let tr = rows.get(picks[i].seq);

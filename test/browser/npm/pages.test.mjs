@@ -317,6 +317,14 @@ test("events of a plot are told beside their number, and listed with their sourc
     await page.keyboard.press("Tab"); // the first mark is the next stop
     await page.locator(".tip .event").first().waitFor();
     assert.match(await text(page, ".tip"), told);
+    assert.match(await text(page, ".tip"), new RegExp(`^${(await page.locator(".mark text").first().textContent()).match(/^\d+/)}\\. March`));
+    await page.keyboard.press("ArrowLeft"); // the readout is in place of the events, also when the window gets another size
+    await page.locator(".tip b").waitFor();
+    await page.setViewportSize({ width: 900, height: 900 });
+    await page.waitForFunction(() => document.querySelector("#plot-history").getBoundingClientRect().width < 900);
+    await page.evaluate(() => new Promise((resolve) => { requestAnimationFrame(() => requestAnimationFrame(resolve)); }));
+    assert.equal(await page.locator(".tip .event").count(), 0);
+    assert.match(await text(page, ".numbers"), /^1–\d+ Events in this view$/);
   });
   await visit(path, { hasTouch: true, viewport: { width: 390, height: 844 } }, async (page) => {
     await page.locator(".mark").first().tap();
@@ -1062,6 +1070,13 @@ test("on a telephone /verify keeps no room for what no check says, and /docs bre
       return box.scrollHeight > box.clientHeight || !last ? 0 : box.getBoundingClientRect().bottom - last.getBoundingClientRect().bottom;
     }));
     assert.ok(Math.max(...spare) < 48, `spare room: ${spare}`);
+    const strip = await page.evaluate(() => document.getElementById("took").getBoundingClientRect().top - document.getElementById("meaning").getBoundingClientRect().bottom);
+    assert.ok(strip < 20 && /\d/.test(await text(page, "#took")), `a strip of ${strip} pixels is blank below the verdict`);
+  });
+  await visit("/docs", { viewport: { width: 390, height: 844 } }, async (page) => {
+    await page.evaluate(() => { document.documentElement.style.fontSize = "200%"; });
+    const lines = await page.locator(".option").evaluateAll((list) => list.map((e) => e.getClientRects().length));
+    assert.ok(lines.length > 0 && Math.max(...lines) === 1, `options on ${lines} lines`);
   });
   await visit("/docs", { viewport: { width: 390, height: 844 } }, async (page) => {
     const broken = await page.evaluate(() => [...document.querySelectorAll("th.code code")].flatMap((code) => [...code.childNodes]).filter((node) => {
@@ -1140,6 +1155,25 @@ test("a hash in a table has room on a telephone", async () => {
     const widths = await page.locator("th .hash").evaluateAll((list) => list.map((e) => e.getBoundingClientRect().width));
     assert.ok(widths.length > 0 && Math.min(...widths) >= 100, widths.join());
   });
+  for (const lang of ["es", "hi"]) {
+    await visit(`/evidence/${signals[0]}/latest?lang=${lang}`, { viewport: { width: 390, height: 844 } }, async (page) => {
+      const air = await page.locator(".bodies tbody th").evaluateAll((list) => list.map((e) => e.nextElementSibling.getBoundingClientRect().left - e.querySelector(".hash").getBoundingClientRect().right));
+      assert.ok(air.length > 0 && Math.min(...air) >= 8, `${lang}: the sources stand ${air} pixels beside the hashes`);
+    });
+  }
+});
+
+test("the menu begins where the page does, on a telephone and on a tablet", async () => {
+  for (const [width, lang] of [[390, "en"], [390, "es"], [768, "en"], [768, "pt"], [1280, "hi"]]) {
+    await visit(`/?lang=${lang}`, { viewport: { width, height: 844 } }, async (page) => {
+      const [brand, first] = await page.evaluate(() => {
+        const range = document.createRange();
+        range.selectNodeContents(document.querySelector("header nav a"));
+        return [document.querySelector(".brand").getBoundingClientRect(), range.getBoundingClientRect()].map((b) => ({ left: b.left, bottom: b.bottom }));
+      });
+      assert.ok(first.bottom <= brand.bottom || Math.abs(first.left - brand.left) <= 1, `${lang}, ${width}: the menu begins at ${first.left}, the name at ${brand.left}`);
+    });
+  }
 });
 
 test("the documents have contents, code in five languages with this server's answers, and a button that tries each example", async () => {
