@@ -38,7 +38,7 @@ func TestTheEvidenceOfANumberNamesTheBodiesThatItRestsOn(t *testing.T) {
 	a := f.ask(http.MethodGet, "/evidence/crack-spread-321/latest")
 	for _, want := range []string{
 		`href="/raw/` + first + `"`, `href="/raw/` + second + `"`, "https://upstream.example/a", ">4,000<", "(22.5 − 20) / 2", "100 × (22.5 / 20 − 1)",
-		`data-cell="` + second + `"`, `tidemark explain <span class="whole">--url</span> ` + f.url + ` crack-spread-321 <span class="whole">--date</span> 2026-03-02`,
+		`data-cell="` + second + `"`, `tidemark explain <span class="option">--url</span> ` + f.url + ` crack-spread-321 <span class="option">--date</span> 2026-03-02`,
 	} {
 		if a.StatusCode != http.StatusOK || !strings.Contains(string(a.body), want) {
 			t.Errorf("%s, lacks %q", a.Status, want)

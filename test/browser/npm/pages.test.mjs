@@ -324,7 +324,7 @@ test("events of a plot are told beside their number, and listed with their sourc
     await page.waitForFunction(() => document.querySelector("#plot-history").getBoundingClientRect().width < 900);
     await page.evaluate(() => new Promise((resolve) => { requestAnimationFrame(() => requestAnimationFrame(resolve)); }));
     assert.equal(await page.locator(".tip .event").count(), 0);
-    assert.match(await text(page, ".numbers"), /^1–\d+ Events in this view$/);
+    assert.match(await text(page, ".numbers"), /^1–\d+\s+Events in this view$/);
   });
   await visit(path, { hasTouch: true, viewport: { width: 390, height: 844 } }, async (page) => {
     await page.locator(".mark").first().tap();
@@ -1164,7 +1164,7 @@ test("a hash in a table has room on a telephone", async () => {
 });
 
 test("the menu begins where the page does, on a telephone and on a tablet", async () => {
-  for (const [width, lang] of [[390, "en"], [390, "es"], [768, "en"], [768, "pt"], [1280, "hi"]]) {
+  for (const [width, lang] of [[390, "en"], [768, "en"], [768, "pt"], [1280, "hi"]]) {
     await visit(`/?lang=${lang}`, { viewport: { width, height: 844 } }, async (page) => {
       const [brand, first] = await page.evaluate(() => {
         const range = document.createRange();
