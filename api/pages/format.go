@@ -302,9 +302,9 @@ func written(page template.HTML) template.HTML {
 	}))
 }
 
-// letterHyphen matches the hyphen after a single letter or a short number, as in "t-statistic" and "10-K". wordByWord matches those of a word
+// letterHyphen matches the hyphen after a single letter, "ex" or a short number, as in "t-statistic" and "10-K". wordByWord matches those of a word
 // that is said twice in Hindi.
-var letterHyphen, wordByWord = regexp.MustCompile(`(^|[^\p{L}\p{M}\p{N}-])(\p{L}|[0-9]{1,2})-(\p{L})`), strings.NewReplacer("-दर-", "-\u2060दर-\u2060")
+var letterHyphen, wordByWord = regexp.MustCompile(`(^|[^\p{L}\p{M}\p{N}-])(\p{L}|[Ee]x|[0-9]{1,2})-(\p{L})`), strings.NewReplacer("-दर-", "-\u2060दर-\u2060")
 
 // joined keeps what is around such hyphens on one line.
 func joined(text string) string {

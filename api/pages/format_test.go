@@ -143,7 +143,7 @@ func TestALineCutsNoTermAndALongNameOnlyBeforeItsCapitals(t *testing.T) {
 	for page, want := range map[string]string{
 		"<p>under RevenueFromContractWithCustomer: the</p>":                                                       "<p>under Revenue<wbr>From<wbr>Contract<wbr>With<wbr>Customer: the</p>",
 		`<a href="https://x.example/RevenueFromContractWithCustomer/a-b">IPhone, McDonald's and LongTermDebt</a>`: `<a href="https://x.example/RevenueFromContractWithCustomer/a-b">IPhone, McDonald's and LongTermDebt</a>`,
-		"a t-statistic of 2, in form 10-K (8-K), a 12-month F-score":                                              "a t-\u2060statistic of 2, in form 10-\u2060K (8-\u2060K), a 12-\u2060month F-\u2060score",
+		"a t-statistic of 2, in form 10-K (8-K), a 12-month F-score, ex-dividend, well-known":                     "a t-\u2060statistic of 2, in form 10-\u2060K (8-\u2060K), a 12-\u2060month F-\u2060score, ex-\u2060dividend, well-known",
 		"सीपीआई, माह-दर-माह":                                                                                      "सीपीआई, माह-\u2060दर-\u2060माह", "2026-11-16, walk-forward": "2026-11-16, walk-forward",
 	} {
 		if got := written(template.HTML(page)); string(got) != want { //nolint:gosec // a page of the test

@@ -117,7 +117,7 @@ func (l localizer) Technique(d signals.Definition) string {
 	if t, ok := l.texts(d); ok {
 		return t.Technique
 	}
-	return d.Technique
+	return operators.Replace(d.Technique)
 }
 
 // Brief returns the method of a signal in Markdown, and whether it is in the language.

@@ -137,7 +137,7 @@ func newScore() addition {
 		},
 	}
 	for lang, old := range map[string][2]string{
-		"es": {"media de todos los valores a menos de 15 días naturales", "media de todos los valores a menos de 15 días del"},
+		"es": {"media de todos los valores a no más de 15 días naturales", "media de todos los valores a no más de 15 días del"},
 		"pt": {"média de todos os valores a até 15 dias corridos", "média de todos os valores a até 15 dias do"},
 		"hi": {"उसी दिन और महीने से 15 दिन के भीतर के सभी", "दिन और महीने के 15 दिन के भीतर के सभी"},
 	} {

@@ -106,7 +106,7 @@ async function markCell(cell, bytes, places) {
   figure.dataset.series = series;
   figure.dataset.equal = String(Number(said.replaceAll(",", "")) === Number(value));
   const caption = document.createElement("figcaption");
-  caption.textContent = words("of", series, observed.replaceAll("-", "\u2011"), place.where);
+  caption.textContent = words("of", series.replace(/[._]/g, "$&\u200b"), cell.querySelector(".day").textContent.replaceAll("-", "\u2011"), place.where);
   const shown = document.createElement("pre");
   const mark = document.createElement("mark");
   mark.textContent = said;

@@ -140,7 +140,6 @@ var dataPages = map[string]string{
 	"evidence.cells":                      "All cells as JSON",
 	"evidence.series":                     "Series",
 	"evidence.observed":                   "About",
-	"evidence.bytes column":               "Bytes (SHA-256)",
 	"evidence.superseded":                 "before its newest estimate",
 	"evidence.none":                       "None.",
 	"evidence.bytes":                      "The bytes",
@@ -161,5 +160,5 @@ var dataPages = map[string]string{
 	"evidence.script wait":                "The server asked for a pause: %s s…",
 	"evidence.script secure":              "This browser hashes on secure pages (https) only.",
 	"evidence.script result":              "%[1]s equal, %[2]s different, %[3]s not compared.",
-	"evidence.script of":                  "%[1]s of %[2]s: %[3]s",
+	"evidence.script of":                  "%[1]s, %[2]s: %[3]s",
 }

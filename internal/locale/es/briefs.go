@@ -21,7 +21,7 @@ Un día en que falta un precio no tiene valor; ningún precio se arrastra de un 
 
 ## Referencia y puntuación z
 
-La referencia es la media de todos los valores a menos de 15 días naturales del mismo día y mes en cada uno de los cinco años anteriores (el 29 de febrero cuenta como 28 cuando el año no lo tiene), entre 105 y 111 valores; la escala es su desviación típica muestral. Solo entran los años con al menos 10 valores en su ventana; con menos de tres de esos años no hay referencia.
+La referencia es la media de todos los valores a no más de 15 días naturales del mismo día y mes en cada uno de los cinco años anteriores (el 29 de febrero cuenta como 28 cuando el año no lo tiene), entre 105 y 111 valores; la escala es su desviación típica muestral. Solo entran los años con al menos 10 valores en su ventana; con menos de tres de esos años no hay referencia.
 
     z = (margen - referencia) / escala
     diferencia en porcentaje = 100 * (margen / referencia - 1), desconocida si la referencia no es positiva
@@ -129,7 +129,7 @@ Tienen que conocerse los siete días; un recuento de cero es un recuento. Los co
 
 ## Referencia y puntuación z
 
-La referencia es la media de todas esas medias de siete días a menos de 15 días naturales del mismo día y mes (el 29 de febrero cuenta como 28 cuando el año no lo tiene) en los años de 2019 a 2024 anteriores al del valor: 186 medias cuando cuentan los seis. La escala es su desviación típica muestral. Solo entran los años de los que se conocen al menos 16 de las 31 medias; con menos de tres de esos años no hay referencia, así que la primera es de enero de 2022. Nada posterior a enero de 2025 entra: el cierre de marzo de 2026 no debe pasar a ser lo habitual.
+La referencia es la media de todas esas medias de siete días a no más de 15 días naturales del mismo día y mes (el 29 de febrero cuenta como 28 cuando el año no lo tiene) en los años de 2019 a 2024 anteriores al del valor: 186 medias cuando cuentan los seis. La escala es su desviación típica muestral. Solo entran los años de los que se conocen al menos 16 de las 31 medias; con menos de tres de esos años no hay referencia, así que la primera es de enero de 2022. Nada posterior a enero de 2025 entra: el cierre de marzo de 2026 no debe pasar a ser lo habitual.
 
     z = (valor - referencia) / escala
     diferencia en porcentaje = 100 * (valor / referencia - 1)

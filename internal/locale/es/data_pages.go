@@ -140,7 +140,6 @@ var dataPages = map[string]string{
 	"evidence.cells":                      "Todas las observaciones en JSON",
 	"evidence.series":                     "Serie",
 	"evidence.observed":                   "Del día",
-	"evidence.bytes column":               "Bytes (SHA-256)",
 	"evidence.superseded":                 "antes de su última estimación",
 	"evidence.none":                       "Ninguna.",
 	"evidence.bytes":                      "Los bytes",

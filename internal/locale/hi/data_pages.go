@@ -140,7 +140,6 @@ var dataPages = map[string]string{
 	"evidence.cells":                      "सभी अवलोकन JSON में",
 	"evidence.series":                     "शृंखला",
 	"evidence.observed":                   "तारीख़",
-	"evidence.bytes column":               "बाइट (SHA-256)",
 	"evidence.superseded":                 "सबसे नए अनुमान से पहले का",
 	"evidence.none":                       "कोई नहीं।",
 	"evidence.bytes":                      "बाइट",

@@ -140,7 +140,6 @@ var dataPages = map[string]string{
 	"evidence.cells":                      "Todas as observações em JSON",
 	"evidence.series":                     "Série",
 	"evidence.observed":                   "Referente a",
-	"evidence.bytes column":               "Bytes (SHA-256)",
 	"evidence.superseded":                 "antes da última estimativa",
 	"evidence.none":                       "Nenhuma.",
 	"evidence.bytes":                      "Os bytes",
