@@ -288,9 +288,9 @@ func breakable(name string) template.HTML {
 	return template.HTML(strings.NewReplacer("_", "_<wbr>", ".", ".<wbr>").Replace(template.HTMLEscapeString(name))) //nolint:gosec // the name is escaped
 }
 
-// textOrTag matches the texts and the tags of HTML. xbrlName matches the name of an XBRL element: four capitalized words or more in one. wordEnd
+// textOrTag matches the texts and the tags of HTML. xbrlName matches the name of an XBRL element: three capitalized words or more in one. wordEnd
 // matches where a word in it ends.
-var textOrTag, xbrlName, wordEnd = regexp.MustCompile(`<[^>]*>|[^<]+`), regexp.MustCompile(`\b(?:[A-Z][a-z]+){4,}\b`), regexp.MustCompile(`([a-z])([A-Z])`)
+var textOrTag, xbrlName, wordEnd = regexp.MustCompile(`<[^>]*>|[^<]+`), regexp.MustCompile(`\b(?:[A-Z][a-z]+){3,}\b`), regexp.MustCompile(`([a-z])([A-Z])`)
 
 // written marks where a line of a text can break: a long name breaks before its capitals, and a name like "10-K" does not break.
 func written(page template.HTML) template.HTML {
@@ -356,5 +356,5 @@ func markdown(text string) template.HTML {
 	// Wide tables and long lines scroll inside their boxes, which must be reachable by keyboard. Text was escaped before, so the matches
 	// are elements only.
 	return template.HTML(strings.NewReplacer("<table>", `<div class="scroll" role="group" tabindex="0"><table>`, "</table>", "</table></div>",
-		"<pre>", `<pre tabindex="0">`).Replace(out.String()))
+		"<pre>", `<pre tabindex="0">`).Replace(labelCells(out.String())))
 }

@@ -76,7 +76,7 @@ func methodOfPicks() (template.HTML, error) {
 	}
 	text := firstHeading.ReplaceAllString(out.String(), "")
 	text = headingTag.ReplaceAllStringFunc(text, func(tag string) string { return tag[:len(tag)-1] + string(tag[len(tag)-1]+1) })
-	return template.HTML(scrollable(breakTags(labelCells(text)))), nil
+	return template.HTML(scrollable(string(written(template.HTML(labelCells(text)))))), nil
 }
 
 var (
@@ -85,9 +85,6 @@ var (
 	tableCell = regexp.MustCompile(`(?s)<td([^>]*)>(.*?)</td>`)
 	wholeBody = regexp.MustCompile(`(?s)<table>.*?</table>`)
 	textTag   = regexp.MustCompile(`<[^>]*>`)
-	// tagOfXBRL matches a name such as OperatingIncomeLoss.
-	tagOfXBRL = regexp.MustCompile(`\b(?:[A-Z][a-z]+){3,}\b`)
-	innerWord = regexp.MustCompile(`([a-z])([A-Z])`)
 )
 
 // labelCells gives each cell of a table the name of its column, for narrow pages, where a row is some lines. A first cell without text gets the
@@ -115,11 +112,6 @@ func labelCells(text string) string {
 			})
 		})
 	})
-}
-
-// breakTags lets the long names of XBRL tags break before their capital letters.
-func breakTags(text string) string {
-	return tagOfXBRL.ReplaceAllStringFunc(text, func(name string) string { return innerWord.ReplaceAllString(name, "$1<wbr>$2") })
 }
 
 // scrollable makes wide tables and long lines of rendered Markdown scroll inside their boxes, which must be reachable by keyboard. Markdown

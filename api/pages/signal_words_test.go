@@ -216,7 +216,10 @@ func TestABacktestIsToldInTheReadersLanguageAndNamesWhatIsInEnglish(t *testing.T
 			t.Fatal(err)
 		}
 		page := html.UnescapeString(out.String())
-		if high := "<td class=\"num roomy\">" + l.Figure(body.Def, 14.25) + "</td>"; !strings.Contains(page, "<td class=\"num roomy\">"+string(l.None())+"</td>"+high) {
+		cell := func(name, figure string) string {
+			return `<td class="num roomy" data-head="` + l.T(name) + `">` + figure + "</td>"
+		}
+		if !strings.Contains(page, cell("signal.low", string(l.None()))+cell("signal.high", l.Figure(body.Def, 14.25))) {
 			t.Errorf("%s: a bound that there is none of is not called so, or the other is not shown", lang)
 		}
 		for _, say := range want {
