@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tidemark/internal/postgres"
+	"tidemark/internal/task"
 )
 
 const browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
@@ -173,6 +174,35 @@ func TestSignalPageAsOf(t *testing.T) {
 		t.Errorf("the evidence of a day, known in the future: %s", a.Status)
 	}
 	shows("?range=2w", "range can be 3m, 1y, 5y or all", 400)
+}
+
+// A snapshot of a day before the first value exists, without a value.
+func TestADayBeforeTheFirstValueLeadsToTheDayOfTheFirst(t *testing.T) {
+	t.Parallel()
+	s := told(t)
+	empty := full()
+	empty.At, empty.Value, empty.Lo, empty.Hi, empty.Baseline, empty.ObservedAt, empty.KnownAt = noon.AddDate(0, 0, -9), nil, nil, nil, nil, nil, nil
+	if err := s.worker.SaveSnapshot(t.Context(), task.Fence{}, empty, nil); err != nil {
+		t.Fatal(err)
+	}
+	const day = "2026-02-25"
+	for lang, want := range map[string]string{
+		"en": "Nothing was known about this signal on February 25, 2026. ", "es": "De esta señal no se sabía nada el 25 de febrero de 2026. ",
+		"pt": "Nada se sabia sobre este sinal em 25 de fevereiro de 2026. ", "hi": "25 फ़रवरी 2026 को इस संकेत का कोई मान ज्ञात नहीं था। ",
+	} {
+		for _, page := range []string{"/signals/crack-spread-321", "/embed/crack-spread-321", "/evidence/crack-spread-321/latest", "/evidence/crack-spread-321/2026-02-20"} {
+			a := s.ask(http.MethodGet, page+"?as_of="+day+"&lang="+lang, "Accept", browser)
+			body := strings.ReplaceAll(html.UnescapeString(string(a.body)), "\u00a0", " ")
+			if link := `<a href="` + page + "?as_of=2026-03-02&lang=" + lang + `">`; a.StatusCode != http.StatusNotFound || !strings.Contains(body, want+link) && !strings.Contains(body, want+strings.Replace(link, "&lang=en", "", 1)) {
+				t.Errorf("%s in %s: %s, lacks %q and the link to the first day", page, lang, a.Status, want)
+			}
+		}
+	}
+	for path, status := range map[string]int{"card.png?as_of=" + day: http.StatusNotFound, "plot.svg?as_of=" + day: http.StatusNotFound, "card.png?as_of=2026-03-02": http.StatusOK} {
+		if a := s.ask(http.MethodGet, "/signals/crack-spread-321/"+path); a.StatusCode != status {
+			t.Errorf("%s: %s, want %d", path, a.Status, status)
+		}
+	}
 }
 
 // A link to an earlier day shows that day when it is shared, and does not call its value the newest.

@@ -174,12 +174,9 @@ func (p *Pages) signalCard(ctx context.Context, r request, s *view.Signal) (*vie
 	if asOf.IsZero() {
 		return p.pictures.of(l.cardOfSignal(s.Definition, s.Snapshot, recent(s)))
 	}
-	past, err := p.o.View.SnapshotAsOf(ctx, s, endOf(asOf))
+	past, err := p.snapshotAsOf(ctx, r, s, asOf)
 	if err != nil {
 		return nil, err
-	}
-	if past == nil {
-		return nil, p.nothingKnown(ctx, r, s, asOf)
 	}
 	var from time.Time
 	if past.ObservedAt != nil {

@@ -198,16 +198,17 @@ func (p *Pages) evidence(ctx context.Context, r request) (*view.Document, error)
 	}
 	local := r.local(lang)
 	wanted := view.EvidenceRequest{Day: day, Lang: lang}
+	shown := &s.Snapshot
 	if !asOf.IsZero() {
 		wanted.AsOf = endOf(asOf)
+		if shown, err = p.snapshotAsOf(ctx, r, s, asOf); err != nil {
+			return nil, err
+		}
 	}
 	e, err := p.o.View.Evidence(ctx, s, wanted)
 	none := (*view.NoSuchDayError)(nil)
-	if errors.As(err, &none) && (asOf.IsZero() || !none.First.IsZero()) {
+	if errors.As(err, &none) {
 		return nil, noNumber(s.Definition.ID, none, asOf)
-	}
-	if !asOf.IsZero() && (none != nil || e == nil && err == nil) {
-		return nil, p.nothingKnown(ctx, r, s, asOf)
 	}
 	if e == nil || err != nil {
 		return nil, err
@@ -238,7 +239,7 @@ func (p *Pages) evidence(ctx context.Context, r request) (*view.Document, error)
 	if lang == picks.English {
 		l.Disclaimer = s.Snapshot.Disclaimer
 	}
-	p.signalPicture(&l, s)
+	l.picture(p.o.PublicURL+"/signals/"+id+cardName, dayOrNone(asOf), local.cardOfSignal(s.Definition, *shown, nil))
 	l.Scripts = []string{p.staticAddress("evidence.js")}
 	l.Body = body
 	p.inLanguages(&l, r)

@@ -173,12 +173,9 @@ func (p *Pages) signalView(ctx context.Context, r request, s *view.Signal) (body
 	body = signalBody{localizer: r.local(lang), Signal: s, Snapshot: s.Snapshot, Today: p.o.View.Now().UTC().Format(time.DateOnly)}
 	body.Def = body.Own(s.Definition)
 	if !asOf.IsZero() {
-		past, err := p.o.View.SnapshotAsOf(ctx, s, endOf(asOf))
+		past, err := p.snapshotAsOf(ctx, r, s, asOf)
 		if err != nil {
 			return body, asOf, err
-		}
-		if past == nil {
-			return body, asOf, p.nothingKnown(ctx, r, s, asOf)
 		}
 		body.Snapshot, body.AsOf = *past, asOf.Format(time.DateOnly)
 		body.Then = body.differences(s, *past)
@@ -243,13 +240,25 @@ func (p *Pages) signal(ctx context.Context, r request, s *view.Signal) (*view.Do
 	return p.document("signal", l, modified), nil
 }
 
-// nothingKnown rejects a day before the first value, and leads to the same page of the day of the first value.
-func (p *Pages) nothingKnown(ctx context.Context, r request, s *view.Signal, day time.Time) error {
-	refusal := refuse(view.CodeNotFound, "refuse.nothing known", day)
+// snapshotAsOf returns the snapshot of a signal as of the end of a day. It rejects a day before the first value.
+func (p *Pages) snapshotAsOf(ctx context.Context, r request, s *view.Signal, day time.Time) (*view.SignalSnapshot, error) {
+	past, err := p.o.View.SnapshotAsOf(ctx, s, endOf(day))
+	if err != nil || past != nil && past.Value != nil {
+		return past, err
+	}
 	first, err := p.firstKnown(ctx, s)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	if past == nil || first.IsZero() || first.After(day) {
+		return nil, nothingKnown(r, day, first)
+	}
+	return past, nil // the value became unknown later
+}
+
+// nothingKnown rejects a day before the first value, and leads to the same page of the day of the first value. first is zero if no value is known.
+func nothingKnown(r request, day, first time.Time) error {
+	refusal := refuse(view.CodeNotFound, "refuse.nothing known", day)
 	if first.IsZero() {
 		return refusal
 	}
