@@ -153,6 +153,30 @@ func (d Definition) SameSeason(a, b time.Time) bool {
 	return year(a) == year(b)
 }
 
+// Period is what the time of an observation of a signal means.
+type Period int
+
+// The periods.
+const (
+	PeriodDay Period = iota
+	PeriodMonth
+	// PeriodCrop is the crop of the year before.
+	PeriodCrop
+)
+
+// PeriodOf returns what the time of an observation means. If the signal has a season, the first of January means the crop of the year before.
+// Of a monthly signal, the first of a month means the month.
+func (d Definition) PeriodOf(at time.Time) Period {
+	at = at.UTC()
+	switch {
+	case d.SeasonStart != 0 && at.YearDay() == 1:
+		return PeriodCrop
+	case d.Frequency == "monthly" && at.Day() == 1:
+		return PeriodMonth
+	}
+	return PeriodDay
+}
+
 // The states of a signal.
 const (
 	StatusLive       = "live"

@@ -67,11 +67,11 @@ func TestTimes(t *testing.T) {
 	}
 }
 
-// A mean of a month is of no day. The final of a crop is dated the first of January.
+// A mean of a month is of no day. The final of a crop is dated the first of January after it.
 func TestAnObservationOfAMonthNamesTheMonth(t *testing.T) {
 	t.Parallel()
 	october, day := time.Date(2026, 10, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 10, 20, 0, 0, 0, 0, time.UTC)
-	final := time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
+	final := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	for _, c := range []struct {
 		lang, id   string
 		at         time.Time
@@ -98,6 +98,32 @@ func TestAnObservationOfAMonthNamesTheMonth(t *testing.T) {
 		}
 		if got := l.describe(l.Own(d), tradingDays(1200, nil)); !strings.Contains(got, l.Count(1200)) || strings.Contains(got, "1200") {
 			t.Errorf("%s in %s: %q", c.id, c.lang, got)
+		}
+	}
+}
+
+// A source dates a final 1 January of its crop year, and the signal a year later.
+func TestAFinalHasTheYearOfItsCrop(t *testing.T) {
+	t.Parallel()
+	d, _ := signals.ByID("iowa-corn-yield")
+	source, signal := time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	for lang, want := range map[picks.Lang]string{"en": "2025 crop", "es": "campaña de 2025", "pt": "safra de 2025", "hi": "2025 की फ़सल"} {
+		l := localizer{Lang: lang}
+		for what, got := range map[string]string{
+			"a row":                string(l.ObservedTime(d, signal)),
+			"the text":             string(l.ObservedMoment(d, &signal)),
+			"a picture":            l.Observed(d, signal),
+			"a cell of the source": string(l.CellTime(d, source)),
+			"the trend":            string(l.PartTime(d, view.Component{Name: "trend_25_years", ObservedAt: &signal})),
+			"the newest final":     string(l.PartTime(d, view.Component{Name: "newest_final", ObservedAt: &source})),
+		} {
+			if got != want {
+				t.Errorf("%s in %s: %q, want %q", what, lang, got, want)
+			}
+		}
+		description := l.describe(l.Own(d), []view.HistoryPoint{{ObservedAt: signal, Value: 180}, {ObservedAt: signal.AddDate(0, 4, 0), Value: 215}})
+		if !strings.Contains(description, want) || strings.Contains(description, l.Observed(d, signal.AddDate(1, 0, 0))) {
+			t.Errorf("the plot in %s: %q", lang, description)
 		}
 	}
 }

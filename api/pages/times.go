@@ -3,9 +3,11 @@ package pages
 import (
 	"html/template"
 	"math"
+	"strconv"
 	"strings"
 	"time"
 
+	"tidemark/api/view"
 	"tidemark/signals"
 )
 
@@ -21,9 +23,26 @@ func (l localizer) Time(t any) template.HTML {
 	return template.HTML(`<time datetime="`+at.Format(time.RFC3339)+`">`) + wholeDay(instant(at)) + `</time>` //nolint:gosec // digits, hyphens and UTC
 }
 
-// ObservedTime writes the time of an observation of a signal, or of a part of it, in a column of a table. See Observed.
+// ObservedTime writes the time of an observation of a signal in a column of a table. See Observed.
 func (l localizer) ObservedTime(d signals.Definition, t any) template.HTML {
 	return l.observed(d, t, l.Time, func(at time.Time) template.HTML { return wholeDay(at.Format("2006-01")) })
+}
+
+// CellTime writes the time of an observation of a source in a column of a table. A source dates a final 1 January of its crop year, and the
+// signal a year later.
+func (l localizer) CellTime(d signals.Definition, at time.Time) template.HTML {
+	if d.PeriodOf(at) == signals.PeriodCrop {
+		at = at.AddDate(1, 0, 0)
+	}
+	return l.ObservedTime(d, at)
+}
+
+// PartTime writes the time of a part of a signal in a column of a table. The newest final has the date of its source.
+func (l localizer) PartTime(d signals.Definition, c view.Component) template.HTML {
+	if c.Name == "newest_final" && c.ObservedAt != nil {
+		return l.CellTime(d, *c.ObservedAt)
+	}
+	return l.ObservedTime(d, c.ObservedAt)
 }
 
 // ObservedMoment writes the time of an observation of a signal in text, as an element. See Observed.
@@ -38,17 +57,17 @@ func (l localizer) observed(d signals.Definition, t any, instant func(any) templ
 	if p, ok := t.(*time.Time); ok && p == nil {
 		return instant(t)
 	}
-	switch at := timeOf(t).UTC(); periodOf(d, at) {
-	case aCrop:
+	switch at := timeOf(t).UTC(); d.PeriodOf(at) {
+	case signals.PeriodCrop:
 		return template.HTML(template.HTMLEscapeString(l.Observed(d, at))) //nolint:gosec // escaped
-	case aMonth:
+	case signals.PeriodMonth:
 		return template.HTML(`<time datetime="`+at.Format("2006-01")+`">`) + month(at) + `</time>` //nolint:gosec // digits
 	}
 	return instant(t)
 }
 
 // Periods returns the attributes with which the script of a plot writes the time of an observation. data-months: the first of a month means the
-// month. data-crop: the first of January means the crop year, which replaces %s in the text. See periodOf.
+// month. data-crop: the first of January means the crop of the year before, which replaces %s in the text. See signals.Definition.PeriodOf.
 func (l localizer) Periods(d signals.Definition) template.HTMLAttr {
 	var out string
 	if d.Frequency == "monthly" {
@@ -63,32 +82,13 @@ func (l localizer) Periods(d signals.Definition) template.HTMLAttr {
 // Observed writes the time of an observation of a signal in text: an instant or a day, the month of a monthly signal, or the crop of a final.
 func (l localizer) Observed(d signals.Definition, at time.Time) string {
 	at = at.UTC()
-	switch periodOf(d, at) {
-	case aCrop:
-		return l.Say("signal.crop", at.Format("2006"))
-	case aMonth:
+	switch d.PeriodOf(at) {
+	case signals.PeriodCrop:
+		return l.Say("signal.crop", strconv.Itoa(at.Year()-1))
+	case signals.PeriodMonth:
 		return l.language().WriteMonth(at)
 	}
 	return l.Instant(at)
-}
-
-// The periods that the time of an observation can mean.
-const (
-	aDay = iota
-	aMonth
-	aCrop
-)
-
-// periodOf returns the period that the time of an observation means. If the signal has a season, the first of January means a whole crop year.
-func periodOf(d signals.Definition, at time.Time) int {
-	at = at.UTC()
-	switch {
-	case d.SeasonStart != 0 && at.YearDay() == 1:
-		return aCrop
-	case d.Frequency == "monthly" && at.Day() == 1:
-		return aMonth
-	}
-	return aDay
 }
 
 // monthOr returns the id of a text about an observation, which is another one for a month.

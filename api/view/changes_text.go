@@ -295,6 +295,9 @@ func (w changeWriter) cause(p changes.Part) (out string) {
 }
 
 func (w changeWriter) day(t time.Time) string {
+	if w.d.PeriodOf(t) == signals.PeriodCrop { // a source dates a final 1 January of its crop year
+		return fmt.Sprintf(w.l.Words["signal.crop"], strconv.Itoa(t.UTC().Year()))
+	}
 	if w.d.Frequency == "monthly" {
 		return w.l.WriteMonth(t.UTC())
 	}

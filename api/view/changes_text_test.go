@@ -101,6 +101,21 @@ func TestTheWordsSayWhyTheZScoreMoved(t *testing.T) {
 	}
 }
 
+// The source dates a final 1 January of its crop year.
+func TestANewFinalIsOfItsCropYear(t *testing.T) {
+	t.Parallel()
+	d, _ := signals.ByID("iowa-corn-yield")
+	day, nov := time.Date(2025, time.January, 1, 0, 0, 0, 0, time.UTC), time.Date(2025, time.November, 1, 0, 0, 0, 0, time.UTC)
+	for lang, want := range map[locale.Lang][2]string{"en": {"2025 crop", "November 2025"}, "es": {"campaña de 2025", "noviembre de 2025"}} {
+		w := newChangeWriter(languages.Or(lang), d)
+		for i, at := range []time.Time{day, nov} {
+			if got := w.cause(changes.Part{Kind: changes.NewObservation, Count: 1, Releases: 1, From: at, To: at, Release: at}); !strings.Contains(got, want[i]) {
+				t.Errorf("%q, want %q", got, want[i])
+			}
+		}
+	}
+}
+
 // The named parts add up to the stated whole, digit for digit, in 10,000 random changes of each signal.
 func TestTheNamedPartsAddUpToTheWholeAsItIsWritten(t *testing.T) {
 	t.Parallel()

@@ -278,10 +278,10 @@ class Plot {
     this.place(x, high ?? this.panels[0].top);
   }
 
-  // when writes the time of an observation as the page does: a day, the month of a monthly signal, or the crop year that a first of January means.
+  // when writes the time of an observation as the page does: a day, the month of a monthly signal, or the crop of the year before a first of January.
   when(seconds) {
     const d = this.figure.dataset, date = new Date(seconds * 1000);
-    if (d.crop && date.getUTCMonth() === 0 && date.getUTCDate() === 1) return d.crop.replace("%s", date.getUTCFullYear());
+    if (d.crop && date.getUTCMonth() === 0 && date.getUTCDate() === 1) return d.crop.replace("%s", date.getUTCFullYear() - 1);
     return "months" in d && date.getUTCDate() === 1 ? months.format(date) : inWords(seconds);
   }
 
