@@ -128,7 +128,7 @@ func interrupted(d signals.Definition, points []view.HistoryPoint) []view.Histor
 		if i > 0 {
 			before := points[i-1].ObservedAt
 			since := p.ObservedAt.Sub(before)
-			if (since.Seconds() > longest || !d.SameSeason(before, p.ObservedAt)) && !onePerSeason(d, points, i) {
+			if (since.Seconds() > longest || !d.SameSeason(before, p.ObservedAt)) && !successiveFinals(d, before, p.ObservedAt) {
 				out = append(out, view.HistoryPoint{ObservedAt: before.Add(since / 2), Value: none, Lo: none, Hi: none, Baseline: none, Z: none})
 			}
 		}
@@ -137,13 +137,10 @@ func interrupted(d signals.Definition, points []view.HistoryPoint) []view.Histor
 	return out
 }
 
-// onePerSeason reports whether a point and the one before it are the only ones of two successive seasons. Long ago only the final yield of
-// each year is known, and a line joins these.
-func onePerSeason(d signals.Definition, points []view.HistoryPoint, i int) bool {
-	alone := func(i int) bool {
-		return (i == 0 || !d.SameSeason(points[i-1].ObservedAt, points[i].ObservedAt)) && (i+1 == len(points) || !d.SameSeason(points[i].ObservedAt, points[i+1].ObservedAt))
-	}
-	return alone(i-1) && alone(i) && points[i].ObservedAt.Before(points[i-1].ObservedAt.AddDate(1, 1, 0))
+// successiveFinals reports whether two neighbours are the finals of two successive crops. Long ago only the final yield of each year is known,
+// and a line joins these. It depends on the two alone, so that a short range has the same lines as a long one.
+func successiveFinals(d signals.Definition, a, b time.Time) bool {
+	return d.PeriodOf(a) == signals.PeriodCrop && d.PeriodOf(b) == signals.PeriodCrop && a.AddDate(1, 0, 0).Equal(b)
 }
 
 // plotHistory plots points in ascending time: the value with its interval and baseline, and the z-score. If the points are as of an earlier

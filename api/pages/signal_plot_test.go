@@ -135,6 +135,20 @@ func TestFinalsOfSuccessiveYearsAreOneLine(t *testing.T) {
 	}
 }
 
+// A range from a final to the next season has one point of each season.
+func TestAShortRangeJoinsNoFinalToTheNextSeason(t *testing.T) {
+	t.Parallel()
+	d, _ := signals.ByID("iowa-corn-yield")
+	final, trend := time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, time.May, 1, 0, 0, 0, 0, time.UTC)
+	points := []view.HistoryPoint{{ObservedAt: final, Value: 180, Baseline: 212}, {ObservedAt: trend, Value: 215, Baseline: 215}}
+	plots := localizer{Lang: "en"}.plotHistory(d, view.SignalSnapshot{}, points, nil, overlay{}, "four months")
+	for _, class := range []string{"line", "line second"} {
+		if got := drawn(t, string(plots.Value), class); got != 2 {
+			t.Errorf("two seasons have %d pieces of %s, want 2", got, class)
+		}
+	}
+}
+
 func TestAPageOfAnEarlierDayShowsWhatWasRevised(t *testing.T) {
 	t.Parallel()
 	then, now := tradingDays(50, nil), tradingDays(50, nil)
