@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tidemark/accounts"
 	"tidemark/internal/postgres"
 	"tidemark/internal/task"
 )
@@ -373,13 +374,92 @@ func TestAPlotIsAPictureOfItsOwnAndCanBeEmbedded(t *testing.T) {
 	if own := s.ask(http.MethodGet, "/signals/crack-spread-321").Header.Get("Content-Security-Policy"); !strings.Contains(own, "frame-ancestors 'none'") {
 		t.Errorf("another site may frame the page: %s", own)
 	}
-	for _, path := range []string{"/evidence/none/latest", "/evidence/crack-spread-321/2020-01-01", "/evidence/crack-spread-321/x", "/evidence/crack-spread-321", "/embed/none", "/signals/none/revisions", "/signals/none/forecasts", "/signals/crack-spread-321/", "/signals/crack-spread-321/other", "/signals/crack-spread-321/brief/card.png"} {
+	for _, path := range []string{"/evidence/none/latest", "/evidence/crack-spread-321/2020-01-01", "/evidence/crack-spread-321/x", "/evidence/none", "/embed/none", "/signals/none/revisions", "/signals/none/forecasts", "/signals/crack-spread-321/other", "/signals/crack-spread-321/brief/card.png"} {
 		if a := s.ask(http.MethodGet, path); a.StatusCode != http.StatusNotFound {
 			t.Errorf("%s: %s", path, a.Status)
 		}
 	}
 	if a := s.ask(http.MethodGet, "/signals/crack-spread-321/revisions?cursor=x"); a.StatusCode != http.StatusBadRequest {
 		t.Errorf("a cursor of nothing: %s", a.Status)
+	}
+}
+
+// A frame on another site shows what is wrong, not the browser's empty box.
+func TestAnEmbeddedPlotThatFailsSaysSoInItsFrame(t *testing.T) {
+	t.Parallel()
+	s := start(t, setup{stored: []postgres.Snapshot{full(), partial()}})
+	for path, c := range map[string]struct {
+		status int
+		want   []string
+	}{
+		"/embed/crack-spread-321?range=20y&lang=es": {400, []string{`<html lang="es">`, "range puede ser", `href="SITE/signals/crack-spread-321?lang=es" target="_blank"`}},
+		"/embed/crack-spread-321?as_of=1990-01-01":  {404, []string{"Nothing was known about this signal on January 1, 1990", `href="SITE/signals/crack-spread-321" target="_blank"`}},
+		"/embed/none?lang=xx":                       {404, []string{"Nothing is served at this address.", `href="SITE/" target="_blank"`}},
+	} {
+		a := s.ask(http.MethodGet, path, "Accept", browser)
+		body := html.UnescapeString(string(a.body))
+		if policy := a.Header.Get("Content-Security-Policy"); policy == "" || strings.Contains(policy, "frame-ancestors") || a.Header.Get("X-Frame-Options") != "" {
+			t.Errorf("%s: another site may not show the error: %q", path, policy)
+		}
+		if a.StatusCode != c.status || !strings.Contains(body, `<body class="embed">`) || strings.Contains(body, "<nav") {
+			t.Errorf("%s: %s, not in the style of a frame", path, a.Status)
+		}
+		for _, w := range c.want {
+			if w = strings.ReplaceAll(w, "SITE", s.url); !strings.Contains(body, w) {
+				t.Errorf("%s: lacks %q in %s", path, w, body)
+			}
+		}
+	}
+	if a := s.ask(http.MethodGet, "/signals/crack-spread-321?range=20y", "Accept", browser); !strings.Contains(a.Header.Get("Content-Security-Policy"), "frame-ancestors 'none'") {
+		t.Error("another site may frame the error of a page")
+	}
+}
+
+// Each address leads to the canonical one in a single step, and never to another site.
+func TestAnAddressWithASlashOrAnotherCodeLeadsToThePage(t *testing.T) {
+	t.Parallel()
+	s := publish(t, accounts.ModelBalance)
+	s.offer(accounts.ModelBalance)
+	for address, want := range map[string]string{
+		"/signals/crack-spread-321/":                    "/signals/crack-spread-321",
+		"/signals/crack-spread-321/revisions/?range=5y": "/signals/crack-spread-321/revisions?range=5y",
+		"/picks/":                             "/picks",
+		"/picks/2026-03-02/?lang=es":          "/picks/2026-03-02?lang=es",
+		"/docs/?utm_source=a%2Fb":             "/docs?utm_source=a%2Fb",
+		"/compare/?lag=2&first=lng-arbitrage": "/compare?first=lng-arbitrage&lag=2",
+		"/embed/crack-spread-321/":            "/embed/crack-spread-321",
+		"/signals":                            "/",
+		"/signals/?lang=pt-BR":                "/?lang=pt",
+		"/research":                           "/picks",
+		"/research/":                          "/picks",
+		"/evidence/crack-spread-321":          "/evidence/crack-spread-321/latest",
+		"/evidence/crack-spread-321/?as_of=2026-03-02": "/evidence/crack-spread-321/latest?as_of=2026-03-02",
+		"/?lang=EN":                             "/?lang=en",
+		"/picks?status=closed&lang=pt_br":       "/picks?lang=pt&status=closed",
+		"/signals/crack-spread-321?lang=es-419": "/signals/crack-spread-321?lang=es",
+	} {
+		a := s.ask(http.MethodGet, address, "Accept", browser)
+		if to := a.Header.Get("Location"); a.StatusCode != http.StatusPermanentRedirect || to != want {
+			t.Errorf("%s: %s to %q, want %q", address, a.Status, to, want)
+			continue
+		}
+		if a := s.ask(http.MethodGet, want, "Accept", browser); a.StatusCode >= http.StatusMultipleChoices && a.StatusCode < http.StatusBadRequest {
+			t.Errorf("%s leads on to %q", want, a.Header.Get("Location"))
+		}
+	}
+	for _, address := range []string{
+		"/%2Fevil.example/", "/%2Fevil.example", "/%2F%2Fevil.example/", "/%5Cevil.example/", "/%5C%2Fevil.example/", "/%09/evil.example/", "/evil.example/",
+		"/nothing/", "/static/", "/?lang=//evil.example", "/?lang=xx", "/?lang=english", "/?lang=",
+	} {
+		if a := s.ask(http.MethodGet, address, "Accept", browser); a.StatusCode == http.StatusPermanentRedirect {
+			t.Errorf("%s leads to %q", address, a.Header.Get("Location"))
+		}
+	}
+	for _, address := range []string{"//evil.example", "//evil.example/", "//evil.example/picks/", "/signals//evil.example/", "/signals/%2F%2Fevil.example/", "/evidence/%2Fevil.example/", "/picks/%2Fevil.example/", "/picks/%5Cevil.example/", "/picks/%0d%0aX: y/"} {
+		to := s.ask(http.MethodGet, address, "Accept", browser).Header.Get("Location")
+		if to != "" && (!strings.HasPrefix(to, "/") || strings.HasPrefix(to, "//") || strings.ContainsAny(to, "\\\r\n")) {
+			t.Errorf("%s leads to %q", address, to)
+		}
 	}
 }
 

@@ -363,6 +363,9 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 		h["Vary"] = []string{"Accept", "Accept-Language"}
 		if prefersHTML(r.Header["Accept"]) {
 			h.Set("Content-Security-Policy", view.PagePolicy)
+			if strings.HasPrefix(r.URL.Path, view.FramePrefix) {
+				h.Set("Content-Security-Policy", view.FramePolicy)
+			}
 			lang, named := picks.ParseLang(r.URL.Query().Get("lang"))
 			if !named {
 				lang = preferred(r.Header["Accept-Language"])

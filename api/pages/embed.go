@@ -16,9 +16,6 @@ import (
 	"tidemark/api/view"
 )
 
-// embedPolicy allows other sites to show the page in a frame. The page loads nothing from other sites, and has no form and no cookie.
-const embedPolicy = "default-src 'self'; base-uri 'none'; form-action 'none'"
-
 // embedBody is the content of the frame.
 type embedBody struct {
 	signalBody
@@ -51,11 +48,34 @@ func (p *Pages) embed(ctx context.Context, r request) (*view.Document, error) {
 	l.Title = cmp.Or(body.Finding.String(), body.Def.Name)
 	l.Hidden, l.Body = true, body
 	l.Scripts = []string{p.staticAddress("plot.js")}
+	return secured(view.NewDocument(view.TypeHTML, view.CachePublic, p.framed("embed", l), time.Time{}), view.FramePolicy), nil
+}
+
+// framed renders a page for a frame on another site, with a template of the file of the embedded plot.
+func (p *Pages) framed(name string, l layout) []byte {
 	var out bytes.Buffer
-	if err := p.templates["embed"].ExecuteTemplate(&out, "embed", l); err != nil {
-		panic(fmt.Errorf("render the embedded plot: %w", err)) // a template that does not match its data is a bug
+	if err := p.templates["embed"].ExecuteTemplate(&out, name, l); err != nil {
+		panic(fmt.Errorf("render a page for a frame: %w", err)) // a template that does not match its data is a bug
 	}
-	return secured(view.NewDocument(view.TypeHTML, view.CachePublic, out.Bytes(), time.Time{}), embedPolicy), nil
+	return out.Bytes()
+}
+
+// framedError says in the frame what is wrong, and leads to the signal's page in a window of its own.
+type framedError struct {
+	errorBody
+
+	// Page is the URL of the signal's page, or of the home page. Name is the text of the link.
+	Page, Name string
+}
+
+// problemInFrame is Problem for an address of a plot for other sites.
+func (p *Pages) problemInFrame(l layout, body errorBody) []byte {
+	framed := framedError{errorBody: body, Page: p.o.PublicURL + body.Up + body.InLang(), Name: "Tidemark"}
+	if id, ok := strings.CutPrefix(body.Up, "/signals/"); ok {
+		framed.Name = body.Own(p.o.View.State().Signal(id).Definition).Name + ", " + framed.Name
+	}
+	l.Canonical, l.Title, l.Body = framed.Page, body.Title, framed
+	return p.framed("embedded problem", l)
 }
 
 // embedLine returns the line of HTML that shows a view of a signal on another site. It always names the language, so that visitors there see

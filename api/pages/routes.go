@@ -89,7 +89,7 @@ func (p *Pages) table() (whole, below map[string]page) {
 		"/method": p.methodPage, "/calendar": p.calendarPage, calendarName: p.calendarFile,
 		"/compare": p.compare,
 	}
-	below = map[string]page{"/signals/": p.signalPage, "/problems/": p.problem, "/embed/": p.embed, "/evidence/": p.evidence}
+	below = map[string]page{"/signals/": p.signalPage, "/problems/": p.problem, view.FramePrefix: p.embed, "/evidence/": p.evidence}
 	if p.o.Publications != nil {
 		whole["/picks"], whole["/portfolio"] = p.picksPage, p.portfolio
 		whole["/events"], whole["/economic-events"], whole["/digest"] = p.events, p.economy, p.digest
@@ -124,6 +124,34 @@ func (p *Pages) route(path string) (found page, rest string) {
 		}
 	}
 	return nil, ""
+}
+
+// parents are the paths that people get by shortening the address of a page, with the pages that list what is below them.
+var parents = map[string]string{"/signals": "/", "/research": "/picks"}
+
+// canonicalPath returns the path of the page that a path means. It drops slashes at the end, and knows the parents of pages. It returns other
+// paths unchanged, so the result is a path of this site whenever it differs.
+func (p *Pages) canonicalPath(path string) string {
+	short := strings.TrimRight(path, "/")
+	if to := parents[short]; p.has(to) {
+		return to
+	}
+	if id, ok := strings.CutPrefix(short, "/evidence/"); ok && p.o.View.State() != nil && p.o.View.State().Signal(id) != nil {
+		return short + "/" + latest
+	}
+	if found, _ := p.route(short); found != nil {
+		return short
+	}
+	return path
+}
+
+// canonicalLang returns the code of the language that a tag such as "EN" or "pt-BR" means. It returns any other text unchanged.
+func canonicalLang(tag string) string {
+	code, _, _ := strings.Cut(strings.ReplaceAll(tag, "_", "-"), "-")
+	if lang, ok := picks.ParseLang(strings.ToLower(code)); ok {
+		return string(lang)
+	}
+	return tag
 }
 
 // rendered caches the pages of one state. Each page is rendered on its first request.
@@ -175,7 +203,8 @@ func (p *Pages) Page(ctx context.Context, address *url.URL, v view.Visitor) (*vi
 	if doc, ok := p.static[address.Path]; ok {
 		return &view.Page{Document: doc, Subject: address.Path}, nil
 	}
-	show, rest := p.route(address.Path)
+	canonical := p.canonicalPath(address.Path)
+	show, rest := p.route(canonical)
 	if show == nil {
 		return nil, nil
 	}
@@ -188,6 +217,14 @@ func (p *Pages) Page(ctx context.Context, address *url.URL, v view.Visitor) (*vi
 	given, err := url.ParseQuery(address.RawQuery)
 	if err != nil {
 		return nil, invalid("refuse.query")
+	}
+	code := given.Get("lang")
+	lang := canonicalLang(code)
+	if lang != code {
+		given.Set("lang", lang)
+	}
+	if canonical != address.Path || lang != code {
+		return nil, &view.Moved{To: (&url.URL{Path: canonical, RawQuery: given.Encode()}).String()}
 	}
 	// Otherwise a mistyped as_of would show today's numbers without a warning.
 	for _, name := range slices.Sorted(maps.Keys(given)) {
@@ -282,6 +319,9 @@ func (p *Pages) Problem(problem view.Problem, lang picks.Lang, named bool, detai
 		body.Detail = strings.TrimSpace(strings.TrimSuffix(body.Detail, body.Next.Text))
 	}
 	l := p.layoutIn(local, p.site(), problem.Instance)
+	if strings.HasPrefix(problem.Instance, view.FramePrefix) {
+		return p.problemInFrame(l, body)
+	}
 	l.Canonical = "" // an error has no address
 	l.Hidden = true
 	l.Title = body.Title + suffix
@@ -295,8 +335,8 @@ func (p *Pages) Problem(problem view.Problem, lang picks.Lang, named bool, detai
 func (p *Pages) above(address string) string {
 	path, _, _ := strings.Cut(address, "?")
 	switch {
-	case strings.HasPrefix(path, "/signals/") && p.o.View.State() != nil:
-		if id, _, _ := strings.Cut(strings.TrimPrefix(path, "/signals/"), "/"); p.o.View.State().Signal(id) != nil {
+	case (strings.HasPrefix(path, "/signals/") || strings.HasPrefix(path, view.FramePrefix)) && p.o.View.State() != nil:
+		if id := strings.Split(path, "/")[2]; p.o.View.State().Signal(id) != nil {
 			return "/signals/" + id
 		}
 	case (strings.HasPrefix(path, "/picks/") || strings.HasPrefix(path, "/research/")) && p.has("/picks"):

@@ -35,6 +35,12 @@ const (
 // from it.
 const PagePolicy = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
+// FramePrefix begins the paths of the pages that other sites can show in a frame.
+const FramePrefix = "/embed/"
+
+// FramePolicy allows other sites to show the page in a frame. The page loads nothing from other sites, and has no form and no cookie.
+const FramePolicy = "default-src 'self'; base-uri 'none'; form-action 'none'"
+
 // minCompressSize is the minimum size in bytes of a body that is worth compressing.
 const minCompressSize = 1 << 10
 
