@@ -105,6 +105,6 @@ type ClaimsDecision struct {
 	// read.
 	Ends   []TransferEnd
 	Grants []Transfer
-	// Again is when the chain must be checked next; zero means never.
+	// Again is when the run must check the chain next; zero means never.
 	Again time.Time
 }

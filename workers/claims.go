@@ -47,18 +47,27 @@ func (c Claims) Run(ctx context.Context, t task.Task) error {
 	if err != nil {
 		return err
 	}
-	err = c.DB.DecideClaims(ctx, t.Fence, next)
-	if err == nil && why != nil {
-		return Permanent(why) // it is checked again without limit, regardless of the policy of failures
+	if err := c.DB.DecideClaims(ctx, t.Fence, next); err != nil {
+		return err
 	}
-	if err == nil && c.Log != nil {
+	if c.Log != nil {
 		for _, e := range next.Ends {
 			if e.State == accounts.ClaimRevoked {
 				c.Log.WarnContext(ctx, "a granted transfer was taken back", "transfer", e.ID, "tx", t.Subject, "reason", e.Reason)
 			}
 		}
 	}
-	return err
+	// The same run looks again, without limit and regardless of the policy of failures: a claim is one row of the run log.
+	pause := max(next.Again.Sub(c.Now()), 0)
+	switch {
+	case next.Again.IsZero() && why != nil:
+		return Permanent(why)
+	case why != nil:
+		return WaitFor(why, pause)
+	case !next.Again.IsZero():
+		return RetryIn(pause, "a claim is looked at again")
+	}
+	return nil
 }
 
 // look decides a transaction's claims by the present state of the chain. why is the reason if nothing could be decided. The claimants see

@@ -62,6 +62,12 @@ type deferError struct {
 
 func (e deferError) Error() string { return e.why }
 
+// LaterIn reports whether an attempt ended with RetryIn, and returns the pause.
+func LaterIn(err error) (time.Duration, bool) {
+	l, ok := errors.AsType[deferError](err)
+	return l.in, ok
+}
+
 // RetryIn ends an attempt that did all work possible now: the run begins again after in, which is not a failure. A later run of the same
 // job and subject replaces it.
 func RetryIn(in time.Duration, why string) error { return deferError{in, why} }

@@ -257,7 +257,7 @@ func (in Case) again(c Claimant, v accounts.ClaimVerdict) time.Time {
 	latest, share := time.Minute, time.Duration(8)
 	switch {
 	case v.State == accounts.ClaimPending && v.Reason == accounts.ReasonUnknown:
-		// It may be made up, and a run each time would fill the list of runs: the pause doubles. Its claimant may ask again at any time.
+		// It may be made up, so the pause doubles. Its claimant may ask again at any time.
 		latest, share = 5*time.Minute, 1
 	case v.State == accounts.ClaimPending, v.State == accounts.ClaimProvisional:
 	case v.State == accounts.ClaimRevoked && v.Reason.Retryable():

@@ -107,11 +107,6 @@ func (db PaymentStore) DecideClaims(ctx context.Context, f task.Fence, d account
 				return err
 			}
 		}
-		if !d.Again.IsZero() {
-			if _, err := tx.Exec(ctx, `select claims_check(@tx, @at)`, pgx.NamedArgs{"tx": d.TxHash, "at": d.Again}); err != nil {
-				return err
-			}
-		}
 		return checkFence(ctx, tx, f, rows)
 	})
 	if err != nil {

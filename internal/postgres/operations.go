@@ -154,7 +154,7 @@ type Late struct {
 	Job, Subject string
 	Run          int64
 	Slot         time.Time
-	// Since is when the run was created. Usual is the longest duration of the last runs but for rare ones, nil if there are too few.
+	// Since is when the run was created, or when a run that waits for claimed transfers looked last. Usual is the longest duration of the last runs but for rare ones, nil if there are too few.
 	Since time.Time
 	Usual *time.Duration
 	// Allowed is the duration after which the run is late.
@@ -167,9 +167,10 @@ type Late struct {
 // twenty runs without the longest tenth of them, rounded up: after one trouble the next is noticed as soon. Fewer than four are all
 // counted. If fewer than three runs are known, the limit is 30 minutes or 1.5 times the longest, whichever is more. The same limit applies
 // to a run with an earlier attempt that neither failed nor was lost. Such a run waits for something, as an attestation for its block, or it
-// begins again after a restart.
+// begins again after a restart. A run about claims may wait for an hour for transactions that clients made up, so its time is counted from
+// its last look, unless that look met an error.
 const lateSQL = `
-	select o.job, o.subject, o.id as run, o.slot, o.created_at as since, case when h.known >= 3 then h.usual end as usual, a.allowed, o.error
+	select o.job, o.subject, o.id as run, o.slot, b.since, case when h.known >= 3 then h.usual end as usual, a.allowed, o.error
 	from runs o
 	cross join lateral (
 		select count(*) as known,
@@ -180,16 +181,17 @@ const lateSQL = `
 			where s.job = o.job and s.subject = o.subject and s.slot < o.slot and s.status = 'succeeded' and s.trigger <> 'backfill'
 			order by s.slot desc
 			limit 20) t) h
+	cross join lateral (select case when o.job = @claims and o.error is null then o.started_at else o.created_at end as since) b
 	cross join lateral (
 		select case when h.known < 3 or (o.attempt > 1 and o.failures = 0 and o.losses = 0)
 			then greatest(h.usual * 1.5, interval '30 minutes') else greatest(h.usual * 1.5, h.usual + interval '5 minutes') end as allowed) a
 	where o.status in ('due', 'queued', 'running') and o.trigger <> 'backfill' and o.job <> @backfill and o.started_at is not null
-		and clock_timestamp() - o.created_at > a.allowed
-	order by o.created_at, o.id` // indexes runs_open, runs_job_subject_slot_key
+		and clock_timestamp() - b.since > a.allowed
+	order by b.since, o.id` // indexes runs_open, runs_job_subject_slot_key
 
 // LateRuns lists the started runs that take longer than is usual for their job and subject. OpenRuns counts the runs that have not started.
 func (db OperatorStore) LateRuns(ctx context.Context) ([]Late, error) {
-	rows, err := db.reads.Query(ctx, lateSQL, pgx.NamedArgs{"backfill": task.Backfill})
+	rows, err := db.reads.Query(ctx, lateSQL, pgx.NamedArgs{"backfill": task.Backfill, "claims": task.Claims})
 	list, err := collect[Late](rows, err)
 	if err != nil {
 		return nil, fmt.Errorf("look for late runs: %w", asUnavailable(err))

@@ -391,6 +391,74 @@ func TestClaimsOfAllKeysAreBounded(t *testing.T) {
 	}
 }
 
+// Anyone can make up hashes. Each is one row of the run log until it expires, and no alert; so is a claim that is granted.
+func TestAClaimIsOneRowOfTheRunLog(t *testing.T) {
+	t.Parallel()
+	c := openCounter(t, counterOptions{timeout: time.Millisecond, idle: true})
+	job, err := claimsJob(c.worker, c.node, counterOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	job.Now = func() time.Time { return time.Now().Add(time.Duration(c.ahead.Load())) }
+	conn, err := pgx.Connect(t.Context(), c.dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(t.Context())) }()
+	us := c.customer()
+	for n := range 5 {
+		c.want("a made-up hash", us.claims(fmt.Sprintf("0x%064x", n)), 202, "")
+	}
+	tx := c.offers(1, 5_000_000)
+	c.want("a transaction that is not mined", us.claims(tx), 202, "")
+	state := func(sql string) (text string) {
+		t.Helper()
+		if err := conn.QueryRow(t.Context(), sql).Scan(&text); err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+	const rows = `select string_agg(distinct status, ' ') || ' ' || count(*) from runs where job = 'claims'`
+	const step = 30 * time.Second
+	for at := time.Duration(0); at <= 70*time.Minute; at += step {
+		if at == 10*time.Minute {
+			c.cut.Store(true) // no node answers
+		}
+		if at == 12*time.Minute {
+			c.cut.Store(false)
+			c.chain.Commit()
+		}
+		if err := pumpOnce(t.Context(), c.worker, job); err != nil {
+			t.Fatal(err)
+		}
+		if at == 40*time.Minute {
+			if got := state(rows); got != "due succeeded 6" {
+				t.Errorf("after 40 minutes the runs are %s", got)
+			}
+			if late, err := c.worker.LateRuns(t.Context()); err != nil || len(late) != 0 {
+				t.Errorf("a claim that waits is late: %+v, %v", late, err)
+			}
+		}
+		c.ahead.Add(int64(step))
+		_, err := conn.Exec(t.Context(), `
+			update runs set created_at = created_at - $1::interval, next_try_at = next_try_at - $1::interval where status = 'due'`, step)
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := state(rows); got != "succeeded 6" {
+		t.Errorf("the runs are %s", got)
+	}
+	if got := state(`select string_agg(distinct state, ' ' order by state) || ' ' || count(*) from payment_claims`); got != "confirmed expired 6" {
+		t.Errorf("the claims are %s", got)
+	}
+	if looks := state(`select min(n)::text from (select count(*) as n from run_attempts join payment_claims on state = 'expired'
+		join runs on runs.id = run_id and subject = tx_hash group by run_id) a`); len(looks) < 2 {
+		t.Errorf("a made-up claim was looked at %s times", looks)
+	}
+	us.has("granted", "5.20")
+}
+
 // A claim that is posted over and over has the chain asked every two seconds at most.
 func TestAClaimIsAskedOfTheChainAtMostSoOften(t *testing.T) {
 	t.Parallel()

@@ -204,12 +204,17 @@ func pumpOnce(ctx context.Context, db *postgres.DB, job workers.Claims) error {
 			return err
 		}
 		err = job.Run(ctx, one)
-		if err != nil && !errors.Is(err, base.ErrUnavailable) && !errors.Is(err, postgres.ErrMoved) {
+		pause, later := workers.LaterIn(err)
+		if err != nil && !later && !errors.Is(err, base.ErrUnavailable) && !errors.Is(err, postgres.ErrMoved) {
 			fmt.Fprintf(os.Stderr, "claims %s: %v\n", one.Subject, err)
 		}
 		switch {
 		case err == nil:
 			err = db.Succeed(ctx, one.Fence)
+		case later:
+			err = db.Snooze(ctx, one.Fence, pause)
+		case errors.Is(err, base.ErrUnavailable):
+			err = db.Postpone(ctx, one.Fence, err.Error(), 10*time.Second)
 		case errors.Is(err, postgres.ErrMoved):
 			_, err = db.Fail(ctx, one.Fence, err.Error(), 0, false, false)
 		default:
