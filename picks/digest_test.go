@@ -1,12 +1,15 @@
 package picks
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"tidemark/internal/locale/languages"
 )
 
 func TestDigestOfAWeek(t *testing.T) {
@@ -77,6 +80,11 @@ func TestDigestOfAWeek(t *testing.T) {
 				t.Fatal(err)
 			}
 			texts[lang] = x.Body
+			// The page of events has the same word.
+			word := languages.Find(lang).Words[fmt.Sprintf("severity %d", DigestSeverity)]
+			if len(g.Events) > 0 && !strings.Contains(x.Body, word) {
+				t.Errorf("%s in %s does not say %q: %s", c.name, lang, word, x.Body)
+			}
 			if err := CheckNumbers(x.Title, lang, g.Facts()); err != nil {
 				t.Errorf("%s in %s: %v", c.name, lang, err)
 			}

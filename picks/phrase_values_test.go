@@ -59,7 +59,7 @@ var valuesOf = []phraseValues{
 	inPhrases(``, "fscore_known", "9 8 7", "measures", "13 12 11", "weights_tried", "8", "universe", "2 40 3000", "range_quarters", "20"),
 	inPhrases(`\.good$`, "fscore", "9 5 4"),
 	inPhrases(``, "fscore", "1 2 3", "unknown", "4 7 11", "weights_same", "1 2 7", "rank", "2 7 3000", "range_known", "12 19"),
-	inPhrases(``, "window", "12", "years", "2 5 10", "votes_for", "12 11 7", "votes_against", "0 1 5", "severity", "3"),
+	inPhrases(``, "window", "12", "years", "2 5 10", "votes_for", "12 11 7", "votes_against", "0 1 5"),
 	inPhrases(`^quarter\.days`, "quarter_days", "98 91", "quarter_days_before", "91 98"),
 	inPhrases(`^why\.weak`, "quality_ahead value_ahead momentum_ahead risk_ahead", "1 2 33"),
 	inPhrases(``, "quality_ahead value_ahead momentum_ahead risk_ahead", "67 80 99"),

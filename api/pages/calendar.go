@@ -3,6 +3,7 @@ package pages
 import (
 	"context"
 	"html/template"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -154,6 +155,9 @@ func iCalendar(l localizer, list []release, home string) []byte {
 	line("CALSCALE", "GREGORIAN")
 	line("METHOD", "PUBLISH")
 	line("X-WR-CALNAME", escaped(l.T("calendar.named")))
+	if slices.ContainsFunc(list, func(r release) bool { return r.Signal.Snapshot.Synthetic }) {
+		line("X-WR-CALDESC", escaped(l.T("synthetic")))
+	}
 	line("REFRESH-INTERVAL;VALUE=DURATION", "PT6H")
 	for _, r := range list {
 		id := r.Signal.Definition.ID
@@ -170,6 +174,9 @@ func iCalendar(l localizer, list []release, home string) []byte {
 			description := l.T(earliest)
 			if r.Forecast {
 				description += "\n" + l.Say("calendar.entry forecast", r.Interval, l.Level(80))
+				if r.Signal.Snapshot.Synthetic {
+					description += " " + l.T("embed.synthetic")
+				}
 			}
 			line("DESCRIPTION", escaped(description))
 			line("URL", home+"/signals/"+id+"/forecasts"+inLanguage(l.Lang))

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"tidemark/api/view"
+	"tidemark/picks"
 	"tidemark/signals"
 )
 
@@ -103,12 +104,27 @@ func TestTheCalendarIsReadByAStrictReader(t *testing.T) {
 	if strings.Contains(events[2]["DESCRIPTION"], "Forecast") {
 		t.Errorf("%q tells of a forecast that is not recorded", events[2]["DESCRIPTION"])
 	}
+	for lang, want := range map[picks.Lang]string{"en": "Synthetic data", "es": "Datos sintéticos", "pt": "Dados sintéticos", "hi": "कृत्रिम आँकड़े"} {
+		s.Snapshot.Synthetic = false
+		if file := string(iCalendar(localizer{Lang: lang}, list, "")); strings.Contains(unfolded.Replace(file), want) {
+			t.Errorf("%s: data of the live world are called synthetic", lang)
+		}
+		s.Snapshot.Synthetic = true
+		file := iCalendar(localizer{Lang: lang}, list, "")
+		events := readCalendar(t, file)
+		if !strings.Contains(unfolded.Replace(string(file)), "X-WR-CALDESC:"+want) || !strings.Contains(events[0]["DESCRIPTION"], want) || strings.Contains(events[2]["DESCRIPTION"], want) {
+			t.Errorf("%s: the file of a sandbox has no %q: %s", lang, want, file)
+		}
+	}
 	list[0].At, list[0].Forecast = at.AddDate(0, 0, 1), false
 	if moved := readCalendar(t, iCalendar(localizer{Lang: "en"}, list, "https://tidemark.example")); moved[0]["UID"] != events[0]["UID"] {
 		t.Error("an entry that moves becomes another one")
 	}
 	readCalendar(t, iCalendar(localizer{Lang: "en"}, nil, "https://tidemark.example"))
 }
+
+// unfolded joins the lines that a calendar file breaks.
+var unfolded = strings.NewReplacer("\r\n ", "")
 
 func TestAWeekOfTheCalendarHasTheDayThatItEndsOn(t *testing.T) {
 	t.Parallel()

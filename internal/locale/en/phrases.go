@@ -258,5 +258,5 @@ var phrases = map[string]string{
 	"digest.removed":                           "{removed} {removed|one:position was|other:positions were} closed: {removed_tickers}.",
 	"digest.economy":                           "The macro figure of the week: {indicator}, {actual}.",
 	"digest.signals":                           "Of our own signals, {signal} was furthest from its usual level: {z|abs} {z|up:above|down:below} it.",
-	"digest.events":                            "{events} {events|one:event|other:events} of severity {severity} or higher {events|one:was|other:were} recorded.",
+	"digest.events":                            "{events} {events|one:event|other:events} of severity “notable” or higher {events|one:was|other:were} recorded.",
 }

@@ -258,5 +258,5 @@ var phrases = map[string]string{
 	"digest.removed":                           "Se {removed|one:cerró|other:cerraron} {removed} {removed|one:posición|other:posiciones}: {removed_tickers}.",
 	"digest.economy":                           "El dato macro de la semana: {indicator}, {actual}.",
 	"digest.signals":                           "De nuestras propias señales, la más alejada de su nivel habitual fue {signal}: {z|abs} {z|up:por encima|down:por debajo}.",
-	"digest.events":                            "Se {events|one:registró|other:registraron} {events} {events|one:evento|other:eventos} de importancia {severity} o superior.",
+	"digest.events":                            "Se {events|one:registró|other:registraron} {events} {events|one:evento|other:eventos} de importancia notable o más.",
 }

@@ -258,5 +258,5 @@ var phrases = map[string]string{
 	"digest.removed":                           "{removed} {removed|one:शेयर पोर्टफ़ोलियो से बाहर हुआ|other:शेयर पोर्टफ़ोलियो से बाहर हुए}: {removed_tickers}।",
 	"digest.economy":                           "सप्ताह का प्रमुख आर्थिक आँकड़ा: {indicator}, {actual}।",
 	"digest.signals":                           "हमारे अपने संकेतों में सामान्य स्तर से सबसे ज़्यादा दूर यह रहा: {signal}, {z|abs} {z|up:ऊपर|down:नीचे}।",
-	"digest.events":                            "{severity} या उससे ज़्यादा महत्व की {events} {events|one:घटना दर्ज हुई|other:घटनाएँ दर्ज हुईं}।",
+	"digest.events":                            "“उल्लेखनीय” या अधिक महत्व की {events} {events|one:घटना दर्ज हुई|other:घटनाएँ दर्ज हुईं}।",
 }

@@ -258,5 +258,5 @@ var phrases = map[string]string{
 	"digest.removed":                           "{removed|one:Foi encerrada|other:Foram encerradas} {removed} {removed|one:posição|other:posições}: {removed_tickers}.",
 	"digest.economy":                           "O dado macro da semana: {indicator}, {actual}.",
 	"digest.signals":                           "Dos nossos próprios sinais, o mais distante do nível habitual foi {signal}: {z|abs} {z|up:acima|down:abaixo}.",
-	"digest.events":                            "{events|one:Foi registrado|other:Foram registrados} {events} {events|one:evento|other:eventos} de relevância {severity} ou maior.",
+	"digest.events":                            "{events|one:Foi registrado|other:Foram registrados} {events} {events|one:evento|other:eventos} de relevância moderada ou mais.",
 }
