@@ -149,6 +149,24 @@ func TestLinksBetweenPagesKeepTheLanguage(t *testing.T) {
 	}
 }
 
+func TestABacktestWithoutACaseIsNoTest(t *testing.T) {
+	t.Parallel()
+	snap := full()
+	snap.Backtest = &postgres.Backtest{Method: signals.BacktestMethod, LookAheadReason: signals.LookAheadRecorded, HorizonDays: 30}
+	s := start(t, setup{stored: []postgres.Snapshot{snap}})
+	for lang, want := range map[string][2]string{
+		"en": {"There is no test yet: none of the signal's values can be compared with what came after.", "Every value in this test"},
+		"es": {"Todavía no hay prueba: ningún valor de la señal puede compararse con lo que ocurrió después.", "Todos los valores de esta prueba"},
+		"pt": {"Ainda não há teste: nenhum valor do sinal pode ser comparado com o que veio depois.", "Todos os valores deste teste"},
+		"hi": {"अभी कोई परीक्षण नहीं है: संकेत के किसी भी मान की तुलना बाद के नतीजे से नहीं की जा सकती।", "इस परीक्षण का हर मान"},
+	} {
+		body := html.UnescapeString(string(s.ask(http.MethodGet, "/signals/crack-spread-321?lang="+lang, "Accept", browser).body))
+		if !strings.Contains(body, want[0]) || strings.Contains(body, want[1]) || strings.Contains(body, `id="plot-backtest"`) {
+			t.Errorf("%s: the page shows a test without a case", lang)
+		}
+	}
+}
+
 // Each language names the inputs that a backtest read in a later state, and an error has the decimals of the signal's unit, which its column names.
 func TestABacktestNamesItsDoubtsAndItsUnitInEachLanguage(t *testing.T) {
 	t.Parallel()

@@ -243,9 +243,8 @@ func (l localizer) describe(d signals.Definition, points []view.HistoryPoint) st
 
 // backtestBody is a backtest with its plot.
 type backtestBody struct {
-	Plot     template.HTML
-	Skill    template.HTML
-	InSample string
+	// Plot and Skill are empty if there is no case, and no error of forecasts.
+	Plot, Skill template.HTML
 }
 
 // newBacktestBody plots the measured skill of a signal. It returns nil if no skill was measured.
@@ -266,14 +265,16 @@ func (l localizer) newBacktestBody(s view.SignalSnapshot) *backtestBody {
 		return e
 	}
 	out := &backtestBody{}
-	out.Plot = template.HTML(plot.Estimates{
-		ID: "plot-backtest", Title: l.T("backtest.plot"), Description: l.T("backtest.plot text"), Words: l.figureWords(),
-		Rows: []plot.Estimate{
-			row(l.Say("backtest.all", l.Count(b.N)), b.RankIC, b.RankICBounds, ""),
-			row(l.Say("backtest.out", l.Count(b.OutOfSample.N)), b.OutOfSample.RankIC, b.OutOfSample.RankICBounds, ""),
-			row(l.T("backtest.naive"), b.NaiveRankIC, nil, "second"),
-		},
-	}.SVG())
+	if b.N > 0 {
+		out.Plot = template.HTML(plot.Estimates{
+			ID: "plot-backtest", Title: l.T("backtest.plot"), Description: l.T("backtest.plot text"), Words: l.figureWords(),
+			Rows: []plot.Estimate{
+				row(l.Say("backtest.all", l.Count(b.N)), b.RankIC, b.RankICBounds, ""),
+				row(l.Say("backtest.out", l.Count(b.OutOfSample.N)), b.OutOfSample.RankIC, b.OutOfSample.RankICBounds, ""),
+				row(l.T("backtest.naive"), b.NaiveRankIC, nil, "second"),
+			},
+		}.SVG())
+	}
 	var rows []plot.Estimate
 	for _, k := range b.Skill {
 		rows = append(rows, row(sentence(l.Worded("backtest.stage", k.Stage)), k.Skill, nil, ""))

@@ -205,11 +205,11 @@ func TestABacktestIsToldInTheReadersLanguageAndNamesWhatIsInEnglish(t *testing.T
 		"hi": {"बैकटेस्ट की पद्धति अंग्रेज़ी में है।", "9 (रैंक सहसंबंध +0.31)।"},
 	} {
 		snapshot := snapshotOf(13.1, 12)
-		snapshot.Backtest = &postgres.Backtest{Naive: d.Backtest.Naive, Method: "what the paper says", Vintages: &postgres.AssumedVintages{
+		snapshot.Backtest = &postgres.Backtest{N: 16, Naive: d.Backtest.Naive, Method: "what the paper says", Vintages: &postgres.AssumedVintages{
 			Before: postgres.PartOfEdge{N: 7}, Since: postgres.PartOfEdge{N: 9, RankIC: new(0.3131)},
 		}}
 		l := localizer{Lang: lang}
-		body := signalBody{localizer: l, Def: l.Own(d), Signal: &view.Signal{Definition: d, Snapshot: snapshot}, Snapshot: snapshot, Backtest: &backtestBody{}}
+		body := signalBody{localizer: l, Def: l.Own(d), Signal: &view.Signal{Definition: d, Snapshot: snapshot}, Snapshot: snapshot, Backtest: &backtestBody{Plot: "<svg>"}}
 		body.Plots.Newest = []view.HistoryPoint{{ObservedAt: *snapshot.ObservedAt, Value: 13.1, Lo: math.NaN(), Hi: 14.25, Baseline: 12, Z: 1}}
 		var out strings.Builder
 		if err := p.templates["signal"].ExecuteTemplate(&out, "main", body); err != nil {

@@ -124,6 +124,7 @@ var signalPage = map[string]string{
 	"backtest.naive":              "Naive forecast",
 	"backtest.cases":              "Cases",
 	"backtest.ahead":              "%s days ahead",
+	"backtest.no cases":           "There is no test yet: none of the signal's values can be compared with what came after.",
 	"backtest.rank":               "Rank correlation",
 	"backtest.naive is":           "naive: %s",
 	"backtest.wins":               "Winner",

@@ -124,6 +124,7 @@ var signalPage = map[string]string{
 	"backtest.naive":              "Previsión ingenua",
 	"backtest.cases":              "Casos",
 	"backtest.ahead":              "a %s días",
+	"backtest.no cases":           "Todavía no hay prueba: ningún valor de la señal puede compararse con lo que ocurrió después.",
 	"backtest.rank":               "Correlación de rangos",
 	"backtest.naive is":           "ingenua: %s",
 	"backtest.wins":               "Gana",

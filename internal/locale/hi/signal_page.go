@@ -124,6 +124,7 @@ var signalPage = map[string]string{
 	"backtest.naive":              "सरल पूर्वानुमान",
 	"backtest.cases":              "मामले",
 	"backtest.ahead":              "%s दिन आगे",
+	"backtest.no cases":           "अभी कोई परीक्षण नहीं है: संकेत के किसी भी मान की तुलना बाद के नतीजे से नहीं की जा सकती।",
 	"backtest.rank":               "रैंक सहसंबंध",
 	"backtest.naive is":           "सरल: %s",
 	"backtest.wins":               "कौन बेहतर",

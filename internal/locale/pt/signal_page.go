@@ -124,6 +124,7 @@ var signalPage = map[string]string{
 	"backtest.naive":              "Previsão ingênua",
 	"backtest.cases":              "Casos",
 	"backtest.ahead":              "%s dias à frente",
+	"backtest.no cases":           "Ainda não há teste: nenhum valor do sinal pode ser comparado com o que veio depois.",
 	"backtest.rank":               "Correlação de postos",
 	"backtest.naive is":           "ingênua: %s",
 	"backtest.wins":               "Vencedor",
