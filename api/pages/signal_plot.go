@@ -184,6 +184,9 @@ func (l localizer) plotHistory(d signals.Definition, s view.SignalSnapshot, poin
 		marks = append(marks, plot.Line{Class: "ghost", X: g.x, Y: g.value})
 	}
 	marks = append(append(marks, plot.Line{X: c.x, Y: c.value, Label: l.Figure(d, last)}), front...)
+	if !end.After(from) { // one point stands at the end of the figure, beside its label
+		from = end.Add(-time.Second)
+	}
 	value := plot.Figure{
 		ID: "plot-value", Title: fmt.Sprintf("%s, %s", cmp.Or(d.Name, s.Name), span), Height: 300, From: from, To: end,
 		Description: l.describe(d, points), Words: l.figureWords(),

@@ -149,6 +149,21 @@ func TestAShortRangeJoinsNoFinalToTheNextSeason(t *testing.T) {
 	}
 }
 
+func TestOnePointStandsBesideItsLabel(t *testing.T) {
+	t.Parallel()
+	d, _ := signals.ByID("hormuz-transit")
+	points := []view.HistoryPoint{{ObservedAt: time.Date(2026, time.May, 5, 0, 0, 0, 0, time.UTC), Value: 41, Lo: 38, Hi: 44, Baseline: 90, Z: -3}}
+	svg := string(localizer{Lang: "en"}.plotHistory(d, view.SignalSnapshot{}, points, nil, overlay{}, "one day").Value)
+	if strings.Contains(svg, "leader") {
+		t.Errorf("a line across the plot looks like values: %s", svg)
+	}
+	for _, want := range []string{`<circle class="end" cx="100%"`, `>May 5</text>`, `d="M1000 `, `h8V`} {
+		if !strings.Contains(svg, want) {
+			t.Errorf("the plot has no %s: %s", want, svg)
+		}
+	}
+}
+
 func TestAPageOfAnEarlierDayShowsWhatWasRevised(t *testing.T) {
 	t.Parallel()
 	then, now := tradingDays(50, nil), tradingDays(50, nil)
