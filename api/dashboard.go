@@ -15,6 +15,7 @@ import (
 	"tidemark/accounts"
 	"tidemark/accounts/stripe"
 	"tidemark/api/view"
+	"tidemark/internal/locale/languages"
 	"tidemark/internal/postgres"
 	"tidemark/picks"
 )
@@ -85,8 +86,13 @@ func (s *Server) signedInForm(h func(http.ResponseWriter, *http.Request, session
 		if err != nil {
 			return err
 		}
-		if !ok || !x.ours(r) {
+		switch {
+		case !ok:
 			return s.sendDashboard(w, r, http.StatusForbidden, view.Dashboard{Notice: said("signed out"), Bad: true})
+		case !x.ours(r) && r.URL.Path == dashboardPath+"/rotate": // a reload after a rotation, which began another session
+			return s.show(w, r, http.StatusForbidden, x, view.Dashboard{Notice: said("rotated before"), Bad: true})
+		case !x.ours(r):
+			return s.show(w, r, http.StatusForbidden, x, view.Dashboard{Notice: said("old page"), Bad: true})
 		}
 		return h(w, r, x)
 	}
@@ -138,24 +144,36 @@ func (s *Server) signInForm(w http.ResponseWriter, r *http.Request) error {
 	return redirectBack(w, r)
 }
 
-// createHere creates a key for anyone, like POST /auth/register. It signs in with the key and shows its text once.
+// createHere creates a key for anyone, like POST /auth/register. It signs in with the key and shows its text once. A form creates one key,
+// however often it is sent, and its repetition does not count against the limit of new keys.
 func (s *Server) createHere(w http.ResponseWriter, r *http.Request) error {
+	if err := s.limitedPage(w, r); err != nil { // a repeated form is looked up
+		return err
+	}
 	if err := s.form(w, r); err != nil {
 		return err
 	}
-	name, err := accounts.CleanName(cmp.Or(strings.TrimSpace(r.PostForm.Get("name")), defaultKeyName))
+	lang, _ := langOf(r)
+	name, err := accounts.CleanName(cmp.Or(strings.TrimSpace(r.PostForm.Get("name")), languages.Or(lang).Words["key.default name"]))
 	if err != nil {
 		return s.sendDashboard(w, r, http.StatusBadRequest, view.Dashboard{Notice: said("bad name"), Bad: true})
+	}
+	once := s.formOnce(r)
+	if once == nil {
+		return s.sendDashboard(w, r, http.StatusBadRequest, view.Dashboard{Notice: said("old form"), Bad: true})
+	}
+	if _, err := s.billing.DB.Answered(r.Context(), once); err != nil {
+		return s.rejectForm(w, r, err)
 	}
 	if err := s.limited(w, r, "register", clientNetwork(s.client(r)), s.billing.RegisterRate); err != nil {
 		return err
 	}
 	var made accounts.Key
-	if _, err := s.makeKey(r.Context(), name, nil, func(key accounts.Key, _ string, _ postgres.Registered) ([]byte, error) {
+	if _, err := s.makeKey(r.Context(), name, once, func(key accounts.Key, _ string, _ postgres.Registered) ([]byte, error) {
 		made = key
 		return nil, nil
 	}); err != nil {
-		return s.rejectBody(r, err)
+		return s.rejectForm(w, r, err)
 	}
 	x, err := s.signIn(w, r, made.Hash())
 	if err != nil {
@@ -167,8 +185,47 @@ func (s *Server) createHere(w http.ResponseWriter, r *http.Request) error {
 	return s.show(w, r, http.StatusOK, x, view.Dashboard{NewKey: made.Reveal(), Notice: said("created")})
 }
 
-// defaultKeyName is the name of a key whose holder gave it none.
-const defaultKeyName = "My key"
+// formTTL is how long a form can create a key. It ends before the database forgets that the form was sent.
+const formTTL = accounts.IdempotencyPost - 2*time.Hour
+
+// formID returns the value that makes a form happen once: the time when the form was made, and a random text.
+func (s *Server) formID() string {
+	return strconv.FormatInt(s.billing.Now().Unix(), 36) + "." + rand.Text()
+}
+
+// errFormSent means that a form was sent before.
+var errFormSent = errors.New("the form was sent before")
+
+// formOnce returns the record that makes the form of a request create one key. A repetition is the error errFormSent. It returns nil if the
+// form has no valid id, or is too old.
+func (s *Server) formOnce(r *http.Request) *postgres.Once {
+	id := r.PostForm.Get("once")
+	made, text, _ := strings.Cut(id, ".")
+	at, err := strconv.ParseInt(made, 36, 64)
+	if age := s.billing.Now().Sub(time.Unix(at, 0)); err != nil || text == "" || age > formTTL || age < -time.Hour {
+		return nil
+	}
+	return &postgres.Once{
+		Scope: digest("scope", dashboardPath+"/create", id), Request: digest("create"),
+		Seal: func([]byte) ([]byte, error) { return []byte("created"), nil },
+		Open: func([]byte) ([]byte, error) { return nil, errFormSent },
+	}
+}
+
+// rejectForm maps the errors of the form that creates a key. The visitor of a repeated form learns that no other key was created.
+func (s *Server) rejectForm(w http.ResponseWriter, r *http.Request, err error) error {
+	if !errors.Is(err, errFormSent) {
+		return s.rejectBody(r, err)
+	}
+	x, ok, err := s.signedIn(r)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return s.sendDashboard(w, r, http.StatusConflict, view.Dashboard{Notice: said("created, signed out"), Bad: true})
+	}
+	return s.show(w, r, http.StatusConflict, x, view.Dashboard{Notice: said("created before"), Bad: true})
+}
 
 // redirectBack redirects to the dashboard, so that reloading the page does not send the form again.
 func redirectBack(w http.ResponseWriter, r *http.Request) error {
@@ -213,6 +270,9 @@ func (s *Server) rotateHere(w http.ResponseWriter, r *http.Request, x session) e
 	}
 	_, err = s.billing.DB.Rotate(r.Context(), accounts.KeyHash(x.key.Hash), next, time.Duration(seconds)*time.Second, nil,
 		func(postgres.Rotated) ([]byte, error) { return nil, nil })
+	if errors.Is(err, postgres.ErrEnded) { // the form was sent twice at a time, or the session is that of a replaced text
+		return s.show(w, r, http.StatusForbidden, x, view.Dashboard{Notice: said("replaced"), Bad: true})
+	}
 	if err != nil {
 		return s.rejectBody(r, err)
 	}
@@ -361,7 +421,7 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request, status int, x sess
 		d.ProUntil = a.ProUntil
 	}
 	d.Today, d.Month = view.UsageSum{Requests: a.RequestsToday, Cost: a.CostToday.String()}, view.UsageSum{Requests: a.RequestsMonth, Cost: a.CostMonth.String()}
-	d.Token, d.Once, d.MinTopUp = x.token(), rand.Text(), accounts.MinTopUp.Shortest()
+	d.Token, d.MinTopUp = x.token(), accounts.MinTopUp.Shortest()
 	if err := s.addAlerts(r, x, &d); err != nil {
 		return err
 	}
@@ -382,6 +442,7 @@ func (s *Server) sendDashboard(w http.ResponseWriter, r *http.Request, status in
 	h.Set("Content-Security-Policy", dashboardPolicy)
 	h.Set("Referrer-Policy", "same-origin")
 	d.Language, d.Named = langOf(r)
+	d.Once = s.formID()
 	write(w, r, status, view.TypeHTML, s.o.Pages.Dashboard(d))
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -20,6 +21,7 @@ import (
 	"tidemark/accounts/x402"
 	"tidemark/api"
 	"tidemark/api/endpoint"
+	"tidemark/internal/locale/languages"
 )
 
 // testLog is a client of the processor whose checkouts always open.
@@ -77,6 +79,9 @@ func (o *dashboardFixture) send(path string, form url.Values, header ...string) 
 	if m := regexp.MustCompile(`name="token" value="([0-9a-f]+)"`).FindStringSubmatch(o.page); m != nil && form.Get("token") == "" {
 		form.Set("token", m[1])
 	}
+	if m := regexp.MustCompile(`name="once" value="([^"]+)"`).FindStringSubmatch(o.page); m != nil && form.Get("once") == "" {
+		form.Set("once", m[1])
+	}
 	header = append([]string{"Content-Type", "application/x-www-form-urlencoded", "Cookie", o.cookie, "Accept", "text/html"}, header...)
 	if !strings.Contains(strings.Join(header, " "), "Sec-Fetch-Site") {
 		header = append(header, "Sec-Fetch-Site", "same-origin", "Origin", o.url)
@@ -126,6 +131,71 @@ func TestAKeyIsCreatedOnTheDashboard(t *testing.T) {
 	if a := o.send("/dashboard/create", url.Values{"name": {"x"}}, "Sec-Fetch-Site", "cross-site", "Origin", "https://evil.example"); a.StatusCode != http.StatusForbidden {
 		t.Errorf("another site's form: %s", a.Status)
 	}
+}
+
+// Browsers send a form again when its result is loaded again. One form creates one key, which is shown once, and its repetition is not
+// counted against the limit of five keys an hour.
+func TestAFormCreatesOneKey(t *testing.T) {
+	t.Parallel()
+	for _, lang := range languages.Codes() {
+		o := openOffice(t)
+		query := "?lang=" + string(lang)
+		words := languages.Or(lang).Words
+		o.open("/dashboard" + query)
+		form := url.Values{"name": {""}}
+		made := o.send("/dashboard/create"+query, form)
+		text := regexp.MustCompile(`tmk_[a-z]+_[0-9A-Za-z]{36}`).FindString(string(made.body))
+		if made.StatusCode != http.StatusOK || text == "" || !strings.Contains(string(made.body), words["key.default name"]+" <code") {
+			t.Fatalf("%s: %s, a text of %d letters, without the name %q", lang, made.Status, len(text), words["key.default name"])
+		}
+		again := func(what, word string) {
+			t.Helper()
+			for range 7 {
+				a := o.send("/dashboard/create"+query, form)
+				if a.StatusCode != http.StatusConflict || !strings.Contains(string(a.body), words["key.said "+word]) || strings.Contains(string(a.body), `id="new-key"`) || strings.Contains(string(a.body), text) {
+					t.Fatalf("%s, %s: %s", lang, what, a.Status)
+				}
+			}
+		}
+		again("signed in", "created before")
+		o.send("/dashboard/sign-out"+query, url.Values{})
+		again("signed out", "created, signed out")
+		if n := o.count(`select count(*) from keys`); n != 1 {
+			t.Errorf("%s: one form made %d keys", lang, n)
+		}
+		old := url.Values{"name": {""}, "once": {strconv.FormatInt(time.Now().Add(-23*time.Hour).Unix(), 36) + ".X"}}
+		if a := o.send("/dashboard/create"+query, old); a.StatusCode != http.StatusBadRequest || !strings.Contains(string(a.body), words["key.said old form"]) {
+			t.Errorf("%s: a form of the day before: %s", lang, a.Status)
+		}
+
+		o.send("/dashboard/sign-in"+query, url.Values{"api_key": {text}})
+		o.open("/dashboard" + query)
+		rotation := url.Values{"grace": {"3600"}}
+		a := o.send("/dashboard/rotate"+query, rotation)
+		if a.StatusCode != http.StatusOK || !strings.Contains(string(a.body), `id="new-key"`) {
+			t.Fatalf("%s: rotate: %s", lang, a.Status)
+		}
+		if a := o.send("/dashboard/rotate"+query, rotation); a.StatusCode != http.StatusForbidden || strings.Contains(string(a.body), `id="new-key"`) ||
+			!strings.Contains(string(a.body), words["key.said rotated before"]) || !strings.Contains(string(a.body), `id="rotate-button"`) {
+			t.Errorf("%s: the same rotation again: %s", lang, a.Status)
+		}
+		if n := o.count(`select count(*) from key_secrets`); n != 2 {
+			t.Errorf("%s: one rotation made a key of %d texts", lang, n)
+		}
+	}
+}
+
+func (o *dashboardFixture) count(sql string) (n int) {
+	o.t.Helper()
+	conn, err := pgx.Connect(o.t.Context(), o.dsn)
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(o.t.Context())) }()
+	if err := conn.QueryRow(o.t.Context(), sql).Scan(&n); err != nil {
+		o.t.Fatal(err)
+	}
+	return n
 }
 
 // The browser keeps the address of a form after it was sent. Opened again, from a bookmark or the address bar, it leads to the dashboard.

@@ -22,7 +22,7 @@ type Dashboard struct {
 	// From and To are the first and last UTC day of Usage. Usage is sorted newest day first.
 	From, To time.Time
 	Usage    []UsageRow
-	// Token proves that a form was made for this session. Once makes a repeated order the same order.
+	// Token proves that a form was made for this session. Once makes a repeated order the same order, and one form create one key.
 	Token, Once string
 	// Cards reports whether the balance can be topped up by card. MinTopUp is the minimum in dollars.
 	Cards    bool

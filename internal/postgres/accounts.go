@@ -109,6 +109,18 @@ func (db *connections) once(ctx context.Context, o *Once, do func(pgx.Tx) ([]byt
 	return answer, nil
 }
 
+// errNotAnswered rolls a transaction back that only looks for a response.
+var errNotAnswered = errors.New("no response is stored")
+
+// Answered reports whether a response is stored for o. If it is, o.Open reads it, and Answered returns the error of o.Open. Nothing changes.
+func (db KeyStore) Answered(ctx context.Context, o *Once) (bool, error) {
+	_, err := db.once(ctx, o, func(pgx.Tx) ([]byte, error) { return nil, errNotAnswered })
+	if errors.Is(err, errNotAnswered) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
 // Registration describes a new key.
 type Registration struct {
 	PublicID, Name string
