@@ -35,6 +35,8 @@ type Options struct {
 	// World is the world of the database: view.WorldLive, view.WorldReplay or view.WorldSandbox.
 	World string
 	View  *view.View
+	// Announce is the clock time in New York at which the pick of a day becomes public. Zero means calendar.AnnouncementClock.
+	Announce time.Duration
 	// Record and Publications may be nil. Then the pages about the record or about the picks do not exist.
 	Record       *view.Record
 	Publications *view.Publications

@@ -73,7 +73,10 @@ func (r request) lang() (picks.Lang, error) {
 
 func invalid(id string, values ...any) error { return refuse(view.CodeInvalidParameter, id, values...) }
 
-// refuse returns a refusal whose detail is a translated text. Its values are texts, days, and lists of which one can be chosen.
+// phrase is the id of a text in the languages.
+type phrase string
+
+// refuse returns a refusal whose detail is a translated text. Its values are texts, phrases, days, and lists of which one can be chosen.
 func refuse(code, id string, values ...any) *view.Refusal {
 	in := func(lang picks.Lang) string {
 		l := localizer{Lang: lang}
@@ -84,12 +87,26 @@ func refuse(code, id string, values ...any) *view.Refusal {
 				v = l.oneOf(of)
 			case time.Time:
 				v = l.Date(of)
+			case phrase:
+				v = l.T(string(of))
 			}
 			said[i] = v
 		}
 		return l.Say(id, said...)
 	}
 	return &view.Refusal{Code: code, Detail: in(picks.English), In: in}
+}
+
+// leadTo adds a sentence to a refusal, and makes it the link to a page. An empty path means no link.
+func leadTo(path string, refusal, link *view.Refusal) *view.Refusal {
+	out := &view.Refusal{
+		Code: refusal.Code, Detail: refusal.Detail + " " + link.Detail,
+		In: func(lang picks.Lang) string { return refusal.In(lang) + " " + link.In(lang) },
+	}
+	if path != "" {
+		out.Next = &view.NextPage{Path: path, In: link.In}
+	}
+	return out
 }
 
 // oneOf writes a choice as a list: "1y, 5y or all".

@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"html/template"
@@ -9,6 +10,8 @@ import (
 	"time"
 
 	"tidemark/api/view"
+	"tidemark/internal/calendar"
+	"tidemark/internal/locale/languages"
 	"tidemark/picks"
 )
 
@@ -173,7 +176,7 @@ func (p *Pages) pickPage(ctx context.Context, r request) (*view.Document, error)
 		return nil, err
 	}
 	if announced == nil {
-		return nil, refuse(view.CodeNotFound, "refuse.no pick", day)
+		return nil, p.noPick(r, day)
 	}
 	if isCard {
 		l := r.picture()
@@ -212,6 +215,38 @@ func (p *Pages) pickPage(ctx context.Context, r request) (*view.Document, error)
 	l.Body = body
 	p.inLanguages(&l, r)
 	return p.document("research", l, modified), nil
+}
+
+// noPick says why there is no pick of a day, and leads to the pick before it, or to the first one.
+func (p *Pages) noPick(r request, day time.Time) *view.Refusal {
+	date := day.Format(time.DateOnly)
+	before, first := r.published.PickBefore(date)
+	reason, closed := calendar.Closed(day)
+	why := refuse(view.CodeNotFound, "refuse.no pick", day)
+	switch {
+	case before == "" && first != "":
+		why = refuse(view.CodeNotFound, "refuse.pick before", day)
+	case reason == "weekend":
+		why = refuse(view.CodeNotFound, "refuse.pick weekend", day)
+	case closed && day.Year() <= calendar.LastYear:
+		holiday := phrase("holiday." + reason)
+		if _, ok := languages.Or(picks.English).Words[string(holiday)]; !ok {
+			holiday = "holiday.other"
+		}
+		why = refuse(view.CodeNotFound, "refuse.pick holiday", day, holiday)
+	case !day.Before(calendar.DayOf(p.o.View.Now())):
+		clock := time.Time{}.Add(cmp.Or(p.o.Announce, calendar.AnnouncementClock)).Format("15:04")
+		why = refuse(view.CodeNotFound, "refuse.pick early", day, clock)
+	}
+	word, near := phrase("earlier pick"), before
+	if near == "" {
+		word, near = "first pick", first
+	}
+	at, err := time.Parse(time.DateOnly, near)
+	if err != nil { // there is no pick yet
+		return why
+	}
+	return leadTo("/picks/"+near, why, refuse(view.CodeNotFound, "refuse.pick near", word, at))
 }
 
 // RisksCompared says which reports are compared, and how.

@@ -263,16 +263,13 @@ func nothingKnown(r request, day, first time.Time) error {
 		return refusal
 	}
 	later := refuse(view.CodeNotFound, "refuse.first known", first)
-	out := &view.Refusal{
-		Code: refusal.Code, Detail: refusal.Detail + " " + later.Detail,
-		In: func(lang picks.Lang) string { return refusal.In(lang) + " " + later.In(lang) },
-	}
+	path := ""
 	if first.After(day) {
 		query := r.withQuery("as_of", first.Format(time.DateOnly))
 		query.Del("lang") // the link adds it
-		out.Next = &view.NextPage{Path: r.path + "?" + query.Encode(), In: later.In}
+		path = r.path + "?" + query.Encode()
 	}
-	return out
+	return leadTo(path, refusal, later)
 }
 
 // firstKnown returns the day on which the first value of a signal became known, or zero.

@@ -22,7 +22,7 @@ type Announced struct {
 // AnnouncedOn returns the pick of a date (YYYY-MM-DD) as it was announced, or nil if no announced pick has the date. It reads the database,
 // because all cards together are too long for memory.
 func (st *PublicationsState) AnnouncedOn(ctx context.Context, date string, lang picks.Lang) (*Announced, error) {
-	i, found := slices.BinarySearchFunc(st.priced, date, func(p pricedPick, date string) int { return strings.Compare(date, p.Date) }) // newest first
+	i, found := st.find(date)
 	if !found {
 		return nil, nil
 	}
@@ -45,6 +45,26 @@ func (st *PublicationsState) AnnouncedOn(ctx context.Context, date string, lang 
 	research.Pick = st.researchPick(p)
 	out.Research = &research
 	return out, nil
+}
+
+// PickBefore returns the date of the newest announced pick before a date, and the date of the first pick. Empty means that there is none.
+func (st *PublicationsState) PickBefore(date string) (before, first string) {
+	i, found := st.find(date)
+	if found {
+		i++
+	}
+	if i < len(st.priced) {
+		before = st.priced[i].Date
+	}
+	if n := len(st.priced); n > 0 {
+		first = st.priced[n-1].Date
+	}
+	return before, first
+}
+
+// find returns the place of the pick of a date, and whether there is one. The newest pick is the first.
+func (st *PublicationsState) find(date string) (int, bool) {
+	return slices.BinarySearchFunc(st.priced, date, func(p pricedPick, date string) int { return strings.Compare(date, p.Date) })
 }
 
 // PublicResearch returns the free research about a picked company. This is the newest research if the company is among the newest

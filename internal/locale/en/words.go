@@ -74,6 +74,7 @@ var words = map[string]string{
 	"as announced": "As announced on %s. This text is kept as it was: later research does not change it.",
 	"no text":      "No text was announced with this pick.",
 	"company now":  "The company today",
+	"first pick":   "The first pick",
 	"earlier pick": "The previous pick",
 	"later pick":   "The next pick",
 	"newer text":   "This is the latest research on the company. What was announced with a pick stays at the pick's own address:",

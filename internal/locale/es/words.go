@@ -74,6 +74,7 @@ var words = map[string]string{
 	"as announced": "Tal como se anunció el %s. Este texto se conserva sin cambios: los análisis posteriores no lo modifican.",
 	"no text":      "Con esta selección no se anunció ningún texto.",
 	"company now":  "La empresa hoy",
+	"first pick":   "La primera selección",
 	"earlier pick": "La selección anterior",
 	"later pick":   "La selección siguiente",
 	"newer text":   "Este es el análisis más reciente de la empresa. Lo que se anunció con cada selección se conserva en su propia dirección:",

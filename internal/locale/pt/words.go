@@ -74,6 +74,7 @@ var words = map[string]string{
 	"as announced": "Como foi anunciado em %s. Este texto é mantido sem alterações: análises posteriores não o modificam.",
 	"no text":      "Nenhum texto foi anunciado com esta seleção.",
 	"company now":  "A empresa hoje",
+	"first pick":   "A primeira seleção",
 	"earlier pick": "A seleção anterior",
 	"later pick":   "A seleção seguinte",
 	"newer text":   "Esta é a análise mais recente da empresa. O que foi anunciado com cada seleção fica no seu próprio endereço:",
