@@ -56,7 +56,7 @@ func TestAStretchOfAPlotIsInItsAddress(t *testing.T) {
 	// One day, to its end: one point, and its files are of this day.
 	query := "?from=" + last + "&to=" + last
 	has(query, open(query, http.StatusOK), "Points in this view (1):", "history?format=csv&from="+last+"&to="+last, "plot.svg?from="+last+"&to="+last,
-		`name="from" value="`+last+`"`, `name="to" value="`+last+`"`, words(last)+" to "+words(last))
+		`name="from" value="`+last+`"`, `name="to" value="`+last+`"`, ", "+words(last)+"</title>")
 	// One end alone is enough. The form also sends the named range, and empty fields.
 	query = "?range=1y&from=" + first + "&to=&as_of="
 	body := open(query, http.StatusOK)

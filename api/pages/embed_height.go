@@ -56,7 +56,7 @@ func (b signalBody) embedHeight(width int) float64 {
 	rows, left := 0., 0.
 	for i, k := range b.keys() {
 		if i == 0 {
-			k.Text += ", " + b.RangeTitle(b.Span)
+			k.Text += ", " + b.RangeTitle(b.Def, b.Span)
 		}
 		whole := 24 + textWidth(k.Text, 12.8)
 		if left -= whole + 14.4; left < 0 {

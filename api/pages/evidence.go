@@ -55,9 +55,13 @@ type missingDay struct {
 type dayLink struct{ Text, Address string }
 
 // otherDays leads to the nearest earlier and the nearest later day with a number. query selects the state and the language of the page.
-func otherDays(local localizer, id string, other *view.OtherDay, query string) []dayLink {
+func otherDays(local localizer, d signals.Definition, other *view.OtherDay, query string) []dayLink {
 	link := func(word, day string) dayLink {
-		return dayLink{fmt.Sprintf(local.T(word), local.Date(day)), "/evidence/" + id + "/" + day + query}
+		text := day
+		if at, err := time.Parse(time.DateOnly, day); err == nil {
+			text = view.WriteDay(local.language(), d, at)
+		}
+		return dayLink{fmt.Sprintf(local.T(word), text), "/evidence/" + d.ID + "/" + day + query}
 	}
 	days := []dayLink{link("day.earlier", other.Shown)}
 	if other.Later != nil {
@@ -68,10 +72,10 @@ func otherDays(local localizer, id string, other *view.OtherDay, query string) [
 
 // noNumber says that no number is about a day or an earlier one, and leads to the first day that one is about. asOf is the day at whose end
 // this was so, zero for now.
-func noNumber(id string, none *view.NoSuchDayError, asOf time.Time) *view.Refusal {
+func noNumber(d signals.Definition, none *view.NoSuchDayError, asOf time.Time) *view.Refusal {
 	later := func(lang picks.Lang) string {
 		local := localizer{Lang: lang}
-		return fmt.Sprintf(local.T("day.later"), local.Date(none.First.Format(time.DateOnly)))
+		return fmt.Sprintf(local.T("day.later"), view.WriteDay(local.language(), d, none.First))
 	}
 	in := func(lang picks.Lang) string {
 		local := localizer{Lang: lang}
@@ -86,7 +90,7 @@ func noNumber(id string, none *view.NoSuchDayError, asOf time.Time) *view.Refusa
 	}
 	out := &view.Refusal{Code: view.CodeNotFound, Detail: in(picks.English), In: in}
 	if !none.First.IsZero() {
-		out.Next = &view.NextPage{Path: "/evidence/" + id + "/" + none.First.Format(time.DateOnly) + asOfQuery(dayOrNone(asOf)), In: later}
+		out.Next = &view.NextPage{Path: "/evidence/" + d.ID + "/" + none.First.Format(time.DateOnly) + asOfQuery(dayOrNone(asOf)), In: later}
 	}
 	return out
 }
@@ -208,7 +212,7 @@ func (p *Pages) evidence(ctx context.Context, r request) (*view.Document, error)
 	e, err := p.o.View.Evidence(ctx, s, wanted)
 	none := (*view.NoSuchDayError)(nil)
 	if errors.As(err, &none) {
-		return nil, noNumber(s.Definition.ID, none, asOf)
+		return nil, noNumber(s.Definition, none, asOf)
 	}
 	if e == nil || err != nil {
 		return nil, err
@@ -225,7 +229,7 @@ func (p *Pages) evidence(ctx context.Context, r request) (*view.Document, error)
 	}
 	l := p.layoutIn(local, r.site, r.path)
 	if other := e.OtherDay; other != nil {
-		body.Missing = &missingDay{Text: other.Text, Days: otherDays(local, id, other, query)}
+		body.Missing = &missingDay{Text: other.Text, Days: otherDays(local, s.Definition, other, query)}
 	}
 	if !asOf.IsZero() && !day.IsZero() {
 		body.Known = local.Say("compare.known", local.Date(asOf))

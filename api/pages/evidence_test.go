@@ -56,3 +56,29 @@ func TestAFormulaHasTheSignsOfArithmetic(t *testing.T) {
 		}
 	}
 }
+
+func TestOtherDaysOfAMonthlySignalAreMonths(t *testing.T) {
+	t.Parallel()
+	day := func(month time.Month) time.Time { return time.Date(2026, month, 1, 0, 0, 0, 0, time.UTC) }
+	later := day(11).Format(time.DateOnly)
+	other := &view.OtherDay{Asked: "2026-03-15", Shown: day(1).Format(time.DateOnly), Later: &later}
+	for _, c := range []struct {
+		id         string
+		lang       picks.Lang
+		days       [2]string
+		none, next string
+	}{
+		{"iowa-corn-yield", "en", [2]string{"Earlier: 2025 crop", "Later: November 2026"}, "No figure refers to March 1, 2026 or an earlier day. Later: November 2026", "/evidence/iowa-corn-yield/2026-11-01"},
+		{"iowa-corn-yield", "hi", [2]string{"इससे पहले: 2025 की फ़सल", "इसके बाद: नवंबर 2026"}, "1 मार्च 2026 या उससे पहले के किसी दिन का कोई आँकड़ा नहीं है। इसके बाद: नवंबर 2026", "/evidence/iowa-corn-yield/2026-11-01"},
+		{"hormuz-transit", "en", [2]string{"Earlier: January 1, 2026", "Later: November 1, 2026"}, "No figure refers to March 1, 2026 or an earlier day. Later: November 1, 2026", "/evidence/hormuz-transit/2026-11-01"},
+	} {
+		l := localizer{Lang: c.lang}
+		d, _ := signals.ByID(c.id)
+		if got := otherDays(l, d, other, ""); got[0].Text != c.days[0] || got[1].Text != c.days[1] {
+			t.Errorf("%s in %s leads to %v, want %v", c.id, c.lang, got, c.days)
+		}
+		if got := noNumber(d, &view.NoSuchDayError{Day: day(3), First: day(11)}, time.Time{}); got.In(c.lang) != c.none || got.Next.Path != c.next {
+			t.Errorf("%s in %s: %q to %s", c.id, c.lang, got.In(c.lang), got.Next.Path)
+		}
+	}
+}

@@ -128,6 +128,44 @@ func TestAFinalHasTheYearOfItsCrop(t *testing.T) {
 	}
 }
 
+func TestARangeOfOneDayIsOneDay(t *testing.T) {
+	t.Parallel()
+	day := func(month time.Month, day int) time.Time { return time.Date(2026, month, day, 0, 0, 0, 0, time.UTC) }
+	for _, c := range []struct {
+		lang, id string
+		span     span
+		want     string
+	}{
+		{"en", "hormuz-transit", span{From: day(5, 5), To: day(5, 5)}, "May 5, 2026"},
+		{"es", "hormuz-transit", span{From: day(5, 5), To: day(5, 6)}, "del 5 de mayo de 2026 al 6 de mayo de 2026"},
+		{"en", "iowa-corn-yield", span{From: day(11, 1), To: day(11, 1)}, "November 2026"},
+		{"es", "iowa-corn-yield", span{From: day(5, 1), To: day(11, 20)}, "de mayo de 2026 a noviembre de 2026"},
+		{"es", "iowa-corn-yield", span{From: day(5, 1)}, "desde mayo de 2026"},
+		{"pt", "iowa-corn-yield", span{To: day(5, 1)}, "até maio de 2026"},
+		{"en", "iowa-corn-yield", span{From: day(5, 2), To: day(11, 1)}, "May 2, 2026 to November 1, 2026"}, // without the value of May
+	} {
+		l := localizer{Lang: picks.Lang(c.lang)}
+		d, _ := signals.ByID(c.id)
+		if got := l.RangeTitle(l.Own(d), c.span); got != c.want {
+			t.Errorf("%s in %s: %q, want %q", c.id, c.lang, got, c.want)
+		}
+	}
+	one := []view.HistoryPoint{{ObservedAt: day(11, 1), Value: 180}}
+	for _, c := range []struct{ lang, id, want string }{
+		{"en", "hormuz-transit", " One point: 180 on November 1, 2026."},
+		{"es", "hormuz-transit", " Un punto: 180 el 1 de noviembre de 2026."},
+		{"pt", "hormuz-transit", " Um ponto: 180 em 1º de novembro de 2026."},
+		{"hi", "hormuz-transit", " एक बिंदु: 180 (1 नवंबर 2026)।"},
+		{"en", "iowa-corn-yield", " One point: 180.0 (November 2026)."},
+	} {
+		l := localizer{Lang: picks.Lang(c.lang)}
+		d, _ := signals.ByID(c.id)
+		if got := l.describe(l.Own(d), one); !strings.HasSuffix(got, c.want) {
+			t.Errorf("%s in %s: %q, want %q", c.id, c.lang, got, c.want)
+		}
+	}
+}
+
 func TestMarkdownCannotBringScripts(t *testing.T) {
 	t.Parallel()
 	got := string(markdown("# A\n\n<script>alert(1)</script>\n\n[x](javascript:alert(1)) <img src=x onerror=alert(1)>"))

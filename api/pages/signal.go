@@ -123,6 +123,10 @@ func (b signalBody) NoPoints() string {
 	if first.IsZero() || last.Before(first) {
 		return text
 	}
+	if b.Def.Frequency == "monthly" {
+		l := b.language()
+		return text + " " + b.Say("signal.all days month", l.WriteMonth(first.UTC()), l.WriteMonth(last.UTC()))
+	}
 	return text + " " + b.Say("signal.all days", b.Date(first), b.Date(last))
 }
 

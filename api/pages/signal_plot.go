@@ -84,7 +84,7 @@ func (p *Pages) plotSignal(ctx context.Context, body signalBody, asOf time.Time)
 	if err != nil {
 		return signalPlots{}, err
 	}
-	out := body.plotHistory(body.Def, body.Snapshot, points, now, over, body.RangeTitle(body.Span))
+	out := body.plotHistory(body.Def, body.Snapshot, points, now, over, body.RangeTitle(body.Def, body.Span))
 	out.Query = template.URL(data) //nolint:gosec // it is made of dates
 	return out, nil
 }
@@ -240,7 +240,11 @@ func (l localizer) describe(d signals.Definition, points []view.HistoryPoint) st
 		return l.T("plot.no value")
 	}
 	lowest, highest, last := slices.MinFunc(known, compare), slices.MaxFunc(known, compare), known[len(known)-1]
-	return l.Say(monthOr(d, "plot.described"), l.Measure(d), l.Count(len(known)), l.Figure(d, lowest.Value), l.Observed(d, lowest.ObservedAt),
+	id := "plot.described"
+	if len(known) == 1 {
+		id = "plot.described one"
+	}
+	return l.Say(monthOr(d, id), l.Measure(d), l.Count(len(known)), l.Figure(d, lowest.Value), l.Observed(d, lowest.ObservedAt),
 		l.Figure(d, highest.Value), l.Observed(d, highest.ObservedAt), l.Figure(d, last.Value), l.Observed(d, last.ObservedAt))
 }
 

@@ -441,17 +441,25 @@ func (l localizer) Marked(id string, values ...any) template.HTML {
 	return template.HTML(fmt.Sprintf(template.HTMLEscapeString(l.T(id)), in...)) //nolint:gosec // escaped but for elements made here
 }
 
-// RangeTitle names a stretch of time.
-func (l localizer) RangeTitle(s span) string {
+// RangeTitle names a stretch of time. Of a monthly signal, a stretch from a first of a month has whole months.
+func (l localizer) RangeTitle(d signals.Definition, s span) string {
+	write, months := l.Date, d.Frequency == "monthly" && (s.From.IsZero() || s.From.Day() == 1)
+	id := func(id string) string { return id }
+	if months {
+		write = func(day any) string { return l.language().WriteMonth(timeOf(day)) }
+		id = func(id string) string { return monthOr(d, id) }
+	}
 	switch {
 	case s.Name != "":
 		return l.T("range." + s.Name)
 	case s.From.IsZero():
-		return l.Say("range.until", l.Date(s.To))
+		return l.Say(id("range.until"), write(s.To))
 	case s.To.IsZero():
-		return l.Say("range.since", l.Date(s.From))
+		return l.Say(id("range.since"), write(s.From))
+	case write(s.From) == write(s.To):
+		return write(s.From)
 	}
-	return l.Say("range.days", l.Date(s.From), l.Date(s.To))
+	return l.Say(id("range.days"), write(s.From), write(s.To))
 }
 
 // valueOf returns a number or the number behind a pointer, and NaN for nil.

@@ -3,7 +3,6 @@ package pages
 import (
 	"html/template"
 	"math"
-	"strconv"
 	"strings"
 	"time"
 
@@ -82,11 +81,8 @@ func (l localizer) Periods(d signals.Definition) template.HTMLAttr {
 // Observed writes the time of an observation of a signal in text: an instant or a day, the month of a monthly signal, or the crop of a final.
 func (l localizer) Observed(d signals.Definition, at time.Time) string {
 	at = at.UTC()
-	switch d.PeriodOf(at) {
-	case signals.PeriodCrop:
-		return l.Say("signal.crop", strconv.Itoa(at.Year()-1))
-	case signals.PeriodMonth:
-		return l.language().WriteMonth(at)
+	if d.PeriodOf(at) != signals.PeriodDay {
+		return view.WriteDay(l.language(), d, at)
 	}
 	return l.Instant(at)
 }

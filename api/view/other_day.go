@@ -3,11 +3,13 @@ package view
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"time"
 
 	"tidemark/internal/locale"
 	"tidemark/internal/locale/languages"
 	"tidemark/internal/postgres"
+	"tidemark/signals"
 )
 
 // OtherDay says that a number is not about the day that was asked for. Days are in UTC.
@@ -38,6 +40,18 @@ func (e *NoSuchDayError) Error() string {
 // Unwrap returns postgres.ErrNotFound.
 func (*NoSuchDayError) Unwrap() error { return postgres.ErrNotFound }
 
+// WriteDay writes the day that a value of a signal is about, the month of a monthly signal, or the crop of a final.
+func WriteDay(l *locale.Language, d signals.Definition, day time.Time) string {
+	day = day.UTC()
+	switch d.PeriodOf(day) {
+	case signals.PeriodCrop:
+		return fmt.Sprintf(l.Words["signal.crop"], strconv.Itoa(day.Year()-1))
+	case signals.PeriodMonth:
+		return l.WriteMonth(day)
+	}
+	return l.WriteDate(day)
+}
+
 // otherDay compares the day that was asked for with the day of a snapshot. The result is nil if they are the same. history reports that days of
 // the history count, too, and not only the days that snapshots are about. Later days are those known at asOf; zero means now.
 func (v *View) otherDay(ctx context.Context, s *Signal, day, asOf time.Time, stored postgres.Snapshot, history bool, lang locale.Lang) (*OtherDay, error) {
@@ -58,13 +72,24 @@ func (v *View) otherDay(ctx context.Context, s *Signal, day, asOf time.Time, sto
 	if !history && s.History.has(day) {
 		word = "day.together"
 	}
-	out := &OtherDay{
-		Asked: day.Format(time.DateOnly), Shown: shown.Format(time.DateOnly), Text: fmt.Sprintf(l.Words[word], l.WriteDate(day), l.WriteDate(shown)),
-	}
+	out := &OtherDay{Asked: day.Format(time.DateOnly), Shown: shown.Format(time.DateOnly), Text: otherDayText(l, s.Definition, word, day, shown)}
 	if !later.IsZero() {
 		out.Later = new(later.Format(time.DateOnly))
 	}
 	return out, nil
+}
+
+// otherDayText says that a number is about another day than the one that was asked for. The word is day.missing, or day.together if the day
+// that was asked for has a value.
+func otherDayText(l *locale.Language, d signals.Definition, word string, asked, shown time.Time) string {
+	if d.PeriodOf(shown) == signals.PeriodDay {
+		return fmt.Sprintf(l.Words[word], l.WriteDate(asked), l.WriteDate(shown))
+	}
+	day := l.WriteDate(asked)
+	if word == "day.together" {
+		day = WriteDay(l, d, asked)
+	}
+	return fmt.Sprintf(l.Words[word+" month"], day, WriteDay(l, d, shown))
 }
 
 // noSuchDay names the first day that a number is about, as of an instant; zero means now.

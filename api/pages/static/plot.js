@@ -185,13 +185,15 @@ class Plot {
       for (const [name, value] of [["x", `${left}%`], ["width", `${right - left}%`], ["y", p.top], ["height", p.end - p.top]]) p.area.setAttribute(name, value);
       p.svg.append(p.area);
     }
-    this.tip.textContent = this.between(inWords(this.chosen[0]), inWords(this.chosen[1]));
+    const [from, to] = this.chosen.map("months" in this.figure.dataset ? (x) => months.format(new Date(x * 1000)) : inWords);
+    this.tip.textContent = from === to ? from : this.between(from, to);
     this.place((a + b) / 2, this.panels[0].top + 40);
   }
 
-  // zoom opens the chosen stretch, unless it is too short to hold two points.
+  // zoom opens the chosen stretch, unless it is too short to hold two points. Of a monthly signal, it begins with a month, as the readout says.
   async zoom() {
-    const [from, to] = [day(this.chosen[0]), day(this.chosen[1])];
+    let [from, to] = this.chosen.map(day);
+    if ("months" in this.figure.dataset) from = `${from.slice(0, 8)}01`;
     await this.load();
     const inside = this.points?.filter((p) => day(p.x) >= from && day(p.x) <= to).length;
     if (inside < 2) { this.tip.textContent = this.figure.dataset.short ?? "Too short: it holds fewer than two points."; return; }

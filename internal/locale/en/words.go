@@ -204,12 +204,14 @@ var words = map[string]string{
 	"change.z.new":              "there was no z-score before",
 	"change.z.gone":             "there is no z-score now",
 
-	"day.missing":     "No value for %[1]s; showing %[2]s instead.",
-	"day.together":    "The value for %[1]s arrived together with later ones, and no published figure refers to it; showing %[2]s instead.",
-	"day.history":     "This figure was never the newest: it arrived together with later ones. It is shown as it stood in the history on %s.",
-	"day.none before": "No figure refers to %s or an earlier day.",
-	"day.earlier":     "Earlier: %s",
-	"day.later":       "Later: %s",
+	"day.missing":        "No value for %[1]s; showing %[2]s instead.",
+	"day.together":       "The value for %[1]s arrived together with later ones, and no published figure refers to it; showing %[2]s instead.",
+	"day.missing month":  "No value for %[1]s; showing the value for %[2]s instead.",
+	"day.together month": "The value for %[1]s arrived together with later ones, and no published figure refers to it; showing the value for %[2]s instead.",
+	"day.history":        "This figure was never the newest: it arrived together with later ones. It is shown as it stood in the history on %s.",
+	"day.none before":    "No figure refers to %s or an earlier day.",
+	"day.earlier":        "Earlier: %s",
+	"day.later":          "Later: %s",
 
 	// Two signals side by side.
 	"compare":                    "Compare",

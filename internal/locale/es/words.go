@@ -204,12 +204,14 @@ var words = map[string]string{
 	"change.z.new":              "antes no había puntuación z",
 	"change.z.gone":             "ahora no hay puntuación z",
 
-	"day.missing":     "No hay valor para el %[1]s; se muestra el del %[2]s.",
-	"day.together":    "El valor del %[1]s llegó junto con otros posteriores y ninguna cifra publicada se refiere a él; se muestra el del %[2]s.",
-	"day.history":     "Esta cifra nunca fue la más reciente: llegó junto con otras posteriores. Se muestra tal como figuraba en la serie histórica el %s.",
-	"day.none before": "Ninguna cifra se refiere al %s ni a un día anterior.",
-	"day.earlier":     "Anterior: %s",
-	"day.later":       "Siguiente: %s",
+	"day.missing":        "No hay valor para el %[1]s; se muestra el del %[2]s.",
+	"day.together":       "El valor del %[1]s llegó junto con otros posteriores y ninguna cifra publicada se refiere a él; se muestra el del %[2]s.",
+	"day.missing month":  "No hay valor para el %[1]s; se muestra el de %[2]s.",
+	"day.together month": "El valor de %[1]s llegó junto con otros posteriores y ninguna cifra publicada se refiere a él; se muestra el de %[2]s.",
+	"day.history":        "Esta cifra nunca fue la más reciente: llegó junto con otras posteriores. Se muestra tal como figuraba en la serie histórica el %s.",
+	"day.none before":    "Ninguna cifra se refiere al %s ni a un día anterior.",
+	"day.earlier":        "Anterior: %s",
+	"day.later":          "Siguiente: %s",
 
 	// Two signals side by side.
 	"compare":                    "Comparar",

@@ -204,12 +204,14 @@ var words = map[string]string{
 	"change.z.new":              "antes não havia escore z",
 	"change.z.gone":             "agora não há escore z",
 
-	"day.missing":     "Não há valor para %[1]s; é exibido o de %[2]s.",
-	"day.together":    "O valor de %[1]s chegou junto com valores posteriores e nenhum número publicado se refere a ele; é exibido o de %[2]s.",
-	"day.history":     "Este número nunca foi o mais recente: chegou junto com outros posteriores. É exibido como constava na série histórica em %s.",
-	"day.none before": "Nenhum número se refere a %s ou a um dia anterior.",
-	"day.earlier":     "Anterior: %s",
-	"day.later":       "Seguinte: %s",
+	"day.missing":        "Não há valor para %[1]s; é exibido o de %[2]s.",
+	"day.together":       "O valor de %[1]s chegou junto com valores posteriores e nenhum número publicado se refere a ele; é exibido o de %[2]s.",
+	"day.missing month":  "Não há valor para %[1]s; é exibido o de %[2]s.",
+	"day.together month": "O valor de %[1]s chegou junto com valores posteriores e nenhum número publicado se refere a ele; é exibido o de %[2]s.",
+	"day.history":        "Este número nunca foi o mais recente: chegou junto com outros posteriores. É exibido como constava na série histórica em %s.",
+	"day.none before":    "Nenhum número se refere a %s ou a um dia anterior.",
+	"day.earlier":        "Anterior: %s",
+	"day.later":          "Seguinte: %s",
 
 	// Two signals side by side.
 	"compare":                    "Comparar",
