@@ -185,6 +185,46 @@ func TestAFormCreatesOneKey(t *testing.T) {
 	}
 }
 
+// The page of a refused request says in the visitor's language what the limit is and when the next request is possible.
+func TestTheLimitOfNewKeysIsToldInWords(t *testing.T) {
+	t.Parallel()
+	tariff, err := endpoint.NewTariff(accounts.ModelBalance, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now()
+	limiter, err := api.NewLimiter("", func() time.Time { return now }, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := &dashboardFixture{system: start(t, setup{
+		accounts: &api.Accounts{Tariff: tariff, Now: time.Now, Limiter: limiter, RegisterRate: api.Rate{N: 5, Per: time.Hour}},
+	})}
+	create := func(query string) answer {
+		t.Helper()
+		o.cookie = ""
+		o.open("/dashboard" + query)
+		return o.send("/dashboard/create"+query, url.Values{})
+	}
+	for range 5 {
+		if a := create(""); a.StatusCode != http.StatusOK {
+			t.Fatal(a.Status)
+		}
+	}
+	for lang, want := range map[string][2]string{
+		"en": {"Limit for requests of this kind: 5 in an hour. The next one is possible in 12 minutes.", "Try again then."},
+		"es": {"5 en una hora. La próxima será posible dentro de 12 minutos.", "Inténtelo de nuevo entonces."},
+		"pt": {"5 em uma hora. A próxima será possível daqui a 12 minutos.", "Tente de novo quando esse tempo passar."},
+		"hi": {"एक घंटे में 5। अगला अनुरोध 12 मिनट बाद भेजा जा सकेगा।", "तब फिर कोशिश करें।"},
+	} {
+		a := create("?lang=" + lang)
+		if page := string(a.body); a.StatusCode != http.StatusTooManyRequests || a.Header.Get("Retry-After") != "720" ||
+			!strings.Contains(page, want[0]) || !strings.Contains(page, want[1]) || strings.Contains(page, "1h0m0s") || strings.Contains(page, `lang="en">`+want[0]) {
+			t.Errorf("%s: %s %s", lang, a.Status, page)
+		}
+	}
+}
+
 func (o *dashboardFixture) count(sql string) (n int) {
 	o.t.Helper()
 	conn, err := pgx.Connect(o.t.Context(), o.dsn)

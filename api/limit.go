@@ -14,7 +14,9 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"tidemark/api/view"
+	"tidemark/internal/locale/languages"
 	"tidemark/internal/redisurl"
+	"tidemark/picks"
 )
 
 // Rate is a number of requests per duration. The zero value means no limit.
@@ -211,10 +213,41 @@ func (s *Server) limited(w http.ResponseWriter, r *http.Request, door, name stri
 	if a.ok {
 		return nil
 	}
-	return &problemError{
-		code: view.CodeRateLimited, detail: fmt.Sprintf("There may be %d of these requests in %s.", rate.N, rate.Per),
-		retryAfter: strconv.Itoa(seconds(a.retry)),
+	in := func(lang picks.Lang) string {
+		words := languages.Or(lang).Words
+		return fmt.Sprintf(words["limit.refused"], rate.N, written(words, rate.Per), written(words, rounded(a.retry)))
 	}
+	return &problemError{code: view.CodeRateLimited, detail: in(picks.English), in: in, retryAfter: strconv.Itoa(seconds(a.retry))}
+}
+
+// written returns a duration in words, in the largest unit of which it is a whole number: "an hour", "12 minutes".
+func written(words map[string]string, d time.Duration) string {
+	n, name := seconds(d), "second"
+	for _, unit := range []struct {
+		size int
+		name string
+	}{{60, "minute"}, {60, "hour"}, {24, "day"}} {
+		if n == 0 || n%unit.size != 0 {
+			break
+		}
+		n, name = n/unit.size, unit.name
+	}
+	if n == 1 {
+		return words["limit."+name]
+	}
+	return fmt.Sprintf(words["limit."+name+"s"], n)
+}
+
+// rounded rounds a wait up to seconds, to minutes from a minute on, and to hours from two hours on.
+func rounded(d time.Duration) time.Duration {
+	unit := time.Second
+	switch {
+	case d > 2*time.Hour:
+		unit = time.Hour
+	case d > time.Minute:
+		unit = time.Minute
+	}
+	return max((d+unit-1)/unit, 1) * unit
 }
 
 // seconds rounds up, so that a client that waits this long is never too early.

@@ -146,7 +146,7 @@ var housePages = map[string]string{
 	"error.not_shown":                     "Not shown",
 	"error.not_shown.remedy":              "The archive has these bytes, but their publisher does not let us pass them on.",
 	"error.rate_limited":                  "Rate limited",
-	"error.rate_limited.remedy":           "Wait a moment, then load the page again.",
+	"error.rate_limited.remedy":           "Try again then. Refused requests do not count.",
 	"error.daily_quota_exhausted":         "Daily quota exhausted",
 	"error.daily_quota_exhausted.remedy":  "Today's requests are used up. The count starts again at 00:00 UTC.",
 	"error.internal_error":                "Internal error",
@@ -159,4 +159,15 @@ var housePages = map[string]string{
 	"error.not_configured.remedy":         "The operator of this service has not set up what this page needs.",
 	"error.other":                         "The request failed",
 	"error.other.remedy":                  "The detail below says why.",
+
+	// A rate limit, and durations in it.
+	"limit.refused": "Limit for requests of this kind: %[1]d in %[2]s. The next one is possible in %[3]s.",
+	"limit.second":  "a second",
+	"limit.seconds": "%d seconds",
+	"limit.minute":  "a minute",
+	"limit.minutes": "%d minutes",
+	"limit.hour":    "an hour",
+	"limit.hours":   "%d hours",
+	"limit.day":     "a day",
+	"limit.days":    "%d days",
 }

@@ -146,7 +146,7 @@ var housePages = map[string]string{
 	"error.not_shown":                     "No se muestra",
 	"error.not_shown.remedy":              "El archivo conserva estos bytes, pero su fuente no permite difundirlos.",
 	"error.rate_limited":                  "Demasiadas solicitudes",
-	"error.rate_limited.remedy":           "Espere un momento y vuelva a cargar la página.",
+	"error.rate_limited.remedy":           "Inténtelo de nuevo entonces. Las solicitudes rechazadas no cuentan.",
 	"error.daily_quota_exhausted":         "Cupo diario agotado",
 	"error.daily_quota_exhausted.remedy":  "Las solicitudes de hoy se han agotado. La cuenta empieza de nuevo a las 00:00 UTC.",
 	"error.internal_error":                "Error interno",
@@ -159,4 +159,15 @@ var housePages = map[string]string{
 	"error.not_configured.remedy":         "El operador de este servicio no ha configurado lo que esta página necesita.",
 	"error.other":                         "La solicitud ha fallado",
 	"error.other.remedy":                  "El detalle de abajo explica el motivo.",
+
+	// A rate limit, and durations in it.
+	"limit.refused": "Límite de solicitudes de este tipo: %[1]d en %[2]s. La próxima será posible dentro de %[3]s.",
+	"limit.second":  "un segundo",
+	"limit.seconds": "%d segundos",
+	"limit.minute":  "un minuto",
+	"limit.minutes": "%d minutos",
+	"limit.hour":    "una hora",
+	"limit.hours":   "%d horas",
+	"limit.day":     "un día",
+	"limit.days":    "%d días",
 }

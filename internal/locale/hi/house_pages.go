@@ -146,7 +146,7 @@ var housePages = map[string]string{
 	"error.not_shown":                     "दिखाया नहीं जाता",
 	"error.not_shown.remedy":              "अभिलेखागार में ये बाइट हैं, लेकिन उनका प्रकाशक उन्हें आगे देने की अनुमति नहीं देता।",
 	"error.rate_limited":                  "बहुत ज़्यादा अनुरोध",
-	"error.rate_limited.remedy":           "थोड़ा रुककर पृष्ठ फिर से लोड करें।",
+	"error.rate_limited.remedy":           "तब फिर कोशिश करें। अस्वीकार किए गए अनुरोध गिने नहीं जाते।",
 	"error.daily_quota_exhausted":         "दैनिक कोटा समाप्त",
 	"error.daily_quota_exhausted.remedy":  "आज के अनुरोध समाप्त हो गए हैं। गिनती 00:00 UTC से फिर शुरू होगी।",
 	"error.internal_error":                "आंतरिक त्रुटि",
@@ -159,4 +159,15 @@ var housePages = map[string]string{
 	"error.not_configured.remedy":         "इस सेवा के संचालक ने इस पृष्ठ के लिए ज़रूरी व्यवस्था नहीं की है।",
 	"error.other":                         "अनुरोध विफल रहा",
 	"error.other.remedy":                  "नीचे का विवरण कारण बताता है।",
+
+	// A rate limit, and durations in it.
+	"limit.refused": "इस तरह के अनुरोधों की सीमा: %[2]s में %[1]d। अगला अनुरोध %[3]s बाद भेजा जा सकेगा।",
+	"limit.second":  "एक सेकंड",
+	"limit.seconds": "%d सेकंड",
+	"limit.minute":  "एक मिनट",
+	"limit.minutes": "%d मिनट",
+	"limit.hour":    "एक घंटे",
+	"limit.hours":   "%d घंटे",
+	"limit.day":     "एक दिन",
+	"limit.days":    "%d दिन",
 }

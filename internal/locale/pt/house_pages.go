@@ -146,7 +146,7 @@ var housePages = map[string]string{
 	"error.not_shown":                     "Não é mostrado",
 	"error.not_shown.remedy":              "O arquivo guarda estes bytes, mas a fonte não permite repassá-los.",
 	"error.rate_limited":                  "Requisições demais",
-	"error.rate_limited.remedy":           "Espere um momento e recarregue a página.",
+	"error.rate_limited.remedy":           "Tente de novo quando esse tempo passar. Requisições recusadas não contam.",
 	"error.daily_quota_exhausted":         "Cota diária esgotada",
 	"error.daily_quota_exhausted.remedy":  "As requisições de hoje acabaram. A contagem recomeça à 0h UTC.",
 	"error.internal_error":                "Erro interno",
@@ -159,4 +159,15 @@ var housePages = map[string]string{
 	"error.not_configured.remedy":         "O operador deste serviço não configurou algo de que esta página precisa.",
 	"error.other":                         "A requisição falhou",
 	"error.other.remedy":                  "O detalhe abaixo explica o motivo.",
+
+	// A rate limit, and durations in it.
+	"limit.refused": "Limite de requisições deste tipo: %[1]d em %[2]s. A próxima será possível daqui a %[3]s.",
+	"limit.second":  "um segundo",
+	"limit.seconds": "%d segundos",
+	"limit.minute":  "um minuto",
+	"limit.minutes": "%d minutos",
+	"limit.hour":    "uma hora",
+	"limit.hours":   "%d horas",
+	"limit.day":     "um dia",
+	"limit.days":    "%d dias",
 }
