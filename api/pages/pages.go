@@ -185,8 +185,13 @@ func VerdictScript() string {
 }
 
 // Stylesheet returns the style sheet of all pages, for pages that are served elsewhere.
-func Stylesheet() []byte {
-	body, err := files.ReadFile("static/style.css")
+func Stylesheet() []byte { return embedded("style.css") }
+
+// Icon returns the icon of all pages as a PNG image, for pages that are served elsewhere.
+func Icon() []byte { return embedded("icon.png") }
+
+func embedded(name string) []byte {
+	body, err := files.ReadFile("static/" + name)
 	if err != nil {
 		panic(err) // it is embedded
 	}

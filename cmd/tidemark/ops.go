@@ -65,7 +65,7 @@ func (p *program) servePrivate(ctx context.Context, on listeners, v opsListener)
 		queue.Watch(p.metrics)
 		monitor = ops.NewMonitor(at, ops.MonitorPath)
 		defer func() { err = errors.Join(err, monitor.Close()) }()
-		status = &ops.StatusPages{Observer: v.observer, Next: nextSlot, Stylesheet: pages.Stylesheet(), Queue: queue, Actions: v.actions}
+		status = &ops.StatusPages{Observer: v.observer, Next: nextSlot, Stylesheet: pages.Stylesheet(), Icon: pages.Icon(), Queue: queue, Actions: v.actions}
 	}
 	return p.serveOps(ctx, l, manager, v.needs, ops.Options{
 		Role: v.role, Ready: v.ready, Degraded: v.degraded, Metrics: p.metrics, StatusPages: status, Monitor: monitor,

@@ -35,8 +35,8 @@ type StatusPages struct {
 	Observer *Observer
 	// Next returns the time of a schedule's next slot after an instant, or the zero time if it has no further slot.
 	Next func(s task.Schedule, after time.Time) time.Time
-	// Stylesheet is the stylesheet of the public pages.
-	Stylesheet []byte
+	// Stylesheet is the stylesheet of the public pages, and Icon their icon as a PNG image.
+	Stylesheet, Icon []byte
 	// Queue lists the workers. Nil means that there is no page of workers.
 	Queue *Queue
 	// Actions are the actions that the pages offer. Nil means none.
@@ -120,11 +120,15 @@ func (s *Server) pages(p StatusPages) {
 		w.Header().Set("Content-Type", "text/markdown; charset=utf-8")
 		_, _ = io.WriteString(w, tidemark.Runbook) // a disconnected reader is not a fault
 	})
-	s.mux.HandleFunc("GET /style.css", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/css; charset=utf-8")
-		w.Header().Set("Cache-Control", "max-age=300")
-		_, _ = w.Write(p.Stylesheet)
-	})
+	file := func(path, mediaType string, body []byte) {
+		s.mux.HandleFunc("GET "+path, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", mediaType)
+			w.Header().Set("Cache-Control", "max-age=300")
+			_, _ = w.Write(body)
+		})
+	}
+	file("/style.css", "text/css; charset=utf-8", p.Stylesheet)
+	file("/favicon.ico", "image/png", p.Icon) // browsers look for it there
 }
 
 // render renders the content of a page. The templates are part of the program, so a fault in one is a bug.

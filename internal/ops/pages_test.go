@@ -48,7 +48,7 @@ func TestPagesShowWhatIsAndChangeNothing(t *testing.T) {
 	monitor := ops.NewMonitor(at, ops.MonitorPath)
 	t.Cleanup(func() { _ = monitor.Close() })
 	url := serve(t, ops.Options{Role: "scheduler", Metrics: telemetry.NewMetrics("1", "c", time.Now), StatusPages: &ops.StatusPages{
-		Observer: s.observer, Stylesheet: []byte("body{}"),
+		Observer: s.observer, Stylesheet: []byte("body{}"), Icon: []byte("icon"),
 		Next: func(task.Schedule, time.Time) time.Time { return day("2026-03-05") },
 	}, Monitor: monitor})
 	for path, want := range map[string][]string{
@@ -60,6 +60,7 @@ func TestPagesShowWhatIsAndChangeNothing(t *testing.T) {
 		"/quarantine":           {"Nothing was ever held back."},
 		"/backfills":            {"No backfill was ever planned."},
 		"/style.css":            {"body{}"},
+		"/favicon.ico":          {"icon"},
 		"/queue/":               {"<div id=\"root\">"},
 		"/queue/api/redis_info": {"redis_version"},
 	} {
