@@ -25,6 +25,8 @@ type compareBody struct {
 	From, To, AsOf, Today string
 	// Time has both z-scores over time, Scatter one against the other, and Lags the correlation by lag.
 	Time, Scatter, Lags template.HTML
+	// LastFirst and LastSecond are the labels of the last z-scores in Time.
+	LastFirst, LastSecond string
 	// LagPoints are the points of Lags as JSON, for the script.
 	LagPoints template.JS
 	// Newest are the newest pairs, newest first.
@@ -219,10 +221,11 @@ func (b *compareBody) draw() {
 	}
 	if n > 0 {
 		x, one, two := comparedLines(b.Comparison)
+		b.LastFirst, b.LastSecond = b.Z(first[n-1]), b.Z(second[n-1])
 		b.Time = template.HTML(plot.Figure{
 			ID: "plot-compare", Title: b.Comparison.First.Name + " · " + b.Comparison.Second.Name, Description: b.Comparison.Text, Height: 260,
 			From: time.Unix(int64(x[0]), 0).UTC(), To: time.Unix(int64(x[len(x)-1]), 0).UTC(), Rules: []float64{0}, Words: b.figureWords(),
-			Marks: []plot.Mark{reducedLine("second", x, two), reducedLine("", x, one)},
+			Marks: []plot.Mark{reducedLine("second", b.LastSecond, x, two), reducedLine("", b.LastFirst, x, one)},
 		}.SVG())
 		b.Scatter = template.HTML(plot.Plane{
 			ID: "plot-scatter", Title: b.T("compare.scatter"), Description: b.Comparison.Text, Height: 320, Points: true,
@@ -277,8 +280,8 @@ func comparedLines(c *view.Comparison) (x, first, second []float64) {
 }
 
 // reducedLine is a line of the points that are visible.
-func reducedLine(class string, x, y []float64) plot.Line {
-	line := plot.Line{Class: class}
+func reducedLine(class, label string, x, y []float64) plot.Line {
+	line := plot.Line{Class: class, Label: label}
 	for _, i := range plot.Reduce(x, y, stretches) {
 		line.X, line.Y = append(line.X, x[i]), append(line.Y, y[i])
 	}

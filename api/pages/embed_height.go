@@ -11,23 +11,31 @@ import (
 // The frame of an embedded plot has no script on the page around it, so its height is chosen with the line that is pasted. It depends on the
 // width, because texts wrap. The widths are widths of frames, in pixels.
 const (
-	embedNarrow, embedPhone, embedWide, embedWidest = 280, 390, 900, 1280
+	embedNarrowest, embedNarrow, embedPhone, embedWide, embedWidest = 240, 280, 390, 900, 1280
 
 	embedStep = 10
 
-	// embedSpare is the room of a line that wraps although the widths below say that it fits.
+	// legendOnly is the width of a plot up to which its last values are in its legend.
+	legendOnly = 224
+
+	// embedSpare is the room of a line that wraps although the widths below say that it fits. In a frame that is narrower than a telephone more
+	// lines do.
 	embedSpare = 24
 )
 
-// embedStyle is the height of the frame as a style: the largest of a constant and of two lines over the width of its container.
+// embedStyle is the height of the frame as a style: the largest of a constant and of three lines over the width of its container.
 func embedStyle(height func(width int) float64) string {
 	floor := height(embedWide)
 	for w := embedWide; w <= embedWidest; w += embedStep {
 		floor = max(floor, height(w))
 	}
-	a, slopeA := line(height, embedNarrow, embedPhone)
-	b, slopeB := line(height, embedPhone, embedWide)
-	return fmt.Sprintf("border:0;height:max(%.0fpx,%.0fpx - %.1fcqw,%.0fpx - %.1fcqw)", math.Ceil(floor), a, 100*slopeA, b, 100*slopeB)
+	heights := []string{fmt.Sprintf("%.0fpx", math.Ceil(floor))}
+	widths := []int{embedNarrowest, embedNarrow, embedPhone, embedWide}
+	for i, to := range widths[1:] {
+		start, slope := line(height, widths[i], to)
+		heights = append(heights, fmt.Sprintf("%.0fpx - %.1fcqw", start, 100*slope))
+	}
+	return "border:0;height:max(" + strings.Join(heights, ",") + ")"
 }
 
 // line is the line through the heights at two widths, moved up until no height between them is above it. It falls by slope a pixel.
@@ -48,7 +56,7 @@ func (b signalBody) embedHeight(width int) float64 {
 		lineHeight, headline = 1.75, 1.4
 	}
 	heads := wrappedLines(1.06*16.8, room, strings.Fields(cmp.Or(b.finding(b.Signal.Definition, b.Snapshot).String(), b.Def.Name)))
-	total := embedSpare + 16 + 4 + 16.8*headline*heads + 5.6 + 300 + 5.6
+	total := embedSpare + max(0, float64(embedPhone-width)/4) + 16 + 4 + 16.8*headline*heads + 5.6 + 300 + 5.6
 	if b.AsOf != "" {
 		total += 16 * lineHeight * wrappedLines(1.06*16, room, strings.Fields(b.Said("signal.as of", b.Date(b.AsOf))))
 	}
@@ -57,6 +65,14 @@ func (b signalBody) embedHeight(width int) float64 {
 	for i, k := range b.keys() {
 		if i == 0 {
 			k.Text += ", " + b.RangeTitle(b.Def, b.Span)
+		}
+		if room <= legendOnly {
+			switch k.Class {
+			case "":
+				k.Text += " " + b.Plots.LastValue
+			case "second":
+				k.Text += " " + b.Plots.LastBaseline
+			}
 		}
 		whole := 24 + textWidth(k.Text, 12.8)
 		if left -= whole + 14.4; left < 0 {

@@ -21,6 +21,8 @@ type portfolioBody struct {
 	Drawdown     template.HTML
 	Days         []view.HistorySnapshot
 	Open, Closed []view.Position
+	// LastReturn and LastBenchmark are the labels of the last returns in Return.
+	LastReturn, LastBenchmark string
 	// held are all open positions, also where the visitor does not see them.
 	held []view.Position
 	// Doubts are the closes in doubt, for a visitor who sees the positions.
@@ -154,6 +156,7 @@ func (b *portfolioBody) plot(history []view.HistorySnapshot) {
 	b.Points = embedJSON(shownPoints(history, b.Weekly || b.Small))
 	from, to := days[0], days[n-1]
 	last, symbol := history[n-1], b.Portfolio.Benchmark.Symbol
+	b.LastReturn, b.LastBenchmark = b.Pct(last.ReturnPct), b.Pct(last.BenchmarkReturnPct)
 	height := 280.
 	if b.Small {
 		height = 170
@@ -163,8 +166,8 @@ func (b *portfolioBody) plot(history []view.HistorySnapshot) {
 		Description: b.Say("portfolio.plot text", b.Date(last.Date), b.Pct(last.ReturnPct), b.Pct(last.BenchmarkReturnPct)),
 		Height:      height, From: from, To: to, Suffix: b.PercentSign(), Rules: []float64{0}, Words: b.figureWords(),
 		Marks: []plot.Mark{
-			plot.Line{Class: "second", X: x, Y: theirs, Label: b.Pct(last.BenchmarkReturnPct)},
-			plot.Line{X: x, Y: ours, Label: b.Pct(last.ReturnPct)},
+			plot.Line{Class: "second", X: x, Y: theirs, Label: b.LastBenchmark},
+			plot.Line{X: x, Y: ours, Label: b.LastReturn},
 		},
 	}
 	below := plot.Figure{

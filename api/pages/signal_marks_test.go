@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -57,6 +58,42 @@ func TestAPlotShowsForecastsWithTheirGradesAndWhatWasFirstPublished(t *testing.T
 	}
 }
 
+// markOf matches a mark: the widths in rem from and below which it is shown, and its label.
+var markOf = regexp.MustCompile(`<a class="mark(?: over([0-9]+))?(?: under([0-9]+))?".*?<text[^>]*>([^<]+)<`)
+
+// marksAt returns the labels that a strip shows in a figure of a width in rem.
+func marksAt(svg string, rem int) (labels []string) {
+	for _, m := range markOf.FindAllStringSubmatch(svg, -1) {
+		over, _ := strconv.Atoi(m[1])
+		under, err := strconv.Atoi(m[2])
+		if rem > over && (err != nil || rem <= under) {
+			labels = append(labels, m[3])
+		}
+	}
+	return labels
+}
+
+// On a wide screen each event of fifteen years has room, except those of one spring.
+func TestEachEventHasItsNumberWhereThereIsRoom(t *testing.T) {
+	t.Parallel()
+	var events []plot.Event
+	for i, day := range []string{"2014-11-27", "2016-11-30", "2017-08-25", "2020-03-11", "2020-04-12", "2020-04-20", "2021-08-29", "2022-10-05", "2026-02-28", "2026-03-11"} {
+		at, err := time.Parse(time.DateOnly, day)
+		if err != nil {
+			t.Fatal(err)
+		}
+		events = append(events, plot.Event{At: at, Number: i + 1, Target: "event-" + day})
+	}
+	svg := plot.Strip{
+		Several: "%s–%s", From: time.Date(2010, time.January, 4, 0, 0, 0, 0, time.UTC), To: time.Date(2026, time.November, 26, 0, 0, 0, 0, time.UTC), Letters: 3, Gutter: 6, Events: events,
+	}.SVG()
+	for rem, want := range map[int]string{20: "1–3 4–8 9–10", 40: "1 2–3 4–6 7 8 9–10", 66: "1 2 3 4–6 7 8 9–10"} {
+		if got := strings.Join(marksAt(svg, rem), " "); got != want {
+			t.Errorf("a figure of %d rem has the marks %s, want %s", rem, got, want)
+		}
+	}
+}
+
 func TestEventsThatAreCloseShareANumber(t *testing.T) {
 	t.Parallel()
 	day := func(n int) time.Time { return time.Date(2020, 1, 1+n, 0, 0, 0, 0, time.UTC) }
@@ -74,8 +111,11 @@ func TestEventsThatAreCloseShareANumber(t *testing.T) {
 		many = append(many, plot.Event{At: day(i * 8), Number: i + 1, Target: fmt.Sprint("event-", i)})
 	}
 	split := plot.Strip{Several: "%s–%s", From: day(0), To: day(100), Events: many}.SVG()
-	if n := strings.Count(split, `class="mark"`); n < 4 || n > 6 {
-		t.Errorf("twelve events over the whole strip have %d marks: %s", n, split)
+	if n := len(marksAt(split, 20)); n < 4 || n > 6 {
+		t.Errorf("twelve events over the whole strip have %d marks on a telephone: %s", n, split)
+	}
+	if got := strings.Join(marksAt(split, 60), " "); got != "1 2 3 4 5 6 7 8 9 10 11 12" {
+		t.Errorf("twelve events with room for each have the marks %s: %s", got, split)
 	}
 	if got := (plot.Strip{From: day(0), To: day(1)}).SVG(); got != "" {
 		t.Errorf("a strip without events is %s", got)

@@ -34,6 +34,8 @@ type signalPlots struct {
 	// Points is the number of points in the range. Newest are the newest points, newest first.
 	Points int
 	Newest []view.HistoryPoint
+	// LastValue and LastBaseline are the labels of the last known numbers, empty if none is known.
+	LastValue, LastBaseline string
 	// Interval, Baseline and Scored report whether any point has an interval, a baseline or a z-score.
 	Interval, Baseline, Scored bool
 	// IntervalSince is the first point with an interval if the plot begins much earlier, otherwise zero.
@@ -168,9 +170,10 @@ func (l localizer) plotHistory(d signals.Definition, s view.SignalSnapshot, poin
 		out.IntervalSince = points[i].ObservedAt
 	}
 	c := columnsOf(d, points)
-	last, usual := lastKnown(points, func(p view.HistoryPoint) float64 { return p.Value }), lastKnown(points, func(p view.HistoryPoint) float64 { return p.Baseline })
+	out.LastValue = l.lastKnown(d, points, func(p view.HistoryPoint) float64 { return p.Value })
+	out.LastBaseline = l.lastKnown(d, points, func(p view.HistoryPoint) float64 { return p.Baseline })
 	behind, front, end := over.marks(d, points)
-	marks := append(behind, plot.Band{X: c.x, Lo: c.lo, Hi: c.hi}, plot.Line{Class: "second", X: c.x, Y: c.baseline, Label: l.Figure(d, usual)})
+	marks := append(behind, plot.Band{X: c.x, Lo: c.lo, Hi: c.hi}, plot.Line{Class: "second", X: c.x, Y: c.baseline, Label: out.LastBaseline})
 	if len(over.first) > 0 {
 		since := slices.IndexFunc(points, func(p view.HistoryPoint) bool { return !p.ObservedAt.Before(over.first[0].ObservedAt) })
 		out.Reprinted = revised(over.first, points[max(since, 0):])
@@ -183,7 +186,7 @@ func (l localizer) plotHistory(d signals.Definition, s view.SignalSnapshot, poin
 		g := columnsOf(d, now)
 		marks = append(marks, plot.Line{Class: "ghost", X: g.x, Y: g.value})
 	}
-	marks = append(append(marks, plot.Line{X: c.x, Y: c.value, Label: l.Figure(d, last)}), front...)
+	marks = append(append(marks, plot.Line{X: c.x, Y: c.value, Label: out.LastValue}), front...)
 	if !end.After(from) { // one point stands at the end of the figure, beside its label
 		from = end.Add(-time.Second)
 	}
@@ -208,14 +211,14 @@ func (l localizer) plotHistory(d signals.Definition, s view.SignalSnapshot, poin
 	return out
 }
 
-// lastKnown returns the newest known number of points, or NaN if none is known.
-func lastKnown(points []view.HistoryPoint, of func(view.HistoryPoint) float64) float64 {
+// lastKnown writes the newest known number of points. It is empty if none is known.
+func (l localizer) lastKnown(d signals.Definition, points []view.HistoryPoint, of func(view.HistoryPoint) float64) string {
 	for _, p := range slices.Backward(points) {
 		if v := of(p); v == v {
-			return v
+			return l.Figure(d, v)
 		}
 	}
-	return math.NaN()
+	return ""
 }
 
 // revised counts the points that have changed or were withdrawn.

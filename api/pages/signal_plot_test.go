@@ -396,6 +396,9 @@ func TestTheLastValuesOfEachSignalFitRightOfItsPlots(t *testing.T) {
 				if !slices.Equal(got, want) {
 					t.Errorf("%s of %s: the labels are %q, want %q", lang.Code, d.ID, got, want)
 				}
+				if legend := []string{plots.LastValue, plots.LastBaseline}; legend[0] != l.Figure(d, last.Value) || legend[1] != l.Figure(d, last.Baseline) {
+					t.Errorf("%s of %s: a narrow plot has %q in its legend", lang.Code, d.ID, legend)
+				}
 				room := rooms.FindStringSubmatch(string(plots.Value))
 				for _, other := range []template.HTML{plots.Strip, plots.Z} {
 					if got := rooms.FindStringSubmatch(string(other)); len(got) == 0 || got[1] != room[1] {

@@ -18,7 +18,7 @@ type Event struct {
 }
 
 // Strip draws the numbers of events above a figure with the same range of x. Each number is a link to its description. Events that are
-// too close for two marks share a link. It is empty without events.
+// too close for two marks share a link; how many are depends on the width. It is empty without events.
 type Strip struct {
 	// Label names the strip for screen readers. One and Several name a link to an event, and to the events between two numbers.
 	Label, One, Several string
@@ -33,8 +33,49 @@ type Strip struct {
 // narrowest that a finger can press.
 const stripHeight, halfMark, markLetter, reach = 7. / 3, .75, 2. / 3, 2.
 
-// narrowStrip is the width in em of a strip on a small telephone. There each mark has room for a finger.
-const narrowStrip = 17
+// narrowStrip is the width in em of a strip on a small telephone. There each mark has room for a finger. widerStrips are the least widths in
+// rem of figures whose events are grouped anew. The style sheet has the classes overN and underN for each.
+const narrowStrip = 17.
+
+var widerStrips = []int{36, 56}
+
+// mark is a group of events. It is shown from the width with one number to before the one with another: 0 is the narrowest, and the others are
+// those of widerStrips.
+type mark struct {
+	events      []Event
+	from, until int
+}
+
+// class names the widths of the mark for the style sheet.
+func (m mark) class() (class string) {
+	if m.from > 0 {
+		class += fmt.Sprintf(" over%d", widerStrips[m.from-1])
+	}
+	if m.until <= len(widerStrips) {
+		class += fmt.Sprintf(" under%d", widerStrips[m.until-1])
+	}
+	return class
+}
+
+// marks returns the marks of all widths by their first event. A mark that widths next to each other have in common is one.
+func (s Strip) marks() (out []mark) {
+	for i := range len(widerStrips) + 1 {
+		width := narrowStrip
+		if i > 0 {
+			width = float64(widerStrips[i-1])/.75 - roomOf(s.Letters) - gutterOf(s.Gutter)
+		}
+		for _, group := range s.groups(width) {
+			same := slices.IndexFunc(out, func(m mark) bool { return m.until == i && groupLabel(m.events) == groupLabel(group) })
+			if same < 0 {
+				out = append(out, mark{group, i, i + 1})
+			} else {
+				out[same].until++
+			}
+		}
+	}
+	slices.SortStableFunc(out, func(a, b mark) int { return a.events[0].Number - b.events[0].Number })
+	return out
+}
 
 // SVG draws the strip.
 func (s Strip) SVG() string {
@@ -43,7 +84,8 @@ func (s Strip) SVG() string {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg class="marks %s" role="group" aria-label="%s" width="100%%" height="%s">`, roomClass(s.Letters)+gutterClass(s.Gutter), html.EscapeString(s.Label), em(stripHeight))
-	for _, group := range s.groups() {
+	for _, m := range s.marks() {
+		group := m.events
 		first, last, label := group[0], group[len(group)-1], groupLabel(group)
 		name := fmt.Sprintf(s.One, label)
 		if len(group) > 1 {
@@ -55,8 +97,8 @@ func (s Strip) SVG() string {
 		}
 		width := markWidth(label)
 		wide := max(width, reach)
-		fmt.Fprintf(&b, `<a class="mark" href="#%s" data-events="%s" aria-label="%s"><svg x="%s%%" y="50%%" overflow="visible"><rect class="reach" x="%s" y="%s" width="%s" height="%s"/><rect x="%s" y="%s" width="%s" height="%s" rx="%s"/><text y=".33em" text-anchor="middle">%s</text></svg></a>`,
-			targets[0], strings.Join(targets, " "), html.EscapeString(name), number(s.at(group)*100),
+		fmt.Fprintf(&b, `<a class="mark%s" href="#%s" data-events="%s" aria-label="%s"><svg x="%s%%" y="50%%" overflow="visible"><rect class="reach" x="%s" y="%s" width="%s" height="%s"/><rect x="%s" y="%s" width="%s" height="%s" rx="%s"/><text y=".33em" text-anchor="middle">%s</text></svg></a>`,
+			m.class(), targets[0], strings.Join(targets, " "), html.EscapeString(name), number(s.at(group)*100),
 			em(-wide/2), em(-stripHeight/2), em(wide), em(stripHeight),
 			em(-width/2), em(-halfMark), em(width), em(2*halfMark), em(halfMark), label)
 	}
@@ -64,13 +106,13 @@ func (s Strip) SVG() string {
 	return b.String()
 }
 
-// groups returns the events of each mark. Events share a mark only if their marks would overlap on a narrow strip.
-func (s Strip) groups() [][]Event {
+// groups returns the events of each mark of a strip with a width in em. Events share a mark only if their marks would overlap there.
+func (s Strip) groups(strip float64) [][]Event {
 	var out [][]Event
 	for i := range s.Events {
 		out = append(out, s.Events[i:i+1])
 	}
-	room := func(group []Event) float64 { return max(markWidth(groupLabel(group)), reach) / 2 / narrowStrip }
+	room := func(group []Event) float64 { return max(markWidth(groupLabel(group)), reach) / 2 / strip }
 	for len(out) > 1 {
 		best, least := 0, 0.
 		for i := 1; i < len(out); i++ {

@@ -112,7 +112,7 @@ test("the line that embeds a plot shows all of it with at most a tenth of it bla
         await page.goto("/host");
         const frame = page.frames()[1];
         await frame.locator("main").waitFor();
-        for (const width of [320, 390, 768, 1200]) {
+        for (const width of [240, 260, 320, 390, 768, 1200]) {
           await page.setViewportSize({ width, height: 900 });
           const [inside, needed] = await frame.evaluate(() => [innerHeight, Math.ceil(document.querySelector("main").getBoundingClientRect().bottom)]);
           if (needed > inside || needed < .9 * inside) found.push(`${id} ${lang} at ${width}: ${needed} in ${inside}`);
@@ -276,13 +276,15 @@ test("with letters of twice their size no page of a telephone is wider than the 
 test("the numbers of events grow with the letters of the page, and stand apart in their marks", async () => {
   for (const width of [390, 1280]) {
     await visit("/signals/crack-spread-321?range=all", { viewport: { width, height: 844 } }, async (page) => {
-      const read = () => page.locator(".marks .mark").evaluateAll((list) => list.map((m) => {
+      const read = () => page.locator(".marks .mark:visible").evaluateAll((list) => list.map((m) => {
         const [rect, label] = [m.querySelector("rect:not(.reach)"), m.querySelector("text")].map((e) => e.getBoundingClientRect());
         const strip = m.closest(".marks").getBoundingClientRect();
         return { size: parseFloat(getComputedStyle(m.querySelector("text")).fontSize), left: rect.left, right: rect.right, holds: label.left >= rect.left && label.right <= rect.right && rect.top >= strip.top && rect.bottom <= strip.bottom };
       }));
       assert.ok((await read()).every((m) => m.size === 12 && m.holds));
       await page.evaluate(() => { document.documentElement.style.fontSize = "200%"; });
+      const ends = await page.locator(".plot").first().evaluate((plot) => [".label", ".key b"].map((q) => [...plot.querySelectorAll(q)].filter((e) => e.checkVisibility()).length));
+      assert.deepEqual(ends, width === 390 ? [0, 2] : [2, 0], `${width}: the last values stand right of the plot, or in its legend`);
       const marks = await read();
       assert.ok(marks.length > 1 && marks.every((m) => m.size >= (width === 390 ? 14 : 20) && m.holds), JSON.stringify(marks));
       assert.deepEqual(marks.slice(1).filter((m, i) => m.left < marks[i].right), [], `${width}: no mark is on another`);
@@ -307,7 +309,7 @@ test("events of a plot are told beside their number, and listed with their sourc
   const path = "/signals/crack-spread-321?from=2020-01-01&to=2020-12-31";
   const told = /March 11, 2020: The World Health Organization .* pandemic\..*April 12, 2020:/s;
   await visit(path, {}, async (page) => {
-    const mark = page.locator(".mark").first();
+    const mark = page.locator(".mark:visible").first();
     await mark.hover();
     await page.locator(".tip .event").first().waitFor();
     assert.match(await text(page, ".tip"), told);
@@ -317,7 +319,7 @@ test("events of a plot are told beside their number, and listed with their sourc
     await page.keyboard.press("Tab"); // the first mark is the next stop
     await page.locator(".tip .event").first().waitFor();
     assert.match(await text(page, ".tip"), told);
-    assert.match(await text(page, ".tip"), new RegExp(`^${(await page.locator(".mark text").first().textContent()).match(/^\d+/)}\\. March`));
+    assert.match(await text(page, ".tip"), new RegExp(`^${(await page.locator(".mark:visible text").first().textContent()).match(/^\d+/)}\\. March`));
     await page.keyboard.press("ArrowLeft"); // the readout is in place of the events, also when the window gets another size
     await page.locator(".tip b").waitFor();
     await page.setViewportSize({ width: 900, height: 900 });
@@ -327,13 +329,13 @@ test("events of a plot are told beside their number, and listed with their sourc
     assert.match(await text(page, ".numbers"), /^1–\d+\s+Events in this view$/);
   });
   await visit(path, { hasTouch: true, viewport: { width: 390, height: 844 } }, async (page) => {
-    await page.locator(".mark").first().tap();
+    await page.locator(".mark:visible").first().tap();
     await page.locator(".tip .event").first().waitFor();
     const tip = await page.locator(".tip").boundingBox();
     assert.ok(tip.x >= 0 && tip.x + tip.width <= 390 && tip.y >= 0, JSON.stringify(tip));
   });
   await visit(path, { javaScriptEnabled: false }, async (page) => {
-    await page.locator(".mark").first().click();
+    await page.locator(".mark:visible").first().click();
     await page.waitForURL(/#event-pandemic/);
     assert.match(await text(page, ".events"), told);
     for (const source of await page.locator(".events a").all()) assert.match(await source.getAttribute("href"), /^https:\/\//);

@@ -51,7 +51,7 @@ const states = [
   { name: "portfolio-readout", path: "/portfolio", ready: pointed("#plot-return"), scripted: true },
   { name: "compare-readout", path: "/compare?first=hormuz-transit&second=crack-spread-321&lang=hi", ready: pointed("#plot-compare"), scripted: true },
   { name: "signal-event", path: "/signals/crack-spread-321?from=2020-01-01&to=2020-12-31", scripted: true, ready: async (page) => {
-    await page.locator(".mark").first().focus();
+    await page.locator(".mark:visible").first().focus();
     await page.locator(".tip .event").first().waitFor();
   } },
   { name: "evidence-hashed", path: `/evidence/${signal}/latest`, scripted: true, ready: async (page) => {
