@@ -207,7 +207,7 @@ func TestALineCutsNoTermAndALongNameOnlyBeforeItsCapitals(t *testing.T) {
 	for page, want := range map[string]string{
 		"<p>under RevenueFromContractWithCustomer: the</p>":                                                       "<p>under Revenue<wbr>From<wbr>Contract<wbr>With<wbr>Customer: the</p>",
 		`<a href="https://x.example/RevenueFromContractWithCustomer/a-b">IPhone, McDonald's and LongTermDebt</a>`: `<a href="https://x.example/RevenueFromContractWithCustomer/a-b">IPhone, McDonald's and Long<wbr>Term<wbr>Debt</a>`,
-		"OperatingIncomeLoss, PayPal": "Operating<wbr>Income<wbr>Loss, PayPal", "Spearman Mr. GitHub dei:": "Spearman Mr. GitHub dei:",
+		"OperatingIncomeLoss, PayPal":                                                                             "Operating<wbr>Income<wbr>Loss, PayPal", "Spearman Mr. GitHub dei:": "Spearman Mr. GitHub dei:",
 		"a t-statistic of 2, in form 10-K (8-K), a 12-month F-score, ex-dividend, well-known": "a t-\u2060statistic of 2, in form 10-\u2060K (8-\u2060K), a 12-\u2060month F-\u2060score, ex-\u2060dividend, well-known",
 		"सीपीआई, माह-दर-माह":                                                                  "सीपीआई, माह-\u2060दर-\u2060माह", "2026-11-16, walk-forward": "2026-11-16, walk-forward",
 	} {
