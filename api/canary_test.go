@@ -444,7 +444,7 @@ func (p *published) exchange(server *api.Server, ticker string, see func(what, t
 func (p *published) guessByPost(server *api.Server) {
 	p.t.Helper()
 	// The parts that differ between responses: ids, times, and the data of a new key.
-	own := regexp.MustCompile(`req_[0-9a-z]+|tmk_test_\w+|key_\w+|tidemark-session=[^;]*|name="token" value="[0-9a-f]*"|"[0-9]{4}-[0-9]{2}-[0-9]{2}T[^"]*"|[-0-9]{10}(</span>)? [0-9]{2}:[0-9]{2} UTC|\w+ [0-9]{1,2}, [0-9]{4}, [0-9]{2}:[0-9]{2}\x{a0}UTC|RateLimit: .*`)
+	own := regexp.MustCompile(`req_[0-9a-z]+|tmk_test_\w+|key_\w+|tidemark-session=[^;]*|name="token" value="[0-9a-f]*"|name="once" value="[^"]*"|"[0-9]{4}-[0-9]{2}-[0-9]{2}T[^"]*"|[-0-9]{10}(</span>)? [0-9]{2}:[0-9]{2} UTC|\w+ [0-9]{1,2}, [0-9]{4}, [0-9]{2}:[0-9]{2}\x{a0}UTC|RateLimit: .*`)
 	var answers [2]map[string]string
 	for i, ticker := range []string{canaryTicker, nobodysTicker} {
 		answers[i] = map[string]string{}
