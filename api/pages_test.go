@@ -206,6 +206,66 @@ func TestADayBeforeTheFirstValueLeadsToTheDayOfTheFirst(t *testing.T) {
 	}
 }
 
+// Who reads the page of a day either stays with that day, or is told that a page knows only now.
+func TestLinksFromThePageOfADayKeepTheDayOrSaySo(t *testing.T) {
+	t.Parallel()
+	s := told(t)
+	const signal, day = "/signals/crack-spread-321", "as_of=2026-03-02"
+	open := func(address string, status int) string {
+		t.Helper()
+		a := s.ask(http.MethodGet, address, "Accept", browser)
+		if a.StatusCode != status {
+			t.Errorf("%s: %s, want %d", address, a.Status, status)
+		}
+		return strings.ReplaceAll(html.UnescapeString(string(a.body)), "\u00a0", " ")
+	}
+	has := func(address string, status int, wants ...string) {
+		t.Helper()
+		body := open(address, status)
+		for _, want := range wants {
+			if !strings.Contains(body, want) {
+				t.Errorf("%s lacks %q", address, want)
+			}
+		}
+	}
+	has(signal+"?"+day, 200, `href="`+signal+"/brief?"+day+`"`, `/revisions">revisions</a> (as known now)`)
+	if strings.Contains(open(signal, 200), "(as known now)") {
+		t.Error("the page of now says that a link leads to what is known now")
+	}
+	has(signal+"?from=2026-02-20&to=2026-02-22&"+day, 200, `href="/compare?first=crack-spread-321&from=2026-02-20&to=2026-02-22&`+day+`"`)
+	has("/compare?first=crack-spread-321&second=hormuz-transit&from=2026-02-20&to=2026-02-22&"+day, 200,
+		`href="`+signal+"?"+day+`&from=2026-02-20&to=2026-02-22"`, "(as known on March 2, 2026) · Tidemark</title>")
+	has(signal+"/brief?"+day, 200, ">22.00</data>", "The figures are those known at the end of March 2, 2026, UTC.", `href="`+signal+"?"+day+`"`, `/card.png?`+day+`"`)
+	has(signal+"/brief", 200, ">18.00</data>")
+	has(signal+"/brief?as_of=garbage", 400, "as_of is not a date")
+	has(signal+"/brief?as_of=1999-01-01", 404, "Nothing was known")
+	has("/evidence/crack-spread-321/latest?"+day, 200, `href="`+signal+"/brief?"+day+`"`, `/card.png?`+day+`"`)
+	for lang, want := range map[string][2]string{
+		"en": {"This page shows only what is known now, not what was known on March 2, 2026.", "Show what is known now."},
+		"es": {"Esta página solo muestra lo que se sabe hoy, no lo que se sabía el 2 de marzo de 2026.", "Mostrar lo que se sabe hoy."},
+		"pt": {"Esta página mostra só o que se sabe hoje, não o que se sabia em 2 de março de 2026.", "Mostrar o que se sabe hoje."},
+		"hi": {"यह पृष्ठ केवल वही दिखाता है जो अभी ज्ञात है, न कि वह जो 2 मार्च 2026 को ज्ञात था।", "अभी जो ज्ञात है, वह दिखाएँ।"},
+	} {
+		has(signal+"/revisions?"+day+"&lang="+lang, 400, want[0]+` <a href="`+signal+"/revisions", want[1]+"</a>")
+	}
+	has(signal+"/revisions?as_of=garbage", 400, "as_of is not a date")
+	has("/?as_of=garbage", 400, "as_of is not a date")
+	has(signal+"/revisions?as_of="+noon.Format("2006-01-02"), 200)
+	has("/compare?range=1y&lag=2", 400, `range is not a parameter of this page. <a href="/compare?lag=2">Open the page without it.</a>`)
+	for lang, want := range map[string]string{
+		"en": "(as known on March 2, 2026)", "es": "(según lo conocido el 2 de marzo de 2026)", "pt": "(conforme conhecido em 2 de março de 2026)", "hi": "(जैसा 2 मार्च 2026 को ज्ञात था)",
+	} {
+		query := "?" + day + "&lang=" + lang
+		has(signal+query, 200, want+" · Tidemark</title>", `og:title" content="`, want+` · Tidemark">`, strings.Trim(want, "()"))
+		has(signal+"/plot.svg"+query, 200, want+"</text>")
+		has("/embed/crack-spread-321"+query, 200, want+"</title>")
+		has("/evidence/crack-spread-321/latest"+query, 200, want+" · Tidemark</title>")
+	}
+	for lang, want := range map[string]string{"en": "As known on March 2, 2026; Observed", "es": "Según lo conocido el 2 de marzo de 2026; Observado", "pt": "Conforme conhecido em 2 de março de 2026; Observado", "hi": "जैसा 2 मार्च 2026 को ज्ञात था; "} {
+		has(signal+"?"+day+"&lang="+lang, 200, want)
+	}
+}
+
 // A link to an earlier day shows that day when it is shared, and does not call its value the newest.
 func TestThePictureOfAnEarlierDayIsOfThatDay(t *testing.T) {
 	t.Parallel()
@@ -423,20 +483,20 @@ func TestAnAddressWithASlashOrAnotherCodeLeadsToThePage(t *testing.T) {
 	for address, want := range map[string]string{
 		"/signals/crack-spread-321/":                    "/signals/crack-spread-321",
 		"/signals/crack-spread-321/revisions/?range=5y": "/signals/crack-spread-321/revisions?range=5y",
-		"/picks/":                             "/picks",
-		"/picks/2026-03-02/?lang=es":          "/picks/2026-03-02?lang=es",
-		"/docs/?utm_source=a%2Fb":             "/docs?utm_source=a%2Fb",
-		"/compare/?lag=2&first=lng-arbitrage": "/compare?first=lng-arbitrage&lag=2",
-		"/embed/crack-spread-321/":            "/embed/crack-spread-321",
-		"/signals":                            "/",
-		"/signals/?lang=pt-BR":                "/?lang=pt",
-		"/research":                           "/picks",
-		"/research/":                          "/picks",
-		"/evidence/crack-spread-321":          "/evidence/crack-spread-321/latest",
+		"/picks/":                                      "/picks",
+		"/picks/2026-03-02/?lang=es":                   "/picks/2026-03-02?lang=es",
+		"/docs/?utm_source=a%2Fb":                      "/docs?utm_source=a%2Fb",
+		"/compare/?lag=2&first=lng-arbitrage":          "/compare?first=lng-arbitrage&lag=2",
+		"/embed/crack-spread-321/":                     "/embed/crack-spread-321",
+		"/signals":                                     "/",
+		"/signals/?lang=pt-BR":                         "/?lang=pt",
+		"/research":                                    "/picks",
+		"/research/":                                   "/picks",
+		"/evidence/crack-spread-321":                   "/evidence/crack-spread-321/latest",
 		"/evidence/crack-spread-321/?as_of=2026-03-02": "/evidence/crack-spread-321/latest?as_of=2026-03-02",
-		"/?lang=EN":                             "/?lang=en",
-		"/picks?status=closed&lang=pt_br":       "/picks?lang=pt&status=closed",
-		"/signals/crack-spread-321?lang=es-419": "/signals/crack-spread-321?lang=es",
+		"/?lang=EN":                                    "/?lang=en",
+		"/picks?status=closed&lang=pt_br":              "/picks?lang=pt&status=closed",
+		"/signals/crack-spread-321?lang=es-419":        "/signals/crack-spread-321?lang=es",
 	} {
 		a := s.ask(http.MethodGet, address, "Accept", browser)
 		if to := a.Header.Get("Location"); a.StatusCode != http.StatusPermanentRedirect || to != want {

@@ -152,9 +152,9 @@ func (p *Pages) titleCard(path, title string) page {
 	}
 }
 
-// signalPicture names the picture of a signal's page as the picture of another page about the signal.
-func (p *Pages) signalPicture(l *layout, s *view.Signal) {
-	l.picture(p.o.PublicURL+"/signals/"+s.Definition.ID+cardName, "", l.cardOfSignal(s.Definition, s.Snapshot, nil))
+// signalPicture names the picture of a signal's page as the picture of a page about a snapshot of the signal. day is empty for the current state.
+func (p *Pages) signalPicture(l *layout, d signals.Definition, s view.SignalSnapshot, day string) {
+	l.picture(p.o.PublicURL+"/signals/"+d.ID+cardName, day, l.cardOfDay(l.cardOfSignal(d, s, nil), day))
 }
 
 // signalCard returns the image of a signal, as known now or at the end of a day.
@@ -186,7 +186,15 @@ func (p *Pages) signalCard(ctx context.Context, r request, s *view.Signal) (*vie
 	if err != nil {
 		return nil, err
 	}
-	return p.pictures.of(l.cardOfSignal(s.Definition, *past, points))
+	return p.pictures.of(l.cardOfDay(l.cardOfSignal(s.Definition, *past, points), day))
+}
+
+// cardOfDay says on a card at the end of which day its data were known. day is empty for the current state.
+func (l localizer) cardOfDay(c card.Card, day string) card.Card {
+	if day != "" {
+		c.Foot = strings.TrimSuffix(l.Say("card.as of", l.Date(day))+card.Apart+c.Foot, card.Apart)
+	}
+	return c
 }
 
 // cardOfSignal shows the value of a snapshot, with its distance from the baseline if that is known, and the course of points.

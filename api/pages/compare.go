@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"html/template"
 	"math"
+	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"tidemark/api/pages/plot"
@@ -51,12 +53,18 @@ func (compareBody) Lagging(lag int) string {
 	return strconv.Itoa(lag)
 }
 
-// Page is the address of the page of a signal of the comparison, of the same day.
+// Page is the address of the page of a signal of the comparison, of the same days.
 func (b compareBody) Page(id string) string {
-	if b.AsOf == "" {
-		return "/signals/" + id + b.InLang()
+	query := url.Values{}
+	for name, value := range map[string]string{"from": b.From, "to": b.To, "as_of": b.AsOf, "lang": strings.TrimPrefix(b.InLang(), "?lang=")} {
+		if value != "" {
+			query.Set(name, value)
+		}
 	}
-	return "/signals/" + id + asOfQuery(b.AsOf) + string(b.AndLang())
+	if len(query) == 0 {
+		return "/signals/" + id
+	}
+	return "/signals/" + id + "?" + query.Encode()
 }
 
 // Z writes a z-score.
@@ -114,7 +122,7 @@ func (p *Pages) compare(ctx context.Context, r request) (*view.Document, error) 
 	}
 
 	l := p.layoutIn(r.local(lang), r.site, r.path)
-	l.Title = body.Comparison.First.Name + " · " + body.Comparison.Second.Name + suffix
+	l.Title = body.titleOfDay(body.Comparison.First.Name+" · "+body.Comparison.Second.Name, body.AsOf) + suffix
 	l.Description = body.Comparison.Text
 	l.JSON = body.JSON
 	l.Scripts = []string{p.staticAddress("plot.js")}

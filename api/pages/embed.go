@@ -45,7 +45,7 @@ func (p *Pages) embed(ctx context.Context, r request) (*view.Document, error) {
 		body.Plot = template.HTML(body.Plots.figure.SVG())
 	}
 	l := p.layoutIn(body.localizer, r.site, "/signals/"+s.Definition.ID)
-	l.Title = cmp.Or(body.Finding.String(), body.Def.Name)
+	l.Title = body.titleOfDay(cmp.Or(body.Finding.String(), body.Def.Name), body.AsOf)
 	l.Hidden, l.Body = true, body
 	l.Scripts = []string{p.staticAddress("plot.js")}
 	return secured(view.NewDocument(view.TypeHTML, view.CachePublic, p.framed("embed", l), time.Time{}), view.FramePolicy), nil
@@ -83,7 +83,7 @@ func (p *Pages) problemInFrame(l layout, body errorBody) []byte {
 func (p *Pages) embedLine(b signalBody) string {
 	address := p.o.PublicURL + "/embed/" + b.Def.ID + "?" + viewOf(b.Span, b.AsOf) + "&lang=" + string(b.Lang)
 	return fmt.Sprintf(`<div style="container-type:inline-size"><iframe src="%s" title="%s" width="%s" height="%s" style="%s" loading="lazy"></iframe></div>`,
-		html.EscapeString(address), html.EscapeString(b.Def.Name), "100%", strconv.FormatFloat(b.embedHeight(embedPhone), 'f', 0, 64), embedStyle(b.embedHeight))
+		html.EscapeString(address), html.EscapeString(b.titleOfDay(b.Def.Name, b.AsOf)), "100%", strconv.FormatFloat(b.embedHeight(embedPhone), 'f', 0, 64), embedStyle(b.embedHeight))
 }
 
 // typeSVG is the media type of a standalone SVG image.
@@ -99,7 +99,7 @@ func (p *Pages) plotImage(ctx context.Context, r request, s *view.Signal) (*view
 		return nil, err
 	}
 	figure := body.Plots.figure
-	figure.Title = cmp.Or(body.finding(s.Definition, body.Snapshot).String(), figure.Title)
+	figure.Title = body.titleOfDay(cmp.Or(body.finding(s.Definition, body.Snapshot).String(), figure.Title), body.AsOf)
 	picture := figure.Alone(pictureWidth, body.keys(), body.pictureText()...)
 	if picture == "" {
 		return nil, refuse(view.CodeNotFound, "refuse.plot")

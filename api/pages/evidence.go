@@ -44,6 +44,8 @@ type evidenceBody struct {
 	Site  string
 	// Back is the address of the signal's page, of the same day.
 	Back string
+	// Method is the address of the signal's brief, of the same day.
+	Method string
 }
 
 // missingDay says that a day has no number, and links to the days around it.
@@ -220,13 +222,9 @@ func (p *Pages) evidence(ctx context.Context, r request) (*view.Document, error)
 	body := evidenceBody{
 		localizer: local, Def: local.Own(s.Definition), Signal: s, Evidence: e, Value: newestCells(e.ValueCells, len(e.ValueCells)), Baseline: newestCells(e.BaselineCells, maxEvidenceCells), Interval: newestCells(e.IntervalCells, maxEvidenceCells), Shown: e.Bodies[:min(len(e.Bodies), maxEvidenceBodies)],
 		Query: template.URL("as_of=" + e.AsOf.Format(time.RFC3339Nano)), Site: p.o.PublicURL, //nolint:gosec // an instant
-		Back: "/signals/" + id + local.InLang(),
 	}
-	query := local.InLang()
-	if !asOf.IsZero() {
-		query = asOfQuery(dayOrNone(asOf)) + string(local.AndLang())
-		body.Back = "/signals/" + id + query
-	}
+	query := local.ofDay(dayOrNone(asOf))
+	body.Back, body.Method = "/signals/"+id+query, "/signals/"+id+"/brief"+query
 	l := p.layoutIn(local, r.site, r.path)
 	if other := e.OtherDay; other != nil {
 		body.Missing = &missingDay{Text: other.Text, Days: otherDays(local, s.Definition, other, query)}
@@ -234,7 +232,7 @@ func (p *Pages) evidence(ctx context.Context, r request) (*view.Document, error)
 	if !asOf.IsZero() && !day.IsZero() {
 		body.Known = local.Say("compare.known", local.Date(asOf))
 	}
-	l.Title = local.Say("evidence.page", body.Def.Name) + suffix
+	l.Title = local.titleOfDay(local.Say("evidence.page", body.Def.Name), dayOrNone(asOf)) + suffix
 	l.Description = local.Say("evidence.about", body.Def.Name)
 	l.JSON = "/api/signals/" + s.Definition.ID + "/evidence"
 	if !asOf.IsZero() {
@@ -243,7 +241,7 @@ func (p *Pages) evidence(ctx context.Context, r request) (*view.Document, error)
 	if lang == picks.English {
 		l.Disclaimer = s.Snapshot.Disclaimer
 	}
-	l.picture(p.o.PublicURL+"/signals/"+id+cardName, dayOrNone(asOf), local.cardOfSignal(s.Definition, *shown, nil))
+	p.signalPicture(&l, s.Definition, *shown, dayOrNone(asOf))
 	l.Scripts = []string{p.staticAddress("evidence.js")}
 	l.Body = body
 	p.inLanguages(&l, r)

@@ -137,7 +137,7 @@ func (p *Pages) forecasts(ctx context.Context, r request, s *view.Signal) (*view
 		body.Feed = forecastsFeed
 		l.follow(feed{local.T("forecasts.feed title"), body.Feed})
 	}
-	p.signalPicture(&l, s)
+	p.signalPicture(&l, s.Definition, s.Snapshot, "")
 	l.Scripts = []string{p.staticAddress("plot.js")}
 	l.Body = body
 	p.inLanguages(&l, r)

@@ -85,7 +85,7 @@ func (p *Pages) revisions(ctx context.Context, r request, s *view.Signal) (*view
 	if lang == picks.English {
 		l.Disclaimer = s.Snapshot.Disclaimer
 	}
-	p.signalPicture(&l, s)
+	p.signalPicture(&l, s.Definition, s.Snapshot, "")
 	l.Body = body
 	p.inLanguages(&l, r)
 	return p.document("revisions", l, time.Time{}), nil

@@ -249,8 +249,12 @@ func (p *Pages) Page(ctx context.Context, address *url.URL, v view.Visitor) (*vi
 		return kept, nil
 	}
 	look := &seen{path: address.Path, read: url.Values{}}
-	doc, err := show(ctx, request{site: s, path: address.Path, rest: rest, query: query, prefers: v.Lang, sees: v.Sees, all: !p.o.Free, seen: look})
+	asked := request{site: s, path: address.Path, rest: rest, query: query, prefers: v.Lang, sees: v.Sees, all: !p.o.Free, seen: look}
+	doc, err := show(ctx, asked)
 	if doc == nil || err != nil {
+		return nil, err
+	}
+	if err := asked.unread(p.o.View.Now()); err != nil {
 		return nil, err
 	}
 	page := &view.Page{Document: doc, Paid: look.paid, Subject: look.path + "?" + look.read.Encode(), Differs: look.differs, Negotiated: look.negotiated}
@@ -261,6 +265,31 @@ func (p *Pages) Page(ctx context.Context, address *url.URL, v view.Visitor) (*vi
 		r.pages.Store(key, page)
 	}
 	return page, nil
+}
+
+// unread rejects a day or a range that the page did not read: the page would show something else than its address says.
+func (r request) unread(now time.Time) error {
+	if text := r.query.Get("as_of"); text != "" && !r.seen.read.Has("as_of") {
+		day, err := r.day("as_of", now)
+		if err != nil || day.IsZero() {
+			return err
+		}
+		return r.without("as_of", refuse(view.CodeInvalidParameter, "refuse.only now", day), "refuse.show now")
+	}
+	if r.query.Get("range") != "" && !r.seen.read.Has("range") {
+		return r.without("range", refuse(view.CodeInvalidParameter, "refuse.no parameter", "range"), "refuse.show without")
+	}
+	return nil
+}
+
+// without adds to a refusal a link to the page without a parameter. link is the text of the link.
+func (r request) without(name string, of *view.Refusal, link string) *view.Refusal {
+	next := refuse(of.Code, link)
+	r.query = r.withQuery("lang", "") // the link adds it
+	return &view.Refusal{
+		Code: of.Code, Detail: of.Detail + " " + next.Detail, In: func(lang picks.Lang) string { return of.In(lang) + " " + next.In(lang) },
+		Next: &view.NextPage{Path: r.with(name, ""), In: next.In},
+	}
 }
 
 // suffix ends the title of every page except the home page.

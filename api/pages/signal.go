@@ -32,7 +32,7 @@ func (p *Pages) signalPage(ctx context.Context, r request) (*view.Document, erro
 			return p.signal(ctx, r, s)
 		}
 	case "/brief":
-		return p.brief(r, s)
+		return p.brief(ctx, r, s)
 	case "/revisions":
 		return p.revisions(ctx, r, s)
 	case "/forecasts":
@@ -94,10 +94,7 @@ func (b signalBody) Doubted() string {
 
 // ZoomQuery is the query that a chosen stretch is added to.
 func (b signalBody) ZoomQuery() string {
-	if b.AsOf != "" {
-		return "?as_of=" + b.AsOf + string(b.AndLang())
-	}
-	return b.InLang()
+	return b.ofDay(b.AsOf)
 }
 
 // asOfQuery is the query that selects a day. It is empty for the current state.
@@ -106,6 +103,30 @@ func asOfQuery(day string) string {
 		return ""
 	}
 	return "?as_of=" + day
+}
+
+// ofDay is the query that selects a day, empty for the current state, and the language of the page.
+func (l localizer) ofDay(day string) string {
+	if day == "" {
+		return l.InLang()
+	}
+	return asOfQuery(day) + string(l.AndLang())
+}
+
+// titleOfDay says in a title at the end of which day its data were known. day is empty for the current state.
+func (l localizer) titleOfDay(title, day string) string {
+	if day == "" {
+		return title
+	}
+	return l.Say("title of day", title, l.Date(day))
+}
+
+// AndDays are the parameters of the days that the visitor chose. It is empty for a named range.
+func (b signalBody) AndDays() template.URL {
+	if b.Span.Name != "" {
+		return ""
+	}
+	return template.URL("&" + b.Span.query()) //nolint:gosec // made of dates
 }
 
 // AndAsOf is the parameter that keeps the day of the page. It is empty for the current state.
@@ -226,14 +247,14 @@ func (p *Pages) signal(ctx context.Context, r request, s *view.Signal) (*view.Do
 
 	l := p.layoutIn(body.localizer, r.site, r.path)
 	body.Finding = body.finding(s.Definition, body.Snapshot)
-	l.Title = cmp.Or(body.Finding.String(), body.Def.Name) + suffix
+	l.Title = body.titleOfDay(cmp.Or(body.Finding.String(), body.Def.Name), body.AsOf) + suffix
 	l.Description = body.Lead(s.Definition)
 	l.JSON = "/api/signals/" + s.Definition.ID + asOfQuery(body.AsOf)
 	l.JSONLD = embedJSON(s.Snapshot.JSONLD)
 	if body.Lang == picks.English {
 		l.Disclaimer = s.Snapshot.Disclaimer
 	}
-	l.picture(p.o.PublicURL+r.path+cardName, body.AsOf, body.cardOfSignal(s.Definition, body.Snapshot, nil))
+	p.signalPicture(&l, s.Definition, body.Snapshot, body.AsOf)
 	l.Scripts = []string{p.staticAddress("plot.js")}
 	l.Body = body
 	p.inLanguages(&l, r)
@@ -322,32 +343,56 @@ func (l localizer) citation(name string, s view.SignalSnapshot, asOf string) str
 type briefBody struct {
 	localizer
 
-	Def    signals.Definition
-	Signal *view.Signal
-	Plots  signalPlots
-	HTML   template.HTML
+	Def      signals.Definition
+	Signal   *view.Signal
+	Snapshot view.SignalSnapshot
+	// AsOf is the day whose end the figures show, empty for the current state.
+	AsOf  string
+	Plots signalPlots
+	HTML  template.HTML
 	// English reports that HTML is in English, and the page is not.
 	English bool
 	// Measured is the month up to which the text's measurements were made.
 	Measured string
 }
 
-// brief is the page with the method of a signal and its newest value.
-func (p *Pages) brief(r request, s *view.Signal) (*view.Document, error) {
+// Back is the address of the signal's page, of the same day.
+func (b briefBody) Back() string { return "/signals/" + b.Def.ID + b.ofDay(b.AsOf) }
+
+// brief is the page with the method of a signal and its newest value, as known now or at the end of a day.
+func (p *Pages) brief(ctx context.Context, r request, s *view.Signal) (*view.Document, error) {
+	asOf, err := r.day("as_of", p.o.View.Now())
+	if err != nil {
+		return nil, err
+	}
 	lang, err := r.lang()
 	if err != nil {
 		return nil, err
 	}
-	body := briefBody{localizer: r.local(lang), Signal: s}
+	body := briefBody{localizer: r.local(lang), Signal: s, Snapshot: s.Snapshot, AsOf: dayOrNone(asOf)}
 	body.Def = body.Own(s.Definition)
 	text, translated := body.Brief(s.Definition)
 	body.HTML, body.English, body.Measured = markdown(formulaLine.ReplaceAllStringFunc(text, operators.Replace)), !translated, signals.BriefsMeasured
 	points := s.History.Points(beginning("5y", s.History.Last()))
-	body.Plots = body.plotHistory(body.Def, s.Snapshot, points, nil, overlay{}, body.T("range.5y"))
+	if !asOf.IsZero() {
+		past, err := p.snapshotAsOf(ctx, r, s, asOf)
+		if err != nil {
+			return nil, err
+		}
+		var end time.Time
+		if past.ObservedAt != nil {
+			end = *past.ObservedAt
+		}
+		body.Snapshot = *past
+		if points, err = p.o.View.PointsAsOf(ctx, s, endOf(asOf), beginning("5y", end)); err != nil {
+			return nil, err
+		}
+	}
+	body.Plots = body.plotHistory(body.Def, body.Snapshot, points, nil, overlay{}, body.T("range.5y"))
 	l := p.layoutIn(body.localizer, r.site, r.path)
-	l.Title = body.Say("brief.page", body.Def.Name) + suffix
+	l.Title = body.titleOfDay(body.Say("brief.page", body.Def.Name), body.AsOf) + suffix
 	l.Description = body.Say("brief.about", body.Def.Name)
-	p.signalPicture(&l, s)
+	p.signalPicture(&l, s.Definition, body.Snapshot, body.AsOf)
 	l.Body = body
 	p.inLanguages(&l, r)
 	return p.document("brief", l, time.Time{}), nil

@@ -156,7 +156,11 @@ func (f Figure) Alone(width int, keys []Key, source ...string) string {
 	foot := end - f.Height - head + float64(5+line*len(source))
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" role="img" width="%d" height="%s" viewBox="0 0 %d %s" font-family="system-ui, sans-serif"><style>%s</style><rect class="paper" width="100%%" height="100%%"/>`,
 		width, number(f.Height+head+foot), width, number(f.Height+head+foot), aloneStyle)
-	fmt.Fprintf(&b, `<text class="title" x="12" y="22">%s</text><svg x="%d" y="%s" width="%d" height="%s" overflow="visible">%s`, html.EscapeString(f.Title), left, number(head), shapes, number(f.Height), inside)
+	small := "" // a long title has smaller letters
+	if size := float64(width-2*margin) / (0.56 * float64(utf8.RuneCountInString(f.Title))); size < 16 {
+		small = ` style="font-size:` + number(size) + `px"`
+	}
+	fmt.Fprintf(&b, `<text class="title" x="12" y="22"%s>%s</text><svg x="%d" y="%s" width="%d" height="%s" overflow="visible">%s`, small, html.EscapeString(f.Title), left, number(head), shapes, number(f.Height), inside)
 	b.WriteString(below.String())
 	for i, text := range source {
 		fmt.Fprintf(&b, `<text x="12" y="%s">%s</text>`, number(end+float64(line*(i+1))-2), html.EscapeString(text))
