@@ -89,7 +89,7 @@ func (b signalBody) embedHeight(width int) float64 {
 	if b.Snapshot.Synthetic {
 		source = b.T("embed.synthetic") + " " + source
 	}
-	return total + 16*lineHeight*wrappedLines(12.8, room, strings.Fields(source))
+	return total + 16*lineHeight*wrappedLines(12.8, room, strings.Fields(source)) + 8 // letters of other fonts
 }
 
 // Said fills the gaps of a text.

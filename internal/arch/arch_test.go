@@ -209,7 +209,7 @@ func TestFaultsAreNamed(t *testing.T) {
 		{
 			"a room that imports a suite",
 			[]pkg{our("api", "tidemark/test/faults"), our("test/faults")},
-			[]string{"api imports test/faults: its row allows api/fastpath, api/endpoint, api/view, internal/nearest, internal/series, signals, picks, chain, chain/tlog, accounts, accounts/x402, accounts/stripe, internal/httpserve, internal/pushes, internal/postgres, internal/redisurl, internal/telemetry"},
+			[]string{"api imports test/faults: its row allows api/fastpath, api/endpoint, api/view, internal/locale/languages, internal/nearest, internal/series, signals, picks, chain, chain/tlog, accounts, accounts/x402, accounts/stripe, internal/httpserve, internal/pushes, internal/postgres, internal/redisurl, internal/telemetry"},
 		},
 	} {
 		t.Run(test.fact, func(t *testing.T) {

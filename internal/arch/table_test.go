@@ -82,7 +82,7 @@ var table = []row{
 	// Entry points.
 	{
 		"api",
-		"api/fastpath, api/endpoint, api/view, internal/nearest, internal/series, signals, picks, chain, chain/tlog, accounts, accounts/x402, accounts/stripe, internal/httpserve, internal/pushes, internal/postgres, internal/redisurl, internal/telemetry",
+		"api/fastpath, api/endpoint, api/view, internal/locale/languages, internal/nearest, internal/series, signals, picks, chain, chain/tlog, accounts, accounts/x402, accounts/stripe, internal/httpserve, internal/pushes, internal/postgres, internal/redisurl, internal/telemetry",
 		"ingest, workers, scheduler, chain/base, asynq",
 	},
 	{"api/fastpath", nothing, nothing},
@@ -101,7 +101,7 @@ var table = []row{
 	{"api/openapi/contract", "api/openapi", nothing},
 	{
 		"api/mcp, api/pages",
-		"., internal/locale, internal/locale/languages, internal/nearest, api/view, api/pages/card, api/pages/plot, signals, signals/forecast, picks, chain, accounts, accounts/stripe, internal/telemetry",
+		"., internal/calendar, internal/locale, internal/locale/languages, internal/nearest, api/view, api/pages/card, api/pages/plot, signals, signals/forecast, picks, chain, accounts, accounts/stripe, internal/telemetry",
 		"ingest, workers, scheduler, chain/base, asynq",
 	},
 	{
