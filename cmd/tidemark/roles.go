@@ -69,6 +69,7 @@ type apiCommand struct {
 	config.Archive
 	config.Raw
 	config.PublicPages
+	config.Clock
 	config.Early
 	config.API
 	config.Limits

@@ -111,7 +111,7 @@ func (p *program) serveAPI(ctx context.Context, db *postgres.DB, on listeners, w
 	if err != nil {
 		return err
 	}
-	clocks, _ := p.settings.Clocks() // a time that is not valid is the default
+	clocks, _ := p.settings.Clocks() // checked at the start
 	site, err := pages.New(pages.Options{
 		PublicURL: p.settings.BaseURL(), World: world, View: v, Record: record, Publications: published, Described: true, Agents: true, Dashboard: true, Pushed: true,
 		Datasets: true, Free: p.settings.FreePages(world), Announce: clocks.Announce,

@@ -117,7 +117,7 @@ func surfaces() []surface {
 		{thing: column, name: "description of the column", path: "/openapi.json", status: 200, want: "`rank` is the pick's place"},
 
 		{thing: score, name: "method of the signal", path: "/api/signals/crack-spread-321/brief", status: 200, want: "within 10 calendar days"},
-		{thing: score, name: "method of the signal in Spanish", path: "/signals/crack-spread-321?lang=es", status: 200, want: "menos de 10 días"},
+		{thing: score, name: "method of the signal in Spanish", path: "/signals/crack-spread-321?lang=es", status: 200, want: "a no más de 10 días"},
 		{thing: signal, name: "metrics", path: "/metrics", ops: true, status: 200, want: `tidemark_freshness_age_seconds{signal="` + signal + `"}`},
 
 		{thing: signal, name: "explanation", args: []string{"explain", signal}, want: signal},
