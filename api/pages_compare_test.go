@@ -31,10 +31,21 @@ type comparison struct {
 	}
 }
 
+// Few pairs have no correlation by lag, so no plot, no legend and no table of lags.
+func TestAComparisonOfFewWeeksHasNothingByLag(t *testing.T) {
+	t.Parallel()
+	s := told(t)
+	a := s.ask(http.MethodGet, "/compare?first=crack-spread-321&second=hormuz-transit", "Accept", browser)
+	if body := string(a.body); a.StatusCode != http.StatusOK || !strings.Contains(body, "There are too few pairs for a correlation.") || strings.Contains(body, `id="lags"`) {
+		t.Errorf("%s: %s", a.Status, body)
+	}
+}
+
 func TestTwoSignalsAreComparedInTheAPIAndOnAPageInEveryLanguage(t *testing.T) {
 	t.Parallel()
 	s := told(t)
 	const query = "?first=crack-spread-321&second=hormuz-transit&lag=1"
+	titles := map[string]string{"en": "3:2:1 crack spread · ", "es": "Margen de refino · Ormuz", "pt": "Margem de refino · Ormuz", "hi": "रिफ़ाइनिंग मार्जिन · होर्मुज़"}
 	for _, lang := range []string{"en", "es", "pt", "hi"} {
 		answer := s.ask(http.MethodGet, "/api/compare"+query+"&lang="+lang)
 		var c comparison
@@ -45,6 +56,16 @@ func TestTwoSignalsAreComparedInTheAPIAndOnAPageInEveryLanguage(t *testing.T) {
 			t.Errorf("the comparison in %s is %+v", lang, c)
 		}
 		page := s.ask(http.MethodGet, "/compare"+query+"&lang="+lang, "Accept", browser)
+		picture := map[string]string{"en": "en", "es": "es", "pt": "pt", "hi": "en"}[lang] // the font of the pictures has no Devanagari
+		at := "/compare/card.png?first=crack-spread-321&lag=1&lang=" + picture + "&second=hormuz-transit"
+		for _, want := range []string{"<title>" + titles[lang], at + `"`, `og:title" content="` + titles[lang]} {
+			if !strings.Contains(html.UnescapeString(string(page.body)), want) {
+				t.Errorf("the page in %s has no %s", lang, want)
+			}
+		}
+		if a := s.ask(http.MethodGet, at); a.StatusCode != http.StatusOK || !strings.HasPrefix(string(a.body), "\x89PNG") {
+			t.Errorf("%s: %s", at, a.Status)
+		}
 		if body := html.UnescapeString(string(page.body)); page.StatusCode != http.StatusOK || !strings.Contains(body, c.Text) || !strings.Contains(body, `<html lang="`+lang+`">`) {
 			t.Errorf("the page in %s, %s, does not say %q", lang, page.Status, c.Text)
 		}

@@ -79,6 +79,9 @@ func TestPagesAreReadable(t *testing.T) {
 		if found := inline.FindString(ownModule.ReplaceAllString(dataBlock.ReplaceAllString(body, ""), "")); found != "" {
 			t.Errorf("%s has %q, which its policy refuses", path, found)
 		}
+		if strings.Contains(body, `="&#34;`) { // html/template takes data-on… for a script
+			t.Errorf("%s has an attribute whose value is in quotation marks", path)
+		}
 		if !strings.Contains(body, "not personalized investment advice") {
 			t.Errorf("%s lacks the disclaimer", path)
 		}

@@ -93,8 +93,13 @@ func pictureQuery(asOf string, lang picks.Lang) string {
 // picture names a page's picture and describes it. The address is the picture's without the query. c is the card in the language of the page. The
 // picture can be in another language.
 func (l *layout) picture(address, asOf string, c card.Card) {
+	l.pictureAt(func(lang picks.Lang) string { return address + pictureQuery(asOf, lang) }, c)
+}
+
+// pictureAt is picture for a picture whose address in a language is of.
+func (l *layout) pictureAt(of func(picks.Lang) string, c card.Card) {
 	lang := pictureLang(l.Lang)
-	l.Image, l.ImageAlt = address+pictureQuery(asOf, lang), c.Text()
+	l.Image, l.ImageAlt = of(lang), c.Text()
 	if lang != l.Lang {
 		l.ImageAlt += ". " + l.T("card.english")
 	}
@@ -134,7 +139,7 @@ func (l localizer) cardOfSite(s site, title string) card.Card {
 
 // titles are the phrases with the titles of the pages that no one signal, company or pick belongs to. Each has a picture with its title.
 var titles = map[string]string{
-	"/picks": "picks", "/portfolio": "portfolio", "/events": "events", "/verify": "verify.title", "/docs": "docs", "/method": "method", "/compare": "compare",
+	"/picks": "picks", "/portfolio": "portfolio", "/events": "events", "/verify": "verify.title", "/docs": "docs", "/method": "method",
 	"/calendar": "calendar.title",
 }
 

@@ -12,8 +12,10 @@ import (
 	"strings"
 	"time"
 
+	"tidemark/api/pages/card"
 	"tidemark/api/pages/plot"
 	"tidemark/api/view"
+	"tidemark/picks"
 	"tidemark/signals"
 )
 
@@ -23,6 +25,8 @@ type compareBody struct {
 
 	Comparison *view.Comparison
 	Signals    []*view.Signal
+	// First and Second are the signals that are compared.
+	First, Second *view.Signal
 	// From, To and AsOf are the values of the form's fields. Today is the last day that can be selected.
 	From, To, AsOf, Today string
 	// Time has both z-scores over time, Scatter one against the other, and Lags the correlation by lag.
@@ -67,39 +71,58 @@ func (b compareBody) Page(id string) string {
 	return "/signals/" + id + "?" + query.Encode()
 }
 
-// Z writes a z-score.
-func (b compareBody) Z(v float64) string { return b.Num(&v, 2) }
-
-// Range writes an interval.
+// Range writes an interval, which must exist.
 func (b compareBody) Range(a view.ComparisonAtLag) string {
-	if a.Interval == nil {
-		return b.T("unknown")
-	}
 	bound := func(v float64) string { return b.Num(&v, view.BoundDecimals(v)) }
 	return b.Said(b.T("compare.to range"), bound(a.Interval.Lo), bound(a.Interval.Hi))
 }
 
 // compare shows two signals side by side. Without a choice it compares the first two that are not monthly.
 func (p *Pages) compare(ctx context.Context, r request) (*view.Document, error) {
-	if r.signals == nil || len(r.signals.Signals) < 2 {
+	if !comparable(r.site) {
 		return nil, nil
 	}
 	lang, err := r.lang()
 	if err != nil {
 		return nil, err
 	}
-	query, err := r.comparison()
+	body, query, err := p.compared(ctx, r, r.local(lang))
 	if err != nil {
 		return nil, err
+	}
+	if body.Since, err = p.bothKnown(ctx, r, body, query); err != nil {
+		return nil, err
+	}
+	body.draw()
+	body.JSON = "/api/compare?" + body.query(lang)
+
+	l := p.layoutIn(r.local(lang), r.site, r.path)
+	l.Title = body.titleOfDay(body.finding(), body.AsOf) + suffix
+	l.Description = body.Comparison.Text
+	l.JSON = body.JSON
+	l.pictureAt(func(lang picks.Lang) string { return p.o.PublicURL + body.cardPath(lang) }, p.cardOfComparison(body))
+	l.Scripts = []string{p.staticAddress("plot.js")}
+	l.Body = body
+	p.inLanguages(&l, r)
+	return p.document("compare", l, time.Time{}), nil
+}
+
+// comparable reports whether there are two signals.
+func comparable(s site) bool { return s.signals != nil && len(s.signals.Signals) > 1 }
+
+// compared returns what a request compares, without its figures, in the language of l.
+func (p *Pages) compared(ctx context.Context, r request, l localizer) (body compareBody, query view.ComparisonRequest, err error) {
+	if query, err = r.comparison(); err != nil {
+		return body, query, err
 	}
 	asOf, err := r.day("as_of", p.o.View.Now())
 	if err != nil {
-		return nil, err
+		return body, query, err
 	}
-	query.Lang = lang
-	body := compareBody{
-		localizer: r.local(lang), Signals: r.signals.Signals, From: dayOrNone(query.From), To: dayOrNone(query.To), AsOf: dayOrNone(asOf),
-		Today: p.o.View.Now().UTC().Format(time.DateOnly),
+	query.Lang = l.Lang
+	body = compareBody{
+		localizer: l, Signals: r.signals.Signals, First: query.First, Second: query.Second, From: dayOrNone(query.From), To: dayOrNone(query.To),
+		AsOf: dayOrNone(asOf), Today: p.o.View.Now().UTC().Format(time.DateOnly),
 	}
 	if !asOf.IsZero() {
 		query.AsOf = endOf(asOf)
@@ -107,33 +130,78 @@ func (p *Pages) compare(ctx context.Context, r request) (*view.Document, error) 
 	if !query.To.IsZero() {
 		query.To = endOf(query.To)
 	}
-	if body.Comparison, err = p.o.View.Compare(ctx, query); err != nil {
-		return nil, err
-	}
-	if body.Since, err = p.bothKnown(ctx, r, body, query, asOf); err != nil {
-		return nil, err
-	}
-	body.draw()
-	body.JSON = fmt.Sprintf("/api/compare?first=%s&second=%s&lag=%d", body.Comparison.First.ID, body.Comparison.Second.ID, body.Comparison.Result.Lag)
-	for _, parameter := range [][2]string{{"from", body.From}, {"to", body.To}, {"as_of", body.AsOf}, {"lang", string(lang)}} {
-		if parameter[1] != "" {
-			body.JSON += "&" + parameter[0] + "=" + parameter[1]
+	body.Comparison, err = p.o.View.Compare(ctx, query)
+	return body, query, err
+}
+
+// query selects the comparison in a language, everywhere.
+func (b compareBody) query(lang picks.Lang) string {
+	query := url.Values{"first": {b.First.Definition.ID}, "second": {b.Second.Definition.ID}, "lag": {strconv.Itoa(b.Comparison.Result.Lag)}, "lang": {string(lang)}}
+	for name, value := range map[string]string{"from": b.From, "to": b.To, "as_of": b.AsOf} {
+		if value != "" {
+			query.Set(name, value)
 		}
 	}
+	return query.Encode()
+}
 
-	l := p.layoutIn(r.local(lang), r.site, r.path)
-	l.Title = body.titleOfDay(body.Comparison.First.Name+" · "+body.Comparison.Second.Name, body.AsOf) + suffix
-	l.Description = body.Comparison.Text
-	l.JSON = body.JSON
-	l.Scripts = []string{p.staticAddress("plot.js")}
-	l.Body = body
-	p.inLanguages(&l, r)
-	return p.document("compare", l, time.Time{}), nil
+// pair names the two signals in a few words.
+func (b compareBody) pair() string {
+	short := func(s *view.Signal) string {
+		d := b.Own(s.Definition)
+		return cmp.Or(d.Phrasing.Short, d.Name)
+	}
+	return short(b.First) + " · " + short(b.Second)
+}
+
+// finding is the result in one line.
+func (b compareBody) finding() string {
+	at := b.Comparison.Result
+	switch {
+	case at.Correlation == nil:
+		return b.pair()
+	case at.Interval == nil:
+		return b.Say("compare.found alone", b.pair(), b.Num(at.Correlation, 2))
+	}
+	return b.Say("compare.found", b.pair(), b.Num(at.Correlation, 2), b.Range(at))
+}
+
+// cardPath is the address of the picture in a language.
+func (b compareBody) cardPath(lang picks.Lang) string {
+	return "/compare" + cardName + "?" + b.query(lang)
+}
+
+// compareCard returns the picture of a comparison.
+func (p *Pages) compareCard(ctx context.Context, r request) (*view.Document, error) {
+	if !comparable(r.site) {
+		return nil, nil
+	}
+	l := r.picture()
+	body, _, err := p.compared(ctx, r, l)
+	if err != nil {
+		return nil, err
+	}
+	if own := body.cardPath(l.Lang); r.path+"?"+r.query.Encode() != own {
+		return nil, &view.Moved{To: own}
+	}
+	return p.pictures.of(p.cardOfComparison(body))
+}
+
+// cardOfComparison shows the correlation of two signals.
+func (p *Pages) cardOfComparison(b compareBody) card.Card {
+	c := card.Card{Kicker: b.T("compare"), Title: b.pair()}
+	if at := b.Comparison.Result; at.Correlation != nil {
+		c.Value, c.Unit = b.Num(at.Correlation, 2), b.T("compare.unit")
+		if at.Interval != nil {
+			c.Foot = b.T("compare.interval") + " " + b.Range(at)
+		}
+	}
+	return p.marked(b.localizer, b.cardOfDay(c, b.AsOf))
 }
 
 // bothKnown returns the link of compareBody.Since.
-func (p *Pages) bothKnown(ctx context.Context, r request, b compareBody, of view.ComparisonRequest, asOf time.Time) (*dayLink, error) {
-	if asOf.IsZero() || len(b.Comparison.Data) > 0 {
+func (p *Pages) bothKnown(ctx context.Context, r request, b compareBody, of view.ComparisonRequest) (*dayLink, error) {
+	if of.AsOf.IsZero() || len(b.Comparison.Data) > 0 {
 		return nil, nil
 	}
 	var since time.Time
@@ -146,7 +214,7 @@ func (p *Pages) bothKnown(ctx context.Context, r request, b compareBody, of view
 			since = first
 		}
 	}
-	if !since.After(asOf) {
+	if !since.After(of.AsOf) {
 		return nil, nil
 	}
 	return &dayLink{b.Say("compare.since", b.Date(since)), r.with("as_of", since.Format(time.DateOnly))}, nil

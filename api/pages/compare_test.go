@@ -11,12 +11,12 @@ import (
 
 func TestTheLinesOfAComparisonHaveTheirLastScores(t *testing.T) {
 	t.Parallel()
-	for lang, want := range map[picks.Lang][]string{"en": {"0.53", "−1.20"}, "pt": {"0,53", "−1,20"}} {
+	for lang, want := range map[picks.Lang][]string{"en": {"+0.53", "−1.20"}, "pt": {"+0,53", "−1,20"}} {
 		data := []view.ComparedPair{{Period: "2026-11-09", First: 2, Second: 1}, {Period: "2026-11-16", First: .53, Second: -1.2}}
 		body := compareBody{localizer: localizer{Lang: lang}, Comparison: &view.Comparison{Period: "week", Data: data}}
 		body.draw()
 		for _, number := range want {
-			if !regexp.MustCompile(`<text class="label[^>]*>` + number + `</text>`).MatchString(string(body.Time)) {
+			if !regexp.MustCompile(`<text class="label[^>]*>` + regexp.QuoteMeta(number) + `</text>`).MatchString(string(body.Time)) {
 				t.Errorf("%s: no line ends with %s: %s", lang, number, body.Time)
 			}
 		}

@@ -169,6 +169,14 @@ func (e evidenceBody) filled(english string) string {
 	return e.language().List(names)
 }
 
+// Steps are the numbers with their formulas, without the percentage of a margin.
+func (e evidenceBody) Steps() []view.EvidenceStep {
+	if !e.Def.Margin {
+		return e.Evidence.Steps
+	}
+	return slices.DeleteFunc(slices.Clone(e.Evidence.Steps), func(s view.EvidenceStep) bool { return s.Name == "delta_vs_baseline_pct" })
+}
+
 // Link returns where a body is: its row on the page, or its bytes if the page does not list it.
 func (e evidenceBody) Link(sha256 string) string {
 	if slices.ContainsFunc(e.Shown, func(b view.EvidenceBody) bool { return b.SHA256 == sha256 }) {

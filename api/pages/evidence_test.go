@@ -82,3 +82,14 @@ func TestOtherDaysOfAMonthlySignalAreMonths(t *testing.T) {
 		}
 	}
 }
+
+func TestTheEvidenceHasNoPercentageOfAMargin(t *testing.T) {
+	t.Parallel()
+	for id, want := range map[string]int{"lng-arbitrage": 1, "crack-spread-321": 1, "hormuz-transit": 2} {
+		d, _ := signals.ByID(id)
+		e := evidenceBody{Def: d, Evidence: &view.Evidence{Steps: []view.EvidenceStep{{Name: "value"}, {Name: "delta_vs_baseline_pct"}}}}
+		if got := e.Steps(); len(got) != want || got[0].Name != "value" {
+			t.Errorf("%s shows the steps %v, want %d", id, got, want)
+		}
+	}
+}

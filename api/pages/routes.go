@@ -87,7 +87,7 @@ func (p *Pages) table() (whole, below map[string]page) {
 	whole = map[string]page{
 		"/": p.home, cardName: p.homeCard, "/docs": p.docs, "/status": p.status, "/terms": p.terms, "/changelog": p.changelog, "/changelog.json": p.changelogJSON,
 		"/method": p.methodPage, "/calendar": p.calendarPage, calendarName: p.calendarFile,
-		"/compare": p.compare,
+		"/compare": p.compare, "/compare" + cardName: p.compareCard,
 	}
 	below = map[string]page{"/signals/": p.signalPage, "/problems/": p.problem, view.FramePrefix: p.embed, "/evidence/": p.evidence}
 	if p.o.Publications != nil {

@@ -53,7 +53,7 @@ class Plot {
     this.measured = (cell) => {
       if (Number.isNaN(number(cell))) return this.shown(cell);
       if (d.before) return `${d.before} ${this.shown(cell)}`;
-      const unit = d.one && plural.select(Math.abs(number(cell) / this.per)) === "one" ? d.one : d.unit;
+      const unit = d.singular && plural.select(Math.abs(number(cell) / this.per)) === "one" ? d.singular : d.unit;
       return `${this.shown(cell)}${unit.endsWith("%") ? "" : " "}${unit}`.trim();
     };
     this.score = new Intl.NumberFormat(lang, { minimumFractionDigits: 2, maximumFractionDigits: 2, signDisplay: "exceptZero" });
@@ -135,7 +135,8 @@ class Plot {
       this.place(from + ((strip.left + strip.width / 2 - box.left) / box.width) * (to - from), 0, true);
     };
     for (const type of ["pointerenter", "focus", "click"]) mark.addEventListener(type, tell);
-    for (const type of ["pointerleave", "blur"]) mark.addEventListener(type, (e) => { if (e.pointerType !== "touch") this.clear(); });
+    // A mark that another width hides loses the focus: its text stays.
+    for (const type of ["pointerleave", "blur"]) mark.addEventListener(type, (e) => { if (e.pointerType !== "touch" && mark.getClientRects().length) this.clear(); });
   }
 
   // zoomable lets a pointer choose a stretch. A finger that moves up or down scrolls, as elsewhere: the browser then cancels the pointer.

@@ -328,6 +328,14 @@ test("events of a plot are told beside their number, and listed with their sourc
     assert.equal(await page.locator(".tip .event").count(), 0);
     assert.match(await text(page, ".numbers"), /^1–\d+\s+Events in this view$/);
   });
+  await visit(path, { viewport: { width: 768, height: 900 } }, async (page) => { // a narrower plot joins marks, the one that has the focus among them
+    await page.locator(".mark:visible").first().focus();
+    await page.locator(".tip .event").first().waitFor();
+    await page.setViewportSize({ width: 390, height: 900 });
+    await page.waitForFunction(() => document.querySelector("#plot-history").getBoundingClientRect().width < 390);
+    await page.evaluate(() => new Promise((resolve) => { requestAnimationFrame(() => requestAnimationFrame(resolve)); }));
+    assert.match(await text(page, ".tip"), first);
+  });
   await visit(path, { hasTouch: true, viewport: { width: 390, height: 844 } }, async (page) => {
     await page.locator(".mark:visible").first().tap();
     await page.locator(".tip .event").first().waitFor();
