@@ -4,7 +4,9 @@ import (
 	"html"
 	"maps"
 	"net/http"
+	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -57,8 +59,8 @@ func TestAStretchOfAPlotIsInItsAddress(t *testing.T) {
 	query := "?from=" + last + "&to=" + last
 	has(query, open(query, http.StatusOK), "Points in this view (1):", "history?format=csv&from="+last+"&to="+last, "plot.svg?from="+last+"&to="+last,
 		`name="from" value="`+last+`"`, `name="to" value="`+last+`"`, ", "+words(last)+"</title>")
-	// One end alone is enough. The form also sends the named range, and empty fields.
-	query = "?range=1y&from=" + first + "&to=&as_of="
+	// One end alone is enough.
+	query = "?from=" + first + "&as_of="
 	body := open(query, http.StatusOK)
 	has(query, body, "plot.svg?from="+first+`"`, "from "+words(first))
 	if strings.Contains(body, `aria-current="true">1y`) {
@@ -97,9 +99,12 @@ func TestNoLinkLeadsBeyondThePointsThatThePageKnows(t *testing.T) {
 	s := told(t)
 	neighbour := regexp.MustCompile(`<li><a href="/signals/crack-spread-321\?([^"#]*)#history"(?: rel="[a-z]*")?>(Earlier|Later|Wider)</a>`)
 	for query, want := range map[string]map[string]string{
-		"?from=2026-02-22&to=2026-02-24":                  {"Earlier": "from=2026-02-21&to=2026-02-23", "Wider": "from=2026-02-21&to=2026-02-24"},
+		"?from=2026-02-22&to=2026-02-24":                  {"Earlier": "from=2026-02-21&to=2026-02-23", "Wider": "from=2026-02-20&to=2026-02-24"},
 		"?from=2026-02-20&to=2026-02-22":                  {"Later": "from=2026-02-21&to=2026-02-23", "Wider": "from=2026-02-20&to=2026-02-23"},
 		"?from=2026-02-20&to=2026-02-23":                  {"Later": "from=2026-02-21&to=2026-02-24", "Wider": "from=2026-02-20&to=2026-02-24"},
+		"?from=2026-02-23&to=2026-02-23":                  {"Earlier": "from=2026-02-22&to=2026-02-22", "Later": "from=2026-02-24&to=2026-02-24", "Wider": "from=2026-02-22&to=2026-02-24"},
+		"?from=2026-02-21&to=2026-02-21":                  {"Earlier": "from=2026-02-20&to=2026-02-20", "Later": "from=2026-02-22&to=2026-02-22", "Wider": "from=2026-02-20&to=2026-02-22"},
+		"?from=1900-01-01&to=1900-01-01":                  {"Later": "from=2026-02-20&to=2026-02-20", "Wider": "from=2026-02-20&to=2026-02-24"},
 		"?range=all":                                      {},
 		"?as_of=2026-03-02":                               {},
 		"?from=2026-02-20&to=2026-02-21&as_of=2026-03-02": {"Later": "from=2026-02-21&to=2026-02-22&as_of=2026-03-02", "Wider": "from=2026-02-20&to=2026-02-22&as_of=2026-03-02"},
@@ -112,6 +117,81 @@ func TestNoLinkLeadsBeyondThePointsThatThePageKnows(t *testing.T) {
 		if a.StatusCode != http.StatusOK || !maps.Equal(got, want) {
 			t.Errorf("%s: %s, leads to %v, want %v", query, a.Status, got, want)
 		}
+	}
+}
+
+// The form sends the range, the days that it showed, and the days in its fields.
+func TestALinkOfTheFormShowsTheSameAfterARelease(t *testing.T) {
+	t.Parallel()
+	s := told(t)
+	const page = "/signals/crack-spread-321"
+	open := func(address string) (location, body string) {
+		t.Helper()
+		a := s.ask(http.MethodGet, address, "Accept", browser)
+		if a.StatusCode != http.StatusOK && a.StatusCode != http.StatusPermanentRedirect {
+			t.Fatalf("%s: %s", address, a.Status)
+		}
+		return a.Header.Get("Location"), html.UnescapeString(string(a.body))
+	}
+	field := regexp.MustCompile(`<input[^>]* name="([^"]+)" value="([^"]*)"`)
+	form := func(address string, with ...string) string {
+		t.Helper()
+		_, body := open(address)
+		_, body, _ = strings.Cut(body, `<form method="get" action="`+page)
+		body, _, _ = strings.Cut(body, "</form>")
+		fields := url.Values{}
+		for _, found := range field.FindAllStringSubmatch(body, -1) {
+			fields.Set(found[1], found[2])
+		}
+		for i := 0; i < len(with); i += 2 {
+			fields.Set(with[i], with[i+1])
+		}
+		return page + "?" + fields.Encode()
+	}
+	shown := regexp.MustCompile(`(?s)<title id="plot-value-title">.*?</desc>|<li><a [^>]*aria-current="true">[^<]*|<input type="date"[^>]*>`)
+	links := map[string]string{ // links of the form, and of a form of earlier versions, by where they lead
+		form(page+"?range=3m", "as_of", "2026-03-02"):                                 page + "?range=3m&as_of=2026-03-02",
+		form(page, "as_of", "2026-03-02"):                                             page + "?range=1y&as_of=2026-03-02",
+		form(page+"?range=all&lang=es&as_of=2026-03-02", "as_of", ""):                 page + "?range=all&lang=es",
+		form(page+"?range=3m", "from", "", "to", ""):                                  page + "?range=3m",
+		form(page+"?range=3m", "from", "2026-02-22", "as_of", "2026-03-02"):           page + "?from=2026-02-22&to=2026-02-24&as_of=2026-03-02",
+		form(page+"?range=3m", "to", "", "as_of", "2026-03-02"):                       page + "?from=2026-02-20&as_of=2026-03-02",
+		form(page+"?from=2026-02-20&to=2026-02-22", "as_of", "2026-03-02"):            "",
+		page + "?range=3m&from=2026-02-20&to=2026-03-24&as_of=2026-03-02":             page + "?range=3m&as_of=2026-03-02",
+		page + "?range=3m&from=2026-02-20&to=2026-02-22&as_of=2026-03-02&lang=pt":     page + "?from=2026-02-20&to=2026-02-22&as_of=2026-03-02&lang=pt",
+		page + "?range=1y&from=2026-02-20&to=&as_of=":                                 page + "?from=2026-02-20",
+		page + "?range=1y&from=2026-02-20&to=2026-02-24&shown=2026-02-20..2026-02-23": page + "?from=2026-02-20&to=2026-02-24",
+	}
+	before := map[string][]string{}
+	for link, to := range links {
+		location, body := open(link)
+		if location != to {
+			t.Errorf("%s leads to %q, want %q", link, location, to)
+		}
+		if location != "" {
+			_, body = open(location)
+		}
+		if strings.Contains(to, "range=") && strings.Contains(body, `name="shown"`) == strings.Contains(to, "from=") {
+			t.Errorf("%s shows no named range", to)
+		}
+		before[link] = shown.FindAllString(body, -1)
+	}
+	s.say(noon.Add(-30*time.Minute), estimate(0, 20.5), estimate(2, 22), estimate(3, 19), estimate(4, 18), estimate(5, 17))
+	s.eventually("a release", func() bool { return s.get(crack)["value"] == 17.0 })
+	for link, to := range links {
+		location, body := open(link)
+		if location != to {
+			t.Errorf("after a release, %s leads to %q, want %q", link, location, to)
+		}
+		if location != "" {
+			_, body = open(location)
+		}
+		if now := shown.FindAllString(body, -1); strings.Contains(link, "as_of=2026") && (len(now) < 4 || !slices.Equal(now, before[link])) {
+			t.Errorf("after a release, %s shows %q, and showed %q", link, now, before[link])
+		}
+	}
+	if a := s.ask(http.MethodGet, "/embed/crack-spread-321?range=3m&from=2026-02-20&to=2026-03-24&as_of=2026-03-02"); !strings.Contains(html.UnescapeString(string(a.body)), page+"?range=3m&as_of=2026-03-02") {
+		t.Errorf("a frame with the days of a form: %s", a.Status)
 	}
 }
 

@@ -182,7 +182,7 @@ func (r *rendered) find(address string, lang picks.Lang, sees string) *view.Page
 }
 
 // parameters are the query parameters that pages read. Other parameters, as in links from other sites, do not change the page.
-var parameters = []string{"as_of", "code", "cursor", "first", "from", "lag", "lang", "max_severity", "min_severity", "range", "second", "status", "to"}
+var parameters = []string{"as_of", "code", "cursor", "first", "from", "lag", "lang", "max_severity", "min_severity", "range", "second", "shown", "status", "to"}
 
 // fileParameters are the parameters of the addresses for programs.
 var fileParameters = map[string][]string{calendarName: {"lang"}, picksFeed: {}, "/changelog.json": {}}

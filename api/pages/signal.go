@@ -208,7 +208,6 @@ func (p *Pages) signalView(ctx context.Context, r request, s *view.Signal) (body
 	if body.Span, err = r.span(s.Definition.Frequency); err != nil {
 		return body, asOf, err
 	}
-	body.Span = body.named(body.Span, r.text("range"))
 	path := "/signals/" + s.Definition.ID
 	first, last := body.shown()
 	for _, name := range rangesOf(s.Definition.Frequency) {
@@ -227,6 +226,9 @@ func (p *Pages) signalView(ctx context.Context, r request, s *view.Signal) (body
 }
 
 func (p *Pages) signal(ctx context.Context, r request, s *view.Signal) (*view.Document, error) {
+	if err := r.onlySpan(s.Definition.Frequency); err != nil {
+		return nil, err
+	}
 	body, asOf, err := p.signalView(ctx, r, s)
 	if err != nil {
 		return nil, err

@@ -1,7 +1,11 @@
 package pages
 
 import (
+	"maps"
+	"strings"
 	"time"
+
+	"tidemark/api/view"
 )
 
 // span is the stretch of time that a plot shows: a named range that ends with the newest point, or the days between two days. Name is empty
@@ -11,7 +15,7 @@ type span struct {
 	From, To time.Time
 }
 
-// span reads the stretch of an address. Days take precedence over a named range, because the form of the page sends both.
+// span reads the stretch of an address. Days take precedence over a named range, unless the form sent days that the visitor did not choose.
 func (r request) span(frequency string) (out span, err error) {
 	if out.From, err = r.bound("from"); err != nil {
 		return out, err
@@ -23,10 +27,51 @@ func (r request) span(frequency string) (out span, err error) {
 		return out, invalid("refuse.order")
 	}
 	name, err := r.one("range", defaultRange(frequency), rangesOf(frequency)...)
+	if r.untouched(out) {
+		out = span{}
+	}
 	if out.From.IsZero() && out.To.IsZero() {
 		out.Name = name
 	}
 	return out, err
+}
+
+// untouched reports whether the form of a named range sent days that the visitor did not choose. The form also says which days it showed. A
+// link without these came from an older form: the visitor chose no day after the day of the page. The result depends on the address alone, so
+// that a link shows the same after a release.
+func (r request) untouched(days span) bool {
+	if r.text("range") == "" {
+		return false
+	}
+	if shown := r.text("shown"); shown != "" {
+		return shown == shownDays(days.FromDay(), days.ToDay())
+	}
+	asOf := r.text("as_of")
+	return asOf != "" && days.ToDay() > asOf
+}
+
+// shownDays are the days of a form in one of its fields.
+func shownDays(from, to string) string { return from + ".." + to }
+
+// Shown are the days that the form of a named range shows.
+func (b signalBody) Shown() string { return shownDays(b.From, b.To) }
+
+// onlySpan returns a *view.Moved error if an address has more than one stretch, as the form sends it. The other address has the stretch that is
+// shown.
+func (r request) onlySpan(frequency string) error {
+	named, days := r.query.Has("range"), r.query.Has("from") || r.query.Has("to")
+	if !r.query.Has("shown") && (!named || !days) {
+		return nil
+	}
+	s, err := r.span(frequency)
+	if err != nil {
+		return err
+	}
+	query := maps.Clone(r.query)
+	for _, name := range []string{"range", "from", "to", "shown"} {
+		query.Del(name)
+	}
+	return &view.Moved{To: strings.TrimSuffix(r.path+"?"+s.query()+"&"+query.Encode(), "&")}
 }
 
 // bound returns a parameter that is a day, zero if it is missing.
@@ -63,25 +108,6 @@ func (b *signalBody) days() {
 	}
 }
 
-// named returns the range of a name if the form shows the days of the stretch for that name. Otherwise it returns the stretch. The form
-// also sends days that the visitor did not change.
-func (b *signalBody) named(s span, name string) span {
-	if name == "" || s.Name != "" {
-		return s
-	}
-	ends := []time.Time{b.Signal.History.Last()}
-	if at := b.Snapshot.ObservedAt; at != nil {
-		ends = append(ends, *at)
-	}
-	for _, end := range ends {
-		points := b.Signal.History.Points(beginning(name, end))
-		if len(points) > 0 && s.ToDay() == dayOrNone(end) && s.FromDay() == dayOrNone(points[0].ObservedAt) {
-			return span{Name: name}
-		}
-	}
-	return s
-}
-
 // query returns the stretch as parameters of an address.
 func (s span) query() string {
 	switch {
@@ -106,37 +132,6 @@ func viewOf(s span, asOf string) string {
 // address returns the address of the page with another stretch, in the same language and as known at the end of the same day.
 func (b *signalBody) address(path string, s span) string {
 	return path + "?" + viewOf(s, b.AsOf) + string(b.AndLang())
-}
-
-// closest is the number of points below which no link leads closer.
-const closest = 4
-
-// neighbours sets the links to the stretches before and after the shown stretch. They need at least two points.
-func (b *signalBody) neighbours(path string) {
-	from, to := b.Plots.from, b.Plots.to
-	if !to.After(from) {
-		return
-	}
-	first, last := b.shown()
-	const day = 24 * time.Hour
-	half := (to.Sub(from)/2 + day - 1).Truncate(day)                                // an address has whole days
-	back, on := min(max(from.Sub(first), 0), half), min(max(last.Sub(to), 0), half) // no further than there are points
-	link := func(from, to time.Time) string {
-		from, to = from.UTC().Truncate(day), to.UTC().Truncate(day)
-		return b.address(path, span{From: from, To: to})
-	}
-	if back > 0 {
-		b.Earlier = link(from.Add(-back), to.Add(-back))
-	}
-	if on > 0 {
-		b.Later = link(from.Add(on), to.Add(on))
-	}
-	if b.Plots.Points > closest {
-		b.Closer = link(from.Add(to.Sub(from)/4), to.Add(to.Sub(from)/-4))
-	}
-	if back > 0 || on > 0 {
-		b.Wider = link(from.Add(-back), to.Add(on))
-	}
 }
 
 // shown returns the first and the last point of the history as the page knows it: now, or at the end of its day.
