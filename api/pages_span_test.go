@@ -84,6 +84,15 @@ func TestAStretchOfAPlotIsInItsAddress(t *testing.T) {
 	has("", open("?from=2026-03-04&to=2026-03-03", http.StatusBadRequest), "The last day is before the first.")
 	has("", open("?from=spring", http.StatusBadRequest), "from is not a date. Write a date like this: ")
 	has("", open("?form=2026-03-04", http.StatusBadRequest), "Did you mean from?")
+	// Titles name no day before the first and after the last value. A comparison takes the days of a chosen range.
+	has("", open("?from=1990-01-01&to=9999-12-31", http.StatusOK), ", "+words(first)+" to "+words(last)+"</title>", `name="to" value="9999-12-31"`)
+	has("", open("?from=0001-01-01&to=9999-12-31", http.StatusOK), ", until "+words(last)+"</title>")
+	if a := s.ask(http.MethodGet, page+"/plot.svg?range=all"); !strings.Contains(string(a.body), ", "+words(first)+" to "+words(last)+".<") {
+		t.Errorf("the picture of everything does not say its days: %s", a.body)
+	}
+	has("", open("?range=3m", http.StatusOK), `"/compare?first=crack-spread-321&from=2025-11-24"`)
+	has("", open("?range=all", http.StatusOK), `"/compare?first=crack-spread-321"`)
+	has("", open("", http.StatusOK), `"/compare?first=crack-spread-321"`)
 	if a := s.ask(http.MethodGet, page+"/plot.svg?from="+first+"&to="+last); a.StatusCode != http.StatusOK || !strings.Contains(string(a.body), words(first)+" to "+words(last)) {
 		t.Errorf("the picture of a stretch: %s %.200s", a.Status, a.body)
 	}

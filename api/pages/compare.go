@@ -300,7 +300,8 @@ func (b *compareBody) draw() {
 		b.LastFirst, b.LastSecond = b.Z(first[n-1]), b.Z(second[n-1])
 		b.Time = template.HTML(plot.Figure{
 			ID: "plot-compare", Title: b.Comparison.First.Name + " · " + b.Comparison.Second.Name, Description: b.Comparison.Text, Height: 260,
-			From: time.Unix(int64(x[0]), 0).UTC(), To: time.Unix(int64(x[len(x)-1]), 0).UTC(), Rules: []float64{0}, Words: b.figureWords(),
+			From: time.Unix(int64(x[0]), 0).UTC(), To: time.Unix(int64(x[len(x)-1]), 0).UTC(), Months: b.Comparison.Period == "month",
+			Rules: []float64{0}, Words: b.figureWords(),
 			Marks: []plot.Mark{reducedLine("second", b.LastSecond, x, two), reducedLine("", b.LastFirst, x, one)},
 		}.SVG())
 		b.Scatter = template.HTML(plot.Plane{

@@ -113,7 +113,11 @@ const pictureWidth, pictureLetters = 1000, 150
 // pictureText returns the lines below a plot as an image: what is shown, as of when, whether it is real, the address of the page with the same
 // view, and the licence.
 func (b signalBody) pictureText() []string {
-	shown := b.Measure(b.Def) + ", " + b.RangeTitle(b.Def, b.Span) + b.Stop()
+	titled := b.Titled
+	if titled.Name == "all" {
+		titled = span{From: b.Plots.from, To: b.Plots.to}
+	}
+	shown := b.Measure(b.Def) + ", " + b.RangeTitle(b.Def, titled) + b.Stop()
 	if b.AsOf != "" {
 		shown += " " + b.Say("signal.as of", b.Date(b.AsOf))
 	}

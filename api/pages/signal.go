@@ -57,6 +57,10 @@ type signalBody struct {
 	AsOf, Today string
 	// Span is the shown stretch of time. View are its parameters in an address, with the day of the page.
 	Span span
+	// Titled is Span as titles write it: without days before the first and after the last value.
+	Titled span
+	// Days is the stretch that a comparison takes over. It is zero if the visitor chose none.
+	Days span
 	// From and To are the days in the form.
 	From, To string
 	View     template.URL
@@ -121,12 +125,14 @@ func (l localizer) titleOfDay(title, day string) string {
 	return l.Say("title of day", title, l.Date(day))
 }
 
-// AndDays are the parameters of the days that the visitor chose. It is empty for a named range.
+// AndDays are the parameters of the days that the visitor chose, also by the name of a range. The page of a comparison knows only days. It is
+// empty if the visitor chose none, or all.
 func (b signalBody) AndDays() template.URL {
-	if b.Span.Name != "" {
+	days := b.Days
+	if days.From.IsZero() && days.To.IsZero() {
 		return ""
 	}
-	return template.URL("&" + b.Span.query()) //nolint:gosec // made of dates
+	return template.URL("&" + days.query()) //nolint:gosec // made of dates
 }
 
 // AndAsOf is the parameter that keeps the day of the page. It is empty for the current state.
@@ -210,6 +216,13 @@ func (p *Pages) signalView(ctx context.Context, r request, s *view.Signal) (body
 	}
 	path := "/signals/" + s.Definition.ID
 	first, last := body.shown()
+	body.Titled, body.Days = body.Span.within(first, last), body.Span
+	if name := body.Span.Name; name != "" {
+		body.Days = span{}
+		if r.query.Has("range") {
+			body.Days.From = beginning(name, last)
+		}
+	}
 	for _, name := range rangesOf(s.Definition.Frequency) {
 		if from := beginning(name, last); !from.IsZero() && from.Before(first) && name != body.Span.Name {
 			continue // it would show the same as "all"

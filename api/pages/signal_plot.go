@@ -86,7 +86,7 @@ func (p *Pages) plotSignal(ctx context.Context, body signalBody, asOf time.Time)
 	if err != nil {
 		return signalPlots{}, err
 	}
-	out := body.plotHistory(body.Def, body.Snapshot, points, now, over, body.RangeTitle(body.Def, body.Span))
+	out := body.plotHistory(body.Def, body.Snapshot, points, now, over, body.RangeTitle(body.Def, body.Titled))
 	out.Query = template.URL(data) //nolint:gosec // it is made of dates
 	return out, nil
 }
@@ -191,12 +191,12 @@ func (l localizer) plotHistory(d signals.Definition, s view.SignalSnapshot, poin
 		from = end.Add(-time.Second)
 	}
 	value := plot.Figure{
-		ID: "plot-value", Title: fmt.Sprintf("%s, %s", cmp.Or(d.Name, s.Name), span), Height: 300, From: from, To: end,
+		ID: "plot-value", Title: fmt.Sprintf("%s, %s", cmp.Or(d.Name, s.Name), span), Height: 300, From: from, To: end, Months: d.Frequency == "monthly",
 		Description: l.describe(d, points), Words: l.figureWords(),
 		Marks: marks,
 	}
 	score := plot.Figure{
-		ID: "plot-z", Title: l.Say("plot.z of", cmp.Or(d.Name, s.Name), span), Height: 140, From: from, To: end, Ticks: 3,
+		ID: "plot-z", Title: l.Say("plot.z of", cmp.Or(d.Name, s.Name), span), Height: 140, From: from, To: end, Months: d.Frequency == "monthly", Ticks: 3,
 		Description: l.T("plot.z text"), Words: l.figureWords(),
 		Include: []float64{-2, 2}, Rules: []float64{0},
 		Marks: []plot.Mark{plot.Area{X: c.x, Y: c.z}, plot.Line{Class: "thin", X: c.x, Y: c.z}},

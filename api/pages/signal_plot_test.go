@@ -207,7 +207,7 @@ func TestAPictureHasTheWholeLicenceAndSaysThatItsDataAreMadeUp(t *testing.T) {
 	t.Parallel()
 	licence := strings.TrimSpace(strings.Repeat("Contains modified data of a publisher with a long name, ", 12)) + " free for any use. The U.S. office is named."
 	b := signalBody{
-		localizer: localizer{Lang: "en"}, Def: signals.Definition{Name: "Made up", Unit: "index", License: licence}, Span: span{Name: "1y"}, AsOf: "2026-11-05",
+		localizer: localizer{Lang: "en"}, Def: signals.Definition{Name: "Made up", Unit: "index", License: licence}, Span: span{Name: "1y"}, Titled: span{Name: "1y"}, AsOf: "2026-11-05",
 		Snapshot: view.SignalSnapshot{Synthetic: true, PageURL: "https://tidemark.example/signals/made-up"},
 	}
 	lines := b.pictureText()

@@ -108,6 +108,17 @@ func (b *signalBody) days() {
 	}
 }
 
+// within returns the stretch without the days before a first and after a last value.
+func (s span) within(first, last time.Time) span {
+	if !s.From.IsZero() && s.From.Before(first) {
+		s.From = first.Truncate(24 * time.Hour)
+	}
+	if s.To.After(last) {
+		s.To = last.Truncate(24 * time.Hour)
+	}
+	return s
+}
+
 // query returns the stretch as parameters of an address.
 func (s span) query() string {
 	switch {

@@ -114,7 +114,7 @@ func columnLabel(class, x, anchor string, end float64, text string) string {
 
 // dateLabels returns the labels of the dates of a figure. The first of several months has its year, but a year alone says more.
 func dateLabels(s scale, f Figure) []dateLabel {
-	list := Dates(f.From, f.To, 5)
+	list := Dates(f.From, f.To, 5, f.Months)
 	isYear := func(d Date) bool { return d.Label == d.At.Format("2006") }
 	someYear := slices.ContainsFunc(list, isYear)
 	out := make([]dateLabel, len(list))

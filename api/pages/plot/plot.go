@@ -32,6 +32,8 @@ type Figure struct {
 	Include []float64
 	// Rules are the y values of horizontal lines across the figure.
 	Rules []float64
+	// Months reports that the points are of months. The dates are then months or years.
+	Months bool
 	// Ticks is the approximate number of labelled y values. Zero means 4.
 	Ticks int
 	// Whole reports that the values are counts, which have no labels between whole numbers.

@@ -58,20 +58,25 @@ func TestDatesAreFirstDays(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		from, to time.Time
+		months   bool
 		want     []string
 	}{
-		"days":     {day(2026, 3, 2), day(2026, 3, 5), []string{"Mar 2", "Mar 3", "Mar 4", "Mar 5"}},
-		"Mondays":  {day(2026, 2, 20), day(2026, 3, 20), []string{"Feb 23", "Mar 2", "Mar 9", "Mar 16"}},
-		"quarters": {day(2025, 11, 20), day(2026, 11, 16), []string{"2026", "Apr", "Jul", "Oct"}},
-		"years":    {day(2021, 11, 20), day(2026, 11, 16), []string{"2022", "2023", "2024", "2025", "2026"}},
-		"decades":  {day(1990, 1, 5), day(2026, 11, 13), []string{"2000", "2010", "2020"}},
-		"a day":    {day(2026, 3, 2), day(2026, 3, 2), []string{"Mar 2"}},
+		"days":     {day(2026, 3, 2), day(2026, 3, 5), false, []string{"Mar 2", "Mar 3", "Mar 4", "Mar 5"}},
+		"Mondays":  {day(2026, 2, 20), day(2026, 3, 20), false, []string{"Feb 23", "Mar 2", "Mar 9", "Mar 16"}},
+		"quarters": {day(2025, 11, 20), day(2026, 11, 16), false, []string{"2026", "Apr", "Jul", "Oct"}},
+		"years":    {day(2021, 11, 20), day(2026, 11, 16), false, []string{"2022", "2023", "2024", "2025", "2026"}},
+		"decades":  {day(1990, 1, 5), day(2026, 11, 13), true, []string{"2000", "2010", "2020"}},
+		"a day":    {day(2026, 3, 2), day(2026, 3, 2), false, []string{"Mar 2"}},
+
+		"three months":             {day(2026, 3, 1), day(2026, 5, 1), true, []string{"Mar 2026", "Apr", "May"}},
+		"a month":                  {day(2026, 3, 1), day(2026, 3, 1), true, []string{"Mar 2026"}},
+		"days without a new month": {day(2026, 3, 2), day(2026, 3, 4), true, []string{"Mar 2", "Mar 3", "Mar 4"}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var got []string
-			for _, d := range Dates(tt.from, tt.to, 5) {
+			for _, d := range Dates(tt.from, tt.to, 5, tt.months) {
 				got = append(got, d.Label)
 			}
 			if diff := cmp.Diff(tt.want, got); diff != "" {

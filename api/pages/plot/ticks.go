@@ -60,9 +60,15 @@ type Date struct {
 }
 
 // Dates returns at most maxDates labelled dates within an interval: days, Mondays, or first days of months, quarters or years. The label of
-// 1 January is the year alone if the steps are months or longer. Of the other months the first one has its year.
-func Dates(from, to time.Time, maxDates int) []Date {
+// 1 January is the year alone if the steps are months or longer. Of the other months the first one has its year. months omits days, unless no
+// month begins within the interval.
+func Dates(from, to time.Time, maxDates int, months bool) []Date {
 	from, to = from.UTC(), to.UTC()
+	month := time.Date(from.Year(), from.Month(), 1, 0, 0, 0, 0, time.UTC)
+	if month.Before(from) {
+		month = month.AddDate(0, 1, 0)
+	}
+	months = months && !month.After(to)
 	for _, step := range []struct{ years, months, days int }{
 		{0, 0, 1},
 		{0, 0, 2},
@@ -81,6 +87,9 @@ func Dates(from, to time.Time, maxDates int) []Date {
 		{50, 0, 0},
 		{100, 0, 0},
 	} {
+		if months && step.days > 0 {
+			continue
+		}
 		at := time.Date(from.Year(), from.Month(), from.Day(), 0, 0, 0, 0, time.UTC)
 		switch {
 		case step.years > 0:
