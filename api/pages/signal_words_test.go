@@ -334,3 +334,28 @@ func TestAComponentThatCanCrossZeroHasItsDifferenceAndNoPercentage(t *testing.T)
 		}
 	}
 }
+
+// A translation may divide a sentence, and adds one where its units differ. It leaves none out.
+func TestABriefHasEachSentenceInEachLanguage(t *testing.T) {
+	t.Parallel()
+	end := regexp.MustCompile(`[.!?।]\)?(?:\s|$)`)
+	sentences := func(paragraph string) int {
+		return len(end.FindAllString(strings.NewReplacer("n.º ", "", "No. ", "", "नं. ", "").Replace(paragraph), -1))
+	}
+	for _, d := range signals.All() {
+		english := strings.Split(strings.TrimSpace(d.Brief), "\n\n")
+		for _, l := range languages.All() {
+			brief, _ := localizer{Lang: l.Code}.Brief(d)
+			own := strings.Split(strings.TrimSpace(brief), "\n\n")
+			if len(own) != len(english) {
+				t.Errorf("%s in %s has %d paragraphs, in English %d", d.ID, l.Code, len(own), len(english))
+				continue
+			}
+			for i, paragraph := range english {
+				if is, want := sentences(own[i]), sentences(paragraph); is < want {
+					t.Errorf("%s in %s has %d sentences, in English %d: %s", d.ID, l.Code, is, want, own[i])
+				}
+			}
+		}
+	}
+}

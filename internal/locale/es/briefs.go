@@ -21,7 +21,7 @@ Un día en que falta un precio no tiene valor; ningún precio se arrastra de un 
 
 ## Referencia y puntuación z
 
-La referencia es la media de todos los valores a no más de 15 días naturales del mismo día y mes en cada uno de los cinco años anteriores (el 29 de febrero cuenta como 28 cuando el año no lo tiene), entre 105 y 111 valores; la escala es su desviación típica muestral. Solo entran los años con al menos 10 valores en su ventana; con menos de tres de esos años no hay referencia.
+La referencia es la media de todos los valores a no más de 15 días naturales del mismo día y mes en cada uno de los cinco años anteriores (el 29 de febrero cuenta como 28 cuando el año no lo tiene), entre 105 y 111 valores. La escala es su desviación típica muestral. Solo entran los años con al menos 10 valores en su ventana; con menos de tres de esos años no hay referencia.
 
     z = (margen - referencia) / escala
     diferencia en porcentaje = 100 * (margen / referencia - 1), desconocida si la referencia no es positiva
@@ -112,7 +112,7 @@ La EIA ha publicado y retirado filas de días festivos del precio del crudo. Por
 
 - [EIA, Weekly Petroleum Status Report](https://www.eia.gov/petroleum/supply/weekly/), con la semana hasta el viernes, los miércoles a las 10:30 de Nueva York y, tras un festivo, casi siempre el jueves
 
-Los datos de la EIA son de dominio público como obra del Gobierno de Estados Unidos; la EIA pide que se la cite con la fecha de publicación.
+Los datos de la EIA son de dominio público como obra del Gobierno de Estados Unidos. La EIA pide que se la cite con la fecha de publicación.
 `,
 
 	"hormuz-transit": `## Qué dice
@@ -129,7 +129,7 @@ Tienen que conocerse los siete días; un recuento de cero es un recuento. Los co
 
 ## Referencia y puntuación z
 
-La referencia es la media de todas esas medias de siete días a no más de 15 días naturales del mismo día y mes (el 29 de febrero cuenta como 28 cuando el año no lo tiene) en los años de 2019 a 2024 anteriores al del valor: 186 medias cuando cuentan los seis. La escala es su desviación típica muestral. Solo entran los años de los que se conocen al menos 16 de las 31 medias; con menos de tres de esos años no hay referencia, así que la primera es de enero de 2022. Nada posterior a enero de 2025 entra: el cierre de marzo de 2026 no debe pasar a ser lo habitual.
+La referencia es la media de todas esas medias de siete días a no más de 15 días naturales del mismo día y mes (el 29 de febrero cuenta como 28 cuando el año no lo tiene) en los años de 2019 a 2024 anteriores al del valor: 186 medias cuando cuentan los seis. La escala es su desviación típica muestral. Solo entran los años de los que se conocen al menos 16 de las 31 medias. Con menos de tres de esos años no hay referencia, así que la primera es de enero de 2022. Nada posterior a enero de 2025 entra: el cierre de marzo de 2026 no debe pasar a ser lo habitual.
 
     z = (valor - referencia) / escala
     diferencia en porcentaje = 100 * (valor / referencia - 1)
@@ -147,7 +147,7 @@ Acota, construido para el 90 %, la media de los mismos siete días tal como Port
 - abajo, arriba: los cuantiles del 5 % y del 95 % de x(después) - x(antes), cada semana de lunes a domingo según la última reestimación que se conoce de ella: de n diferencias ordenadas, la del lugar p * (n + 1), y entre dos de ellas en proporción; abajo es como máximo 0 y arriba como mínimo 0. Así el intervalo es más largo hacia el lado al que PortWatch mueve sus recuentos
 - Con menos de 20 de esas semanas se suponen -6,9 y 3,4: lo que vivieron 52 semanas entre el 21 de abril y el 6 de julio de 2026
 
-El historial cuenta solo intervalos aprendidos, cada uno contrastado con una reestimación posterior; con menos de 20 el intervalo es un supuesto y no se afirma ninguna probabilidad. Todas las semanas de una reestimación se mueven juntas, por lo que un historial de pocas reestimaciones dice menos que su número de semanas. El intervalo anterior a este era simétrico: de las 52 semanas de abril contuvo el 88 %, y el 93 % de 359 medias solapadas. El tráfico varía más que los errores de recuento: la diferencia entre dos semanas seguidas es 2,4 veces mayor de lo que la haría el azar.
+El historial cuenta solo intervalos aprendidos, cada uno contrastado con una reestimación posterior. Con menos de 20, el intervalo es un supuesto y no se afirma ninguna probabilidad. Todas las semanas de una reestimación se mueven juntas, por lo que un historial de pocas reestimaciones dice menos que su número de semanas. El intervalo anterior a este era simétrico: de las 52 semanas de abril contuvo el 88 %, y el 93 % de 359 medias solapadas. El tráfico varía más que los errores de recuento: la diferencia entre dos semanas seguidas es 2,4 veces mayor de lo que la haría el azar.
 
 ## Prueba retrospectiva
 
@@ -202,7 +202,7 @@ En Iowa la tendencia se desvió de los rendimientos finales de 1986 a 2011 en 17
 
 Construido para el 90 %, acota el rendimiento final: con los cuantiles de los errores de la misma etapa en las 25 últimas campañas, al menos 20 de ellos, situados de modo que un error nuevo tenga la misma probabilidad de caer en cualquiera de los huecos entre los anteriores. Los errores de la tendencia se toman en porcentaje, porque crecieron con los rendimientos; los de una combinación, en bushels, porque no crecieron. Antes de que haya 20 se usa una distribución t: para la tendencia, la banda de la propia recta, y para una combinación, t veces la raíz del error cuadrático medio. Un dato final no tiene intervalo.
 
-El intervalo de la tendencia contuvo 107 de los 121 rendimientos finales de Iowa de 1891 a 2011 (88 %). Para las combinaciones, la historia disponible es la de Illinois: allí los intervalos de 1980 a 2024 contuvieron el 91 % (agosto), el 89 % (septiembre), el 93 % (octubre) y el 96 % (noviembre).
+El intervalo de la tendencia contuvo 107 de los 121 rendimientos finales de Iowa de 1891 a 2011 (88 %). Para las combinaciones, la historia disponible es la de Illinois: allí los intervalos de 1980 a 2024 contuvieron el 91 % (agosto), el 89 % (septiembre), el 93 % (octubre) y el 96 % (noviembre). El historial que acompaña a un valor se refiere a una sola etapa, la última alcanzada; la prueba retrospectiva cuenta todas.
 
 ## Prueba retrospectiva
 
@@ -227,7 +227,7 @@ Los datos del NASS son de dominio público; el NASS pide que se le cite.
 
 	"lng-arbitrage": `## Qué dice
 
-Si compensa licuar gas en la costa estadounidense del Golfo, llevarlo a Europa y venderlo allí. Un margen amplio atrae todos los cargamentos que las terminales pueden producir; un margen negativo indica que un comprador con contrato pierde dinero con el cargamento, y un margen a corto plazo negativo, que le conviene más cancelarlo y pagar solo la tarifa. La puntuación z dice lo inusual que es el margen frente a los cinco años anteriores.
+Si compensa licuar gas en la costa estadounidense del Golfo, llevarlo a Europa y venderlo allí. Un margen amplio atrae todos los cargamentos que las terminales pueden producir. Un margen negativo indica que un comprador con contrato pierde dinero con el cargamento. Con un margen a corto plazo negativo, le conviene más cancelarlo y pagar solo la tarifa. La puntuación z dice lo inusual que es el margen frente a los cinco años anteriores.
 
 ## Cómo se obtiene
 
@@ -289,7 +289,7 @@ El dióxido de nitrógeno sale de motores, centrales eléctricas y hornos y desa
 
 ## Cómo se obtiene
 
-El instrumento TROPOMI, a bordo de Sentinel-5P, ve toda la Tierra una vez al día; el KNMI publica medias mensuales de la columna de dióxido de nitrógeno de la baja atmósfera en una cuadrícula de un octavo de grado. De ellas salen las medias de ocho rectángulos: delta del Yangtsé, delta del río de las Perlas, Benelux y Ruhr, valle del Po, Delhi, bahía de Tokio, Houston y Nueva York. El mes de una región necesita valor en al menos el 60 % de sus celdas; las celdas negativas son ruido en torno a cero y cuentan. Después,
+El instrumento TROPOMI, a bordo de Sentinel-5P, ve toda la Tierra una vez al día. El KNMI publica medias mensuales de la columna de dióxido de nitrógeno de la baja atmósfera en una cuadrícula de un octavo de grado. De ellas salen las medias de ocho rectángulos: delta del Yangtsé, delta del río de las Perlas, Benelux y Ruhr, valle del Po, Delhi, bahía de Tokio, Houston y Nueva York. El mes de una región necesita valor en al menos el 60 % de sus celdas; las celdas negativas son ruido en torno a cero y cuentan. Después,
 
     anomalía de una región = ln(media del mes) - media en los años de referencia de ln(media del mismo mes)
     índice = 100 * exp(media de las anomalías de las regiones que cuentan)

@@ -21,7 +21,7 @@ Um dia em que falta um preço não tem valor; nenhum preço é repetido no dia s
 
 ## Referência e escore z
 
-A referência é a média de todos os valores a até 15 dias corridos do mesmo dia e mês em cada um dos cinco anos anteriores (29 de fevereiro conta como 28 quando o ano não o tem), entre 105 e 111 valores; a escala é o desvio-padrão amostral deles. Só entram anos com pelo menos 10 valores na janela; com menos de três desses anos não há referência.
+A referência é a média de todos os valores a até 15 dias corridos do mesmo dia e mês em cada um dos cinco anos anteriores (29 de fevereiro conta como 28 quando o ano não o tem), entre 105 e 111 valores. A escala é o desvio-padrão amostral deles. Só entram anos com pelo menos 10 valores na janela; com menos de três desses anos não há referência.
 
     z = (margem - referência) / escala
     diferença em porcentagem = 100 * (margem / referência - 1), desconhecida se a referência não for positiva
@@ -112,7 +112,7 @@ A EIA já publicou e retirou linhas de feriados do preço do petróleo. Por isso
 
 - [EIA, Weekly Petroleum Status Report](https://www.eia.gov/petroleum/supply/weekly/), com a semana até sexta-feira, às quartas-feiras às 10h30 de Nova York e, depois de um feriado, quase sempre na quinta-feira
 
-Os dados da EIA são de domínio público como obra do governo dos Estados Unidos; a EIA pede para ser citada com a data de publicação.
+Os dados da EIA são de domínio público como obra do governo dos Estados Unidos. A EIA pede para ser citada com a data de publicação.
 `,
 
 	"hormuz-transit": `## O que diz
@@ -129,7 +129,7 @@ Os sete dias precisam ser conhecidos; uma contagem de zero é uma contagem. Os c
 
 ## Referência e escore z
 
-A referência é a média de todas essas médias de sete dias a até 15 dias corridos do mesmo dia e mês (29 de fevereiro conta como 28 quando o ano não o tem) nos anos de 2019 a 2024 anteriores ao do valor: 186 médias quando os seis contam. A escala é o desvio-padrão amostral delas. Só entram anos dos quais se conhecem pelo menos 16 das 31 médias; com menos de três desses anos não há referência, por isso a primeira é de janeiro de 2022. Nada depois de janeiro de 2025 entra: o fechamento de março de 2026 não deve passar a ser o habitual.
+A referência é a média de todas essas médias de sete dias a até 15 dias corridos do mesmo dia e mês (29 de fevereiro conta como 28 quando o ano não o tem) nos anos de 2019 a 2024 anteriores ao do valor: 186 médias quando os seis contam. A escala é o desvio-padrão amostral delas. Só entram anos dos quais se conhecem pelo menos 16 das 31 médias. Com menos de três desses anos não há referência, por isso a primeira é de janeiro de 2022. Nada depois de janeiro de 2025 entra: o fechamento de março de 2026 não deve passar a ser o habitual.
 
     z = (valor - referência) / escala
     diferença em porcentagem = 100 * (valor / referência - 1)
@@ -147,7 +147,7 @@ Ele delimita, construído para 90%, a média dos mesmos sete dias como o PortWat
 - abaixo, acima: os quantis de 5% e de 95% de x(depois) - x(antes), cada semana de segunda-feira a domingo pela última reestimativa dela que se conhece: de n diferenças ordenadas, a da posição p * (n + 1), e entre duas delas em proporção; abaixo é no máximo 0 e acima no mínimo 0. Assim o intervalo é mais longo do lado para o qual o PortWatch move suas contagens
 - Com menos de 20 dessas semanas supõem-se -6,9 e 3,4: o que se observou em 52 semanas entre 21 de abril e 6 de julho de 2026
 
-O histórico conta só intervalos aprendidos, cada um comparado com uma reestimativa posterior; com menos de 20 o intervalo é uma suposição e nenhuma probabilidade é afirmada. Todas as semanas de uma reestimativa se movem juntas, por isso um histórico de poucas reestimativas diz menos do que seu número de semanas. O intervalo anterior a este era simétrico: das 52 semanas de abril conteve 88%, e 93% de 359 médias sobrepostas. O tráfego varia mais do que os erros de contagem: a diferença entre duas semanas seguidas é 2,4 vezes a que o acaso faria.
+O histórico conta só intervalos aprendidos, cada um comparado com uma reestimativa posterior. Com menos de 20, o intervalo é uma suposição e nenhuma probabilidade é afirmada. Todas as semanas de uma reestimativa se movem juntas, por isso um histórico de poucas reestimativas diz menos do que seu número de semanas. O intervalo anterior a este era simétrico: das 52 semanas de abril conteve 88%, e 93% de 359 médias sobrepostas. O tráfego varia mais do que os erros de contagem: a diferença entre duas semanas seguidas é 2,4 vezes a que o acaso faria.
 
 ## Backtest
 
@@ -202,7 +202,7 @@ Em Iowa a tendência errou os finais de 1986 a 2011 por 17,7 bushels (raiz do er
 
 Construído para 90%, ele delimita a produtividade final: pelos quantis dos erros da mesma etapa nas últimas 25 safras, pelo menos 20 deles, colocados de modo que um erro novo tenha a mesma chance de cair em qualquer um dos vãos entre os antigos. Os erros da tendência são tomados em porcentagem, porque cresceram com as produtividades; os de uma combinação, em bushels, porque não cresceram. Antes de haver 20 usa-se uma distribuição t: para a tendência, a faixa da própria reta, e para uma combinação, t vezes a raiz do erro quadrático médio. Um dado final não tem intervalo.
 
-O intervalo da tendência conteve 107 dos 121 finais de Iowa de 1891 a 2011 (88%). Para as combinações, a história disponível é a de Illinois: ali os intervalos de 1980 a 2024 contiveram 91% (agosto), 89% (setembro), 93% (outubro) e 96% (novembro).
+O intervalo da tendência conteve 107 dos 121 finais de Iowa de 1891 a 2011 (88%). Para as combinações, a história disponível é a de Illinois: ali os intervalos de 1980 a 2024 contiveram 91% (agosto), 89% (setembro), 93% (outubro) e 96% (novembro). O histórico que acompanha um valor abrange uma só etapa, a última alcançada; o backtest conta todas.
 
 ## Backtest
 
@@ -227,7 +227,7 @@ Os dados do NASS são de domínio público; o NASS pede para ser citado.
 
 	"lng-arbitrage": `## O que diz
 
-Se compensa liquefazer gás na costa americana do Golfo, levá-lo à Europa e vendê-lo lá. Uma margem larga atrai todas as cargas que os terminais conseguem produzir; uma margem negativa indica que um comprador com contrato perde dinheiro com a carga, e uma margem de curto prazo negativa, que é melhor cancelá-la e pagar só a tarifa. O escore z diz quão incomum é a margem em relação aos cinco anos anteriores.
+Se compensa liquefazer gás na costa americana do Golfo, levá-lo à Europa e vendê-lo lá. Uma margem larga atrai todas as cargas que os terminais conseguem produzir. Uma margem negativa indica que um comprador com contrato perde dinheiro com a carga. Com uma margem de curto prazo negativa, é melhor cancelá-la e pagar só a tarifa. O escore z diz quão incomum é a margem em relação aos cinco anos anteriores.
 
 ## Como é obtido
 
@@ -289,7 +289,7 @@ O dióxido de nitrogênio sai de motores, usinas e fornos e some em horas, por i
 
 ## Como é obtido
 
-O instrumento TROPOMI, a bordo do Sentinel-5P, vê a Terra inteira uma vez por dia; o KNMI publica médias mensais da coluna de dióxido de nitrogênio da baixa atmosfera em uma grade de um oitavo de grau. Delas saem as médias de oito retângulos: delta do Yangtzé, delta do rio das Pérolas, Benelux e Ruhr, vale do Pó, Délhi, baía de Tóquio, Houston e Nova York. O mês de uma região precisa de valor em pelo menos 60% das células; células negativas são ruído em torno de zero e contam. Então
+O instrumento TROPOMI, a bordo do Sentinel-5P, vê a Terra inteira uma vez por dia. O KNMI publica médias mensais da coluna de dióxido de nitrogênio da baixa atmosfera em uma grade de um oitavo de grau. Delas saem as médias de oito retângulos: delta do Yangtzé, delta do rio das Pérolas, Benelux e Ruhr, vale do Pó, Délhi, baía de Tóquio, Houston e Nova York. O mês de uma região precisa de valor em pelo menos 60% das células; células negativas são ruído em torno de zero e contam. Então
 
     anomalia de uma região = ln(média do mês) - média nos anos de referência de ln(média do mesmo mês)
     índice = 100 * exp(média das anomalias das regiões que contam)
