@@ -131,9 +131,12 @@ func (c runsList) Run(ctx context.Context, p *program) error {
 			return usageError{errors.New("--subject: the " + unknown)}
 		}
 	}
-	t := newTable("id", "job", "subject", "slot", "trigger", "status", "attempt", "started", "finished", "rows", "error", "reason")
+	t := newTable("id", "job", "subject", "slot", "trigger", "status", "next try", "attempt", "started", "finished", "rows", "error", "reason")
 	for _, r := range list {
-		t.add(r.ID, r.Job, r.Subject, r.Slot, r.Trigger, r.Status, r.Attempt, r.StartedAt, r.FinishedAt, r.RowsAdded, cut{r.Error}, cut{r.Reason})
+		if r.Status != "due" { // the time of an attempt that was made
+			r.NextTryAt = nil
+		}
+		t.add(r.ID, r.Job, r.Subject, r.Slot, r.Trigger, r.Status, r.NextTryAt, r.Attempt, r.StartedAt, r.FinishedAt, r.RowsAdded, cut{r.Error}, cut{r.Reason})
 	}
 	return c.list(p.stdout, t)
 }

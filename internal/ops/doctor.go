@@ -177,7 +177,7 @@ func signalFindings(s State, unasked []Unasked, stale []Finding) (list []Finding
 
 // workFindings counts the open runs, and the runs that are tried again.
 func workFindings(s State, wrong []postgres.Alert) []Finding {
-	open := fmt.Sprintf("%d runs due, %d queued, %d at work", s.Open.Due-s.Open.Later, s.Open.Queued, s.Open.Running)
+	open := fmt.Sprintf("%d runs due, %d queued, %d at work", s.Open.DueNow(), s.Open.Queued, s.Open.Running)
 	if s.Open.Later > 0 {
 		open += fmt.Sprintf(", %d wait for a later try", s.Open.Later)
 	}

@@ -31,6 +31,8 @@ func TestPagesShowWhatIsAndChangeNothing(t *testing.T) {
 	s.exec(`insert into run_attempts (run_id, attempt, worker, started_at, outcome, error, log) values
 		(1, 1, 'host:1', now(), 'lost', 'lost <it>', '[{"at":"2026-03-03T01:02:03Z","level":"INFO","text":"asked for page 1"}]'),
 		(1, 2, 'host:2', now(), 'running', null, '[]')`)
+	s.exec(`insert into runs (job, subject, slot, trigger, queue, status, max_attempts, next_try_at)
+		values ('x402', 'terms', '2026-03-01', 'data', 'timely', 'due', 3, '2226-03-04 05:06:07Z')`)
 	if err := s.db.SaveAttesterState(t.Context(), task.Fence{}, postgres.AttesterState{
 		Attester: postgres.Attester{Attester: "0x00000000000000000000000000000000000000aa"}, Status: postgres.AttesterOK, BalanceWei: "9999999200000000000000", RunwayDays: new(36500), CheckedAt: day("2026-03-04"),
 	}); err != nil {
@@ -52,10 +54,12 @@ func TestPagesShowWhatIsAndChangeNothing(t *testing.T) {
 		Next: func(task.Schedule, time.Time) time.Time { return day("2026-03-05") },
 	}, Monitor: monitor})
 	for path, want := range map[string][]string{
-		"/":                     {"crack-spread-321", `class="state ">stale`, "no &lt;closes&gt; today", "<dd>1</dd>", "its job has not run yet", "the role <code>scheduler</code>", "9,999.9992 ether, enough for more than 10 years of gas"},
+		"/":                     {"crack-spread-321", `class="state ">stale`, "no &lt;closes&gt; today", "<dd>1</dd>", "its job has not run yet", "the role <code>scheduler</code>", "9,999.9992 ether, enough for more than 10 years of gas", "0 due, 0 queued, 1 for a later time"},
 		"/schedule":             {"30 17 * * MON-FRI", "2026-03-05 00:00:00Z", `class="state">failed`},
 		"/runs?status=failed":   {"<option selected>failed", "no &lt;closes&gt; today", "2026-03-03 00:00:00Z"},
 		"/runs?status=skipped":  {"No run."},
+		"/runs?status=due":      {`due</span> from 2226-03-04 05:06:07Z</td>`},
+		"/runs/2":               {`due</span> from 2226-03-04 05:06:07Z`},
 		"/runs/1":               {"pick daily", "2026-03-03 00:00:00Z", "host:1", "lost &lt;it&gt;", "asked for page 1", `class="state warn">running`},
 		"/quarantine":           {"Nothing was ever held back."},
 		"/backfills":            {"No backfill was ever planned."},

@@ -209,6 +209,9 @@ type OpenRuns struct {
 	Oldest *time.Time
 }
 
+// DueNow is how many of the due runs have no time that has yet to come.
+func (o OpenRuns) DueNow() int64 { return o.Due - o.Later }
+
 const openRunsSQL = `
 	select count(*) filter (where status = 'due') as due, count(*) filter (where status = 'queued') as queued,
 		count(*) filter (where status = 'running') as running, count(*) filter (where waits is not null) as late, min(waits) as oldest,
