@@ -222,7 +222,7 @@ func TestAPlotShowsWhatWasFirstPublished(t *testing.T) {
 	if !strings.Contains(body, ">1 of the points differs from what was first published. This counts only points that were published after the history was loaded on February 24, 2026.<") || !strings.Contains(body, `class="line ghost"`) {
 		t.Errorf("the first print is not drawn: %.3000s", body[strings.Index(body, "plot-history"):])
 	}
-	if body := open("/revisions"); !strings.Contains(body, `<td class="num">19.00</td><td class="num">19.50</td>`) {
+	if body := open("/revisions"); !strings.Contains(body, `">19.00</td><td class="num" data-head="Value now">19.50</td>`) {
 		t.Errorf("the revision is not on its page: %s", body[strings.Index(body, "</h1>"):])
 	}
 	if body := open("?range=all&as_of=" + noon.AddDate(0, 0, -1).Format("2006-01-02")); strings.Contains(body, "first published") {

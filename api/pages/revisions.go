@@ -35,6 +35,17 @@ type revisedPoint struct {
 	First float64
 }
 
+// Alike says why a revised value is shown as its first print is. It is empty for another value.
+func (b revisionsBody) Alike(p revisedPoint) string {
+	switch {
+	case p.Value == p.First:
+		return b.T("revisions.back")
+	case p.Value == p.Value && b.Figure(b.Def, p.Value) == b.Figure(b.Def, p.First):
+		return b.T("revisions.less")
+	}
+	return ""
+}
+
 // List and CSV are links to the same data.
 func (b revisionsBody) List() template.HTML {
 	return anchor("/api/signals/"+b.Def.ID+"/vintages", b.T("revisions.list"))

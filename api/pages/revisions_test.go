@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"fmt"
 	"html/template"
 	"math"
 	"strings"
@@ -25,13 +26,21 @@ func TestTheRevisionsOfASignalAreAPage(t *testing.T) {
 		Latest: []revisedPoint{
 			{view.HistoryPoint{ObservedAt: day, PublishedAt: day, Value: 18.34, Vintage: 2}, 19.46},
 			{view.HistoryPoint{ObservedAt: day, PublishedAt: day, Value: 3, Vintage: 3}, math.NaN()},
+			{view.HistoryPoint{ObservedAt: day, PublishedAt: day, Value: 7, Vintage: 3}, 7},
+			{view.HistoryPoint{ObservedAt: day, PublishedAt: day, Value: 8.02, Vintage: 2}, 8.01},
 		},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range [][]string{{"19,5", "18,3", "−1,2"}, {"desconocido", "3,0", "desconocido"}} {
-		if row := `<td class="num">` + strings.Join(want, `</td><td class="num">`) + `</td>`; !strings.Contains(out.String(), row) {
+	for _, want := range [][]any{
+		{"19,5", "18,3", "−1,2"},
+		{"desconocido", "3,0", "desconocido"},
+		{"7,0", "7,0", "0,0<br><small>hubo otro valor entre ambos</small>"},
+		{"8,0", "8,0", "0,0<br><small>menos que la última cifra</small>"},
+	} {
+		const row = `<td class="num" data-head="Primera publicación">%s</td><td class="num" data-head="Valor actual">%s</td><td class="num below" data-head="Diferencia">%s</td>`
+		if row := fmt.Sprintf(row, want...); !strings.Contains(out.String(), row) {
 			t.Errorf("no row has %v: %s", want, out.String())
 		}
 	}

@@ -78,6 +78,8 @@ var dataPages = map[string]string{
 	"revisions.none":                      "The history has not changed yet.",
 	"revisions.newest":                    "Newest values that replaced an earlier one",
 	"revisions.now":                       "Value now",
+	"revisions.back":                      "another value in between",
+	"revisions.less":                      "less than the last digit",
 	"revisions.version":                   "Version",
 	"revisions.data":                      "%[1]s, and any day's history with %[2]s: %[3]s.",
 	"revisions.list":                      "the list as JSON",

@@ -78,6 +78,8 @@ var dataPages = map[string]string{
 	"revisions.none":                      "La serie aún no ha cambiado.",
 	"revisions.newest":                    "Últimos valores que sustituyeron a otro anterior",
 	"revisions.now":                       "Valor actual",
+	"revisions.back":                      "hubo otro valor entre ambos",
+	"revisions.less":                      "menos que la última cifra",
 	"revisions.version":                   "Versión",
 	"revisions.data":                      "%[1]s, y la serie de cualquier día con %[2]s: %[3]s.",
 	"revisions.list":                      "la lista en JSON",

@@ -78,6 +78,8 @@ var dataPages = map[string]string{
 	"revisions.none":                      "इतिहास अभी तक नहीं बदला है।",
 	"revisions.newest":                    "हाल के मान जिन्होंने किसी पिछले मान की जगह ली",
 	"revisions.now":                       "अभी का मान",
+	"revisions.back":                      "बीच में दूसरा मान था",
+	"revisions.less":                      "आख़िरी अंक से छोटा अंतर",
 	"revisions.version":                   "संस्करण",
 	"revisions.data":                      "%[1]s, और %[2]s से किसी भी दिन का इतिहास: %[3]s।",
 	"revisions.list":                      "सूची JSON में",

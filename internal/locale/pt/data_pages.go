@@ -78,6 +78,8 @@ var dataPages = map[string]string{
 	"revisions.none":                      "A série ainda não mudou.",
 	"revisions.newest":                    "Últimos valores que substituíram um anterior",
 	"revisions.now":                       "Valor atual",
+	"revisions.back":                      "houve outro valor entre os dois",
+	"revisions.less":                      "menos que o último algarismo",
 	"revisions.version":                   "Versão",
 	"revisions.data":                      "%[1]s, e a série de qualquer dia com %[2]s: %[3]s.",
 	"revisions.list":                      "a lista em JSON",
