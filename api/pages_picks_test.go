@@ -56,7 +56,7 @@ func TestPagesAboutPicks(t *testing.T) {
 		"/picks/2026-03-05?lang=es": {`lang="es"`, "Tal como se anunció", "103,00"},
 
 		"/method":                        {"Universe", "gross profitability", "ticker|price|date|previous_hash", "/signals/crack-spread-321/brief"},
-		"/portfolio":                     {"Model portfolio", "SPY", `id="plot-return"`, `id="plot-drawdown"`, "Sectors", "Regions", "Returns include dividends.", "(110.00 here, 111.25 by alphavantage)", "Without any loss, the return would be +0.99%; with a total loss, −1.02%.", `<dt>One month</dt><dd class=""><span class="quiet"`},
+		"/portfolio":                     {"Model portfolio", "SPY", `id="plot-return"`, `id="plot-drawdown"`, "Sectors", "Regions", "Returns include dividends.", "(110.00 here, 111.25 by alphavantage)", "Without any loss, the return would be +0.99%; with a total loss, −1.02%.", `<dt>One month (21 sessions)</dt><dd class=""><span class="quiet"`},
 		"/portfolio?lang=es":             {"Las rentabilidades incluyen dividendos.", "(110,00 aquí; 111,25 según alphavantage)"},
 		"/portfolio?lang=pt":             {"Os retornos incluem dividendos."},
 		"/portfolio?lang=hi":             {"प्रतिफल में लाभांश शामिल है।"},

@@ -230,7 +230,7 @@ func (t *Tally) add(s Snapshot) {
 		t.Mean += off / float64(t.Daily)
 		t.M2 += float64(off * (s.DailyReturnPct - t.Mean)) // rounded here: some processors fuse a product with the sum that follows
 	}
-	if t.Newest = append(t.Newest, s.ReturnPct); len(t.Newest) > sessionsOfMonth+1 {
+	if t.Newest = append(t.Newest, s.ReturnPct); len(t.Newest) > SessionsOfMonth+1 {
 		t.Newest = slices.Delete(t.Newest, 0, 1)
 	}
 	t.MaxDrawdown = min(t.MaxDrawdown, s.DrawdownPct)

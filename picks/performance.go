@@ -35,9 +35,13 @@ type Performance struct {
 	Best, Worst []Position
 }
 
+// SessionsOfWeek and SessionsOfMonth are the numbers of sessions that the returns of a week and of a month are over.
 const (
-	sessionsOfWeek    = 5
-	sessionsOfMonth   = 21
+	SessionsOfWeek  = 5
+	SessionsOfMonth = 21
+)
+
+const (
 	minVolatilityDays = 20
 	shownExtremes     = 3
 )
@@ -58,8 +62,8 @@ func (p Portfolio) Performance() Performance {
 	t := p.tally
 	sum := Performance{
 		AsOf: last.Date, Inception: p.Inception, ReturnPct: last.ReturnPct, BenchmarkReturnPct: last.BenchmarkReturnPct,
-		ExcessReturnPct: last.ReturnPct - last.BenchmarkReturnPct, Return1DPct: t.since(1), Return1WPct: t.since(sessionsOfWeek),
-		Return1MPct: t.since(sessionsOfMonth), ReturnYTDPct: between(t.YearBase, last.ReturnPct), MaxDrawdownPct: t.MaxDrawdown,
+		ExcessReturnPct: last.ReturnPct - last.BenchmarkReturnPct, Return1DPct: t.since(1), Return1WPct: t.since(SessionsOfWeek),
+		Return1MPct: t.since(SessionsOfMonth), ReturnYTDPct: between(t.YearBase, last.ReturnPct), MaxDrawdownPct: t.MaxDrawdown,
 		Positions: last.Positions, CashPct: p.CashPct, VolatilityPct: math.NaN(), TurnoverPct: math.NaN(),
 	}
 	if t.Daily >= minVolatilityDays {

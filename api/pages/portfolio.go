@@ -10,6 +10,7 @@ import (
 
 	"tidemark/api/pages/plot"
 	"tidemark/api/view"
+	"tidemark/picks"
 )
 
 // portfolioBody is the content of the portfolio page. Portfolio is nil before the inception.
@@ -36,6 +37,12 @@ type portfolioBody struct {
 	// Weekly reports that the plot has weekly points and that daily data are not shown.
 	Weekly bool
 }
+
+// Week is the number of sessions that the return of a week is over.
+func (portfolioBody) Week() int { return picks.SessionsOfWeek }
+
+// Month is the number of sessions that the return of a month is over.
+func (portfolioBody) Month() int { return picks.SessionsOfMonth }
 
 // portfolio shows the model portfolio and its benchmark.
 func (p *Pages) portfolio(_ context.Context, r request) (*view.Document, error) {
