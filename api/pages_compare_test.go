@@ -5,6 +5,7 @@ import (
 	"html"
 	"math"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -68,6 +69,9 @@ func TestTwoSignalsAreComparedInTheAPIAndOnAPageInEveryLanguage(t *testing.T) {
 		}
 		if body := html.UnescapeString(string(page.body)); page.StatusCode != http.StatusOK || !strings.Contains(body, c.Text) || !strings.Contains(body, `<html lang="`+lang+`">`) {
 			t.Errorf("the page in %s, %s, does not say %q", lang, page.Status, c.Text)
+		}
+		if broken := regexp.MustCompile(`<p class="(?:lead|prose)">[^<]*\bz-[\pL]`).FindString(string(page.body)); broken != "" {
+			t.Errorf("in %s a line may end within %q", lang, broken)
 		}
 	}
 	if a := s.ask(http.MethodGet, "/compare", "Accept", browser); a.StatusCode != http.StatusOK {
