@@ -404,9 +404,17 @@ func (p *Pages) brief(ctx context.Context, r request, s *view.Signal) (*view.Doc
 		}
 	}
 	body.Plots = body.plotHistory(body.Def, body.Snapshot, points, nil, overlay{}, body.T("range.5y"))
+	if len(points) > 0 {
+		query := "&from=" + points[0].ObservedAt.Format(time.DateOnly)
+		if body.AsOf != "" {
+			query += "&as_of=" + body.AsOf
+		}
+		body.Plots.Query = template.URL(query) //nolint:gosec // it is made of dates
+	}
 	l := p.layoutIn(body.localizer, r.site, r.path)
 	l.Title = body.titleOfDay(body.Say("brief.page", body.Def.Name), body.AsOf) + suffix
 	l.Description = body.Say("brief.about", body.Def.Name)
+	l.Scripts = []string{p.staticAddress("plot.js")}
 	p.signalPicture(&l, s.Definition, body.Snapshot, body.AsOf)
 	l.Body = body
 	p.inLanguages(&l, r)

@@ -255,6 +255,34 @@ func (l localizer) describe(d signals.Definition, points []view.HistoryPoint) st
 type backtestBody struct {
 	// Plot and Skill are empty if there is no case, and no error of forecasts.
 	Plot, Skill template.HTML
+	// Points and SkillPoints are their rows, for the script.
+	Points, SkillPoints template.JS
+}
+
+// estimatePoint is a row of a plot of estimates for the script. Name is its label, Instead its value in words, and Range its interval.
+type estimatePoint struct {
+	Name    string   `json:"name"`
+	Row     int      `json:"row"`
+	Value   float64  `json:"value"`
+	Instead string   `json:"instead"`
+	Lo      *float64 `json:"uncertainty_lo,omitempty"`
+	Range   string   `json:"range,omitempty"`
+}
+
+// estimatePoints returns the known rows of a plot of estimates.
+func (l localizer) estimatePoints(rows []plot.Estimate) template.JS {
+	var list []estimatePoint
+	for i, r := range rows {
+		if r.Value != r.Value {
+			continue
+		}
+		point := estimatePoint{Name: r.Label, Row: i, Value: r.Value, Instead: l.Z(r.Value)}
+		if r.Lo == r.Lo && r.Hi == r.Hi {
+			point.Lo, point.Range = &r.Lo, l.Between(l.Z(r.Lo), l.Z(r.Hi))
+		}
+		list = append(list, point)
+	}
+	return embedJSON(list)
 }
 
 // newBacktestBody plots the measured skill of a signal. It returns nil if no skill was measured.
@@ -276,13 +304,14 @@ func (l localizer) newBacktestBody(s view.SignalSnapshot) *backtestBody {
 	}
 	out := &backtestBody{}
 	if b.N > 0 {
+		rows := []plot.Estimate{
+			row(l.Say("backtest.all", l.Count(b.N)), b.RankIC, b.RankICBounds, ""),
+			row(l.Say("backtest.out", l.Count(b.OutOfSample.N)), b.OutOfSample.RankIC, b.OutOfSample.RankICBounds, ""),
+			row(l.T("backtest.naive"), b.NaiveRankIC, nil, "second"),
+		}
+		out.Points = l.estimatePoints(rows)
 		out.Plot = template.HTML(plot.Estimates{
-			ID: "plot-backtest", Title: l.T("backtest.plot"), Description: l.T("backtest.plot text"), Words: l.figureWords(),
-			Rows: []plot.Estimate{
-				row(l.Say("backtest.all", l.Count(b.N)), b.RankIC, b.RankICBounds, ""),
-				row(l.Say("backtest.out", l.Count(b.OutOfSample.N)), b.OutOfSample.RankIC, b.OutOfSample.RankICBounds, ""),
-				row(l.T("backtest.naive"), b.NaiveRankIC, nil, "second"),
-			},
+			ID: "plot-backtest", Title: l.T("backtest.plot"), Description: l.T("backtest.plot text"), Words: l.figureWords(), Rows: rows,
 		}.SVG())
 	}
 	var rows []plot.Estimate
@@ -290,6 +319,7 @@ func (l localizer) newBacktestBody(s view.SignalSnapshot) *backtestBody {
 		rows = append(rows, row(sentence(l.Worded("backtest.stage", k.Stage)), k.Skill, nil, ""))
 	}
 	if len(rows) > 0 {
+		out.SkillPoints = l.estimatePoints(rows)
 		out.Skill = template.HTML(plot.Estimates{
 			ID: "plot-skill", Title: l.T("backtest.skill plot"), Words: l.figureWords(),
 			Description: l.T("backtest.skill text"), Rows: rows,

@@ -45,7 +45,7 @@ type Estimate struct {
 }
 
 // Estimates draws values with their intervals, one below the other, with a line at zero. Values to the left of the line mean no
-// improvement.
+// improvement. For the script the number of a row, counted from zero, is its y.
 type Estimates struct {
 	ID, Title, Description string
 	Rows                   []Estimate
@@ -80,8 +80,9 @@ func (e Estimates) SVG() string {
 	at := func(v float64) string { return number((v-lo)/(hi-lo)*100) + "%" }
 
 	var b strings.Builder
-	fmt.Fprintf(&b, `<svg role="img" id="%s" class="estimates" aria-labelledby="%s-title %s-desc" width="100%%" height="%s"><title id="%s-title">%s</title><desc id="%s-desc">%s</desc>`,
-		e.ID, e.ID, e.ID, number(height), e.ID, html.EscapeString(e.Title), e.ID, html.EscapeString(e.Description))
+	end := height - below - 2
+	fmt.Fprintf(&b, `<svg role="img" id="%s" class="estimates" aria-labelledby="%s-title %s-desc" width="100%%" height="%s" data-from="%g" data-to="%g" data-lo="%g" data-hi="%g" data-top="0" data-end="%s"><title id="%s-title">%s</title><desc id="%s-desc">%s</desc>`,
+		e.ID, e.ID, e.ID, number(height), lo, hi, (end-valueAt)/rowHeight, -float64(valueAt)/rowHeight, number(end), e.ID, html.EscapeString(e.Title), e.ID, html.EscapeString(e.Description))
 	for i, v := range values {
 		class := "grid-line"
 		if v == 0 {

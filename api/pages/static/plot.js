@@ -208,12 +208,13 @@ class Plot {
   // height is where a panel draws a value.
   height(p, y) { return p.end - ((y - p.lo) / (p.hi - p.lo)) * (p.end - p.top); }
 
-  // apart measures how far points are from a place of the screen: along the axis of x, or in a plane in both directions.
+  // apart measures how far points are from a place of the screen: along the axis of x, in a plane in both directions, or of rows up and down.
   apart(clientX, clientY) {
     const p = this.panels[0], box = inside(p.svg);
     return ({ row, x }) => {
       const across = clientX - box.left - ((x - p.from) / (p.to - p.from)) * box.width;
-      return this.figure.dataset.plane ? Math.hypot(across, clientY - box.top - this.height(p, valueIn(row, p.columns))) : Math.abs(across);
+      const { plane } = this.figure.dataset;
+      return plane ? Math.hypot(plane === "rows" ? 0 : across, clientY - box.top - this.height(p, valueIn(row, p.columns))) : Math.abs(across);
     };
   }
 

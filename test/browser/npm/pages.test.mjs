@@ -363,6 +363,40 @@ test("a plot shows the next forecast as a fan, its grades, and what was first pu
   });
 });
 
+test("the plot of a brief and those of a backtest tell their values under a finger, the pointer and the arrow keys", async () => {
+  const corn = await json("/api/signals/iowa-corn-yield"), crack = await json("/api/signals/crack-spread-321");
+  const score = (v) => Math.abs(v).toFixed(2);
+  const plots = [
+    ["/signals/crack-spread-321/brief", "figure:has(#plot-value)", /^\w+ \d+, \d{4}: .*\d/, /^\w+ \d+, \d{4}: .*\d/],
+    ["/signals/crack-spread-321", "figure:has(#plot-backtest)", new RegExp(`^All .*cases: [+−]?${score(crack.backtest.rank_ic)}\\s+interval .*\\d to .*\\d`), /^Out of sample, /],
+    ["/signals/iowa-corn-yield", "figure:has(#plot-skill)", new RegExp(`^.+: [+−]?${score(corn.backtest.forecast_skill[0].skill)}`), /^.+: [+−]?\d/],
+  ];
+  for (const [path, selector, first, second] of plots) {
+    await visit(path, { hasTouch: true, viewport: { width: 390, height: 844 } }, async (page) => {
+      const figure = page.locator(selector), plot = figure.locator(":scope > svg"), tip = figure.locator(".tip");
+      await plot.scrollIntoViewIfNeeded();
+      const box = await plot.boundingBox();
+      await page.touchscreen.tap(box.x + box.width - 30, box.y + 30);
+      await tip.locator("b").waitFor();
+      const tapped = await tip.innerText();
+      assert.match(tapped, first, path);
+      const [said, dot, whole] = await figure.evaluate((f) => [".tip", ".dot"].map((part) => f.querySelector(part).getBoundingClientRect().toJSON()).concat(f.getBoundingClientRect().toJSON()));
+      assert.equal(misplaced(said, dot, whole), "", path);
+      await figure.focus();
+      await page.keyboard.press(selector.includes("value") ? "ArrowLeft" : "ArrowRight");
+      await page.waitForFunction(([selector, before]) => document.querySelector(`${selector} .tip`).innerText !== before, [selector, tapped]);
+      assert.match(await tip.innerText(), second, path);
+      await page.keyboard.press("Escape");
+      await tip.waitFor({ state: "hidden" });
+      await page.mouse.move(box.x + 40, box.y + 30);
+      await tip.locator("b").waitFor();
+    });
+    await visit(path, { javaScriptEnabled: false }, async (page) => {
+      assert.deepEqual([await page.locator(selector).count(), await page.locator(`${selector} .tip`).count()], [1, 0], `${path} without a script`);
+    });
+  }
+});
+
 test("a plot of forecasts shows each of them under a finger, the pointer and the arrow keys, and the only published figure as a dot", async () => {
   for (const id of signals) {
     const { data } = await json(`/api/signals/${id}/forecasts`);
@@ -407,12 +441,15 @@ test("a browser that keeps a page shows it on the way back from a zoom without w
     assert.ok(await page.locator("#plot-history .tip").isHidden());
     await page.mouse.up();
   });
-  for (const path of [`/signals/${signals[0]}`, "/verify", "/docs", "/compare"]) {
+  for (const path of ["/", "/picks", `/signals/${signals[0]}`, "/verify", "/docs", "/compare"]) {
     await visit(path, { viewport: { width: 794, height: 1123 } }, async (page) => {
       if (path === "/verify") await concluded(page, untouched);
       await page.emulateMedia({ media: "print" });
       const left = await page.evaluate(() => [...document.querySelectorAll("button, input, select, .tabs, pre")].filter((e) => e.checkVisibility() && (!e.matches("pre") || e.scrollWidth > e.clientWidth + 1)).map((e) => e.outerHTML.slice(0, 90)));
       assert.deepEqual(left, [], `${path} in print`);
+      const notice = await page.getByText("Synthetic data: this is a demonstration.").first().boundingBox();
+      assert.ok(notice.y < 60 && notice.height > 5, `${path}: the notice on the first sheet is at ${JSON.stringify(notice)}`);
+      assert.ok(await page.locator(".site nav").isHidden(), `${path}: the menu is printed`);
     });
   }
 });
@@ -1282,7 +1319,7 @@ const ofEachSignal = signals.flatMap((id) => [`/signals/${id}?range=all`, `/sign
 
 test("with letters of twice their size no page is wider than the screen, nothing stands on something else, and nothing is cut off, at any width", async () => {
   const faults = [];
-  for (const path of [...new Set([...everyPage, ...ofEachSignal, ...signals.map((id) => `/embed/${id}`), "/dashboard"])]) {
+  for (const path of [...new Set([...everyPage, ...ofEachSignal, ...signals.map((id) => `/embed/${id}`), "/dashboard", "/portfolio?lang=pt"])]) {
     await visit(path, { expected: /.*/ }, async (page) => {
       if (path === "/verify") await concluded(page, untouched);
       await page.evaluate(() => {
