@@ -112,6 +112,9 @@ func columnLabel(class, x, anchor string, end float64, text string) string {
 	return fmt.Sprintf(`<text%s x="%s" y="%s" dy=".75em" text-anchor="%s">%s</text>`, class, x, number(end+2*tickLength), anchor, html.EscapeString(text))
 }
 
+// fewDates is the number of months up to which each has its year. The label of the first one rarely fits at the edge.
+const fewDates = 3
+
 // dateLabels returns the labels of the dates of a figure. The first of several months has its year, but a year alone says more.
 func dateLabels(s scale, f Figure) []dateLabel {
 	list := Dates(f.From, f.To, 5, f.Months)
@@ -119,6 +122,9 @@ func dateLabels(s scale, f Figure) []dateLabel {
 	someYear := slices.ContainsFunc(list, isYear)
 	out := make([]dateLabel, len(list))
 	for i, t := range list {
+		if f.Months && !t.day && !someYear && len(list) <= fewDates {
+			t.Label = t.At.Format("Jan 2006")
+		}
 		text := f.Words.date(t)
 		out[i] = dateLabel{text: text, at: s.x(float64(t.At.Unix())) / inner, length: lengthOf(text), rank: 1}
 		switch {

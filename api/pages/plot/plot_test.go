@@ -346,6 +346,15 @@ func TestCountsHaveWholeLabels(t *testing.T) {
 	}
 }
 
+func TestAFewMonthsHaveTheirYear(t *testing.T) {
+	t.Parallel()
+	x := []float64{float64(day(2025, 8, 1).Unix()), float64(day(2025, 9, 1).Unix()), float64(day(2025, 10, 1).Unix())}
+	f := Figure{Height: 100, From: day(2025, 8, 1), To: day(2025, 10, 1), Months: true, Marks: []Mark{Line{X: x, Y: []float64{1, 2, 3}}}, Words: Words{Months: [12]string{7: "ago", 8: "sep", 9: "oct"}}}
+	if svg := f.SVG(); !strings.Contains(svg, ">sep 2025<") {
+		t.Errorf("the year is not below the plot: %s", svg)
+	}
+}
+
 func TestFiguresBelowEachOtherHaveOneRoomForTheirLabels(t *testing.T) {
 	t.Parallel()
 	figure := func(suffix string, values ...float64) Figure {
