@@ -354,6 +354,9 @@ func (l localizer) citation(name string, s view.SignalSnapshot, asOf string) str
 	return fmt.Sprintf("Tidemark%s. %s [%s %s], %s. %s", year, name, kind, s.ID, at, s.PageURL+asOfQuery(asOf))
 }
 
+// briefStretches is how many time intervals the plot of a brief distinguishes: the text beside it is long.
+const briefStretches = 160
+
 // briefBody is the content of the page with a signal's method.
 type briefBody struct {
 	localizer
@@ -403,7 +406,7 @@ func (p *Pages) brief(ctx context.Context, r request, s *view.Signal) (*view.Doc
 			return nil, err
 		}
 	}
-	body.Plots = body.plotHistory(body.Def, body.Snapshot, points, nil, overlay{}, body.T("range.5y"))
+	body.Plots = body.plotHistory(body.Def, body.Snapshot, points, nil, overlay{stretches: briefStretches}, body.T("range.5y"))
 	if len(points) > 0 {
 		query := "&from=" + points[0].ObservedAt.Format(time.DateOnly)
 		if body.AsOf != "" {

@@ -20,6 +20,8 @@ type overlay struct {
 	// first are the points as they were first published, empty if none in view was revised.
 	first []view.HistoryPoint
 	fans  []fan
+	// stretches is how many time intervals the lines distinguish, zero for the usual number.
+	stretches int
 }
 
 // eventMark is an event with its number in the plot.

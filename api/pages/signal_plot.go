@@ -101,8 +101,8 @@ const gapFactor = 4
 const stretches = 320
 
 // columnsOf returns the columns of the visible points. It finds gaps before it omits points, because the remaining points are further apart
-// than the source's points.
-func columnsOf(d signals.Definition, points []view.HistoryPoint) columns {
+// than the source's points. most is how many time intervals they distinguish.
+func columnsOf(d signals.Definition, points []view.HistoryPoint, most int) columns {
 	var all columns
 	per := d.Scale()
 	for _, p := range interrupted(d, points) {
@@ -110,7 +110,7 @@ func columnsOf(d signals.Definition, points []view.HistoryPoint) columns {
 		all.lo, all.hi = append(all.lo, p.Lo/per), append(all.hi, p.Hi/per)
 		all.baseline, all.z = append(all.baseline, p.Baseline/per), append(all.z, p.Z)
 	}
-	kept := plot.Reduce(all.x, all.value, stretches)
+	kept := plot.Reduce(all.x, all.value, most)
 	pick := func(column []float64) []float64 {
 		out := make([]float64, len(kept))
 		for n, i := range kept {
@@ -169,7 +169,8 @@ func (l localizer) plotHistory(d signals.Definition, s view.SignalSnapshot, poin
 	if i := slices.IndexFunc(points, func(p view.HistoryPoint) bool { return p.Lo == p.Lo }); i > 0 && points[i].ObservedAt.Sub(from) > to.Sub(from)/10 {
 		out.IntervalSince = points[i].ObservedAt
 	}
-	c := columnsOf(d, points)
+	most := cmp.Or(over.stretches, stretches)
+	c := columnsOf(d, points, most)
 	out.LastValue = l.lastKnown(d, points, func(p view.HistoryPoint) float64 { return p.Value })
 	out.LastBaseline = l.lastKnown(d, points, func(p view.HistoryPoint) float64 { return p.Baseline })
 	behind, front, end := over.marks(d, points)
@@ -179,11 +180,11 @@ func (l localizer) plotHistory(d signals.Definition, s view.SignalSnapshot, poin
 		out.Reprinted = revised(over.first, points[max(since, 0):])
 	}
 	if out.Reprinted > 0 {
-		g := columnsOf(d, over.first)
+		g := columnsOf(d, over.first, most)
 		marks = append(marks, plot.Line{Class: "ghost", X: g.x, Y: g.value})
 	}
 	if out.Revised = revised(points, now); out.Revised > 0 {
-		g := columnsOf(d, now)
+		g := columnsOf(d, now, most)
 		marks = append(marks, plot.Line{Class: "ghost", X: g.x, Y: g.value})
 	}
 	marks = append(append(marks, plot.Line{X: c.x, Y: c.value, Label: out.LastValue}), front...)
