@@ -57,8 +57,8 @@ func TestTwoSignalsAreComparedInTheAPIAndOnAPageInEveryLanguage(t *testing.T) {
 			t.Errorf("the comparison in %s is %+v", lang, c)
 		}
 		page := s.ask(http.MethodGet, "/compare"+query+"&lang="+lang, "Accept", browser)
-		picture := map[string]string{"en": "en", "es": "es", "pt": "pt", "hi": "en"}[lang] // the font of the pictures has no Devanagari
-		at := "/compare/card.png?first=crack-spread-321&lag=1&lang=" + picture + "&second=hormuz-transit"
+		picture := map[string]string{"es": "lang=es&", "pt": "lang=pt&"}[lang] // the font of the pictures has no Devanagari
+		at := "/compare/card.png?first=crack-spread-321&lag=1&" + picture + "second=hormuz-transit"
 		for _, want := range []string{"<title>" + titles[lang], at + `"`, `og:title" content="` + titles[lang]} {
 			if !strings.Contains(html.UnescapeString(string(page.body)), want) {
 				t.Errorf("the page in %s has no %s", lang, want)

@@ -181,7 +181,7 @@ func TestACompanyHasOnePicturePerLanguage(t *testing.T) {
 	for path, want := range map[string][2]string{
 		"/picks": {"/picks/card.png", "Picks"}, "/portfolio?lang=pt": {"/portfolio/card.png?lang=pt", "Carteira"},
 		"/events": {"/events/card.png", "Events"}, "/method": {"/method/card.png", "Method"}, "/calendar": {"/calendar/card.png", "releases"},
-		"/compare": {"/compare/card.png", "Compare"}, "/docs?lang=hi": {"/docs/card.png", "चित्र"},
+		"/compare": {"/compare/card.png?first=crack-spread-321&lag=0&second=hormuz-transit", "crack spread · Hormuz"}, "/docs?lang=hi": {"/docs/card.png", "चित्र"},
 		"/signals/crack-spread-321/revisions?lang=es": {"/signals/crack-spread-321/card.png?lang=es", "crack"}, "/signals/crack-spread-321/brief": {"/signals/crack-spread-321/card.png", "crack"},
 	} {
 		found := pictured.FindStringSubmatch(string(p.ask(http.MethodGet, path, "Accept", browser).body))

@@ -94,7 +94,7 @@ func (p *Pages) compare(ctx context.Context, r request) (*view.Document, error) 
 		return nil, err
 	}
 	body.draw()
-	body.JSON = "/api/compare?" + body.query(lang)
+	body.JSON = "/api/compare?" + body.query(string(lang))
 
 	l := p.layoutIn(r.local(lang), r.site, r.path)
 	l.Title = body.titleOfDay(body.finding(), body.AsOf) + suffix
@@ -134,10 +134,10 @@ func (p *Pages) compared(ctx context.Context, r request, l localizer) (body comp
 	return body, query, err
 }
 
-// query selects the comparison in a language, everywhere.
-func (b compareBody) query(lang picks.Lang) string {
-	query := url.Values{"first": {b.First.Definition.ID}, "second": {b.Second.Definition.ID}, "lag": {strconv.Itoa(b.Comparison.Result.Lag)}, "lang": {string(lang)}}
-	for name, value := range map[string]string{"from": b.From, "to": b.To, "as_of": b.AsOf} {
+// query selects the comparison. lang is empty for the usual language.
+func (b compareBody) query(lang string) string {
+	query := url.Values{"first": {b.First.Definition.ID}, "second": {b.Second.Definition.ID}, "lag": {strconv.Itoa(b.Comparison.Result.Lag)}}
+	for name, value := range map[string]string{"from": b.From, "to": b.To, "as_of": b.AsOf, "lang": lang} {
 		if value != "" {
 			query.Set(name, value)
 		}
@@ -168,7 +168,10 @@ func (b compareBody) finding() string {
 
 // cardPath is the address of the picture in a language.
 func (b compareBody) cardPath(lang picks.Lang) string {
-	return "/compare" + cardName + "?" + b.query(lang)
+	if lang == picks.English {
+		lang = ""
+	}
+	return "/compare" + cardName + "?" + b.query(string(lang))
 }
 
 // compareCard returns the picture of a comparison.
