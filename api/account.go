@@ -193,6 +193,8 @@ func (s *Server) rejectBody(r *http.Request, err error) error {
 		return &problemError{code: view.CodeIdempotencyReused, detail: "This Idempotency-Key was used for another request."}
 	case errors.Is(err, postgres.ErrEnded):
 		return errRevoked
+	case errors.Is(err, errFormSent):
+		return err
 	}
 	return s.unavailable(r, err)
 }

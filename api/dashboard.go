@@ -156,9 +156,9 @@ func (s *Server) createHere(w http.ResponseWriter, r *http.Request) error {
 	lang, _ := langOf(r)
 	name, err := accounts.CleanName(cmp.Or(strings.TrimSpace(r.PostForm.Get("name")), languages.Or(lang).Words["key.default name"]))
 	if err != nil {
-		return s.sendDashboard(w, r, http.StatusBadRequest, view.Dashboard{Notice: said("bad name"), Bad: true})
+		return s.sendDashboard(w, r, http.StatusBadRequest, view.Dashboard{Notice: said("bad name"), Bad: true, Field: "name"})
 	}
-	once := s.formOnce(r)
+	once := s.formOnce(r, "")
 	if once == nil {
 		return s.sendDashboard(w, r, http.StatusBadRequest, view.Dashboard{Notice: said("old form"), Bad: true})
 	}
@@ -185,7 +185,7 @@ func (s *Server) createHere(w http.ResponseWriter, r *http.Request) error {
 	return s.show(w, r, http.StatusOK, x, view.Dashboard{NewKey: made.Reveal(), Notice: said("created")})
 }
 
-// formTTL is how long a form can create a key. It ends before the database forgets that the form was sent.
+// formTTL is how long a form can create a key, an alert or a secret. It ends before the database forgets that the form was sent.
 const formTTL = accounts.IdempotencyPost - 2*time.Hour
 
 // formID returns the value that makes a form happen once: the time when the form was made, and a random text.
@@ -196,9 +196,9 @@ func (s *Server) formID() string {
 // errFormSent means that a form was sent before.
 var errFormSent = errors.New("the form was sent before")
 
-// formOnce returns the record that makes the form of a request create one key. A repetition is the error errFormSent. It returns nil if the
-// form has no valid id, or is too old.
-func (s *Server) formOnce(r *http.Request) *postgres.Once {
+// formOnce returns the record that makes the form of a request act once for a key, "" before there is one. A repetition is the error
+// errFormSent. It returns nil if the form has no valid id, or is too old.
+func (s *Server) formOnce(r *http.Request, key string) *postgres.Once {
 	id := r.PostForm.Get("once")
 	made, text, _ := strings.Cut(id, ".")
 	at, err := strconv.ParseInt(made, 36, 64)
@@ -206,7 +206,7 @@ func (s *Server) formOnce(r *http.Request) *postgres.Once {
 		return nil
 	}
 	return &postgres.Once{
-		Scope: digest("scope", dashboardPath+"/create", id), Request: digest("create"),
+		Scope: digest("scope", r.URL.Path, key, id), Request: digest("form"),
 		Seal: func([]byte) ([]byte, error) { return []byte("created"), nil },
 		Open: func([]byte) ([]byte, error) { return nil, errFormSent },
 	}
@@ -305,10 +305,14 @@ func (s *Server) topUp(w http.ResponseWriter, r *http.Request, x session) error 
 	if s.o.Cards == nil {
 		return errNoCards
 	}
-	amount, err := accounts.ParseMicros(strings.TrimSpace(r.PostForm.Get("amount")))
+	number, ok := enteredNumber(r, "amount")
+	if !ok {
+		return s.show(w, r, http.StatusBadRequest, x, view.Dashboard{Notice: said("bad number"), Bad: true, Field: "amount"})
+	}
+	amount, err := accounts.ParseMicros(number)
 	if err != nil || amount < accounts.MinTopUp || amount > maxTopUp || amount%(accounts.PerDollar/100) != 0 {
 		return s.show(w, r, http.StatusBadRequest, x, view.Dashboard{
-			Notice: said("bad amount", accounts.MinTopUp.Shortest(), maxTopUp.Shortest()), Bad: true,
+			Notice: said("bad amount", accounts.MinTopUp.Shortest(), maxTopUp.Shortest()), Bad: true, Field: "amount",
 		})
 	}
 	base := s.view.PublicURL() + dashboardPath
@@ -360,19 +364,22 @@ func (s *Server) claimHere(w http.ResponseWriter, r *http.Request, x session) er
 	answer := func(status int, notice view.Notice, bad bool, t *view.DashboardTransfers) error {
 		return s.show(w, r, status, x, view.Dashboard{Notice: notice, Bad: bad, Transfers: t})
 	}
+	faulty := func(field string, notice view.Notice, t *view.DashboardTransfers) error {
+		return s.show(w, r, http.StatusBadRequest, x, view.Dashboard{Notice: notice, Bad: true, Field: field, Transfers: t})
+	}
 	if x.key.EndsAt != nil {
 		return answer(http.StatusForbidden, said("replaced"), true, nil)
 	}
 	tx, given := strings.ToLower(strings.TrimSpace(r.PostForm.Get("tx_hash"))), strings.TrimSpace(r.PostForm.Get("signature"))
 	if !txHashForm.MatchString(tx) {
-		return answer(http.StatusBadRequest, said("bad tx"), true, nil)
+		return faulty("tx_hash", said("bad tx"), nil)
 	}
 	t := s.claimService.transfers()
 	t.TxHash, t.Message = tx, accounts.ClaimMessage(tx, x.key.PublicID, s.claimService.Seller.Network.ChainID)
 	var signature *string
 	if given != "" {
 		if len(given) > maxSignature || !signatureForm.MatchString(given) {
-			return answer(http.StatusBadRequest, said("bad signature"), true, &t)
+			return faulty("signature", said("bad signature"), &t)
 		}
 		signature = &given
 	}
@@ -443,6 +450,9 @@ func (s *Server) sendDashboard(w http.ResponseWriter, r *http.Request, status in
 	h.Set("Referrer-Policy", "same-origin")
 	d.Language, d.Named = langOf(r)
 	d.Once = s.formID()
+	if d.Bad {
+		d.Entered = r.PostForm
+	}
 	write(w, r, status, view.TypeHTML, s.o.Pages.Dashboard(d))
 	return nil
 }

@@ -3,10 +3,13 @@ package api
 import (
 	"errors"
 	"net/http"
+	"path"
+	"regexp"
 	"strconv"
 	"strings"
 
 	"tidemark/api/view"
+	"tidemark/internal/locale/languages"
 	"tidemark/internal/postgres"
 	"tidemark/internal/pushes"
 )
@@ -32,7 +35,46 @@ func (s *Server) refusedHere(w http.ResponseWriter, r *http.Request, x session, 
 		return err
 	}
 	kind, _ := view.ProblemKindOf(refused.code)
-	return s.show(w, r, kind.Status, x, view.Dashboard{Notice: notice, Bad: true})
+	field := ""
+	if len(refused.errors) > 0 {
+		field = path.Base(refused.errors[0].Pointer)
+	}
+	return s.show(w, r, kind.Status, x, view.Dashboard{Notice: notice, Bad: true, Field: field})
+}
+
+// sentBefore shows that a form was sent before, and refuses other errors as refusedHere does.
+func (s *Server) sentBefore(w http.ResponseWriter, r *http.Request, x session, err error, notice view.Notice) error {
+	if errors.Is(err, errFormSent) {
+		return s.show(w, r, http.StatusConflict, x, view.Dashboard{Notice: notice, Bad: true})
+	}
+	return s.refusedHere(w, r, x, err)
+}
+
+// numberForm is a number as people write it: a sign, whole digits, and a mark with decimals.
+var numberForm = regexp.MustCompile(`^([-+]?)([0-9]*)(?:([.,])([0-9]+))?$`)
+
+// enteredNumber returns the number in a field of a form with a decimal point, or "" for an empty field. It reads the decimal mark of the
+// page's language. Where that is a comma, a point is the decimal mark, too, unless it could stand between thousands: 30.5 is read, and 1.500
+// is refused. ok is false for a text that is not a number.
+func enteredNumber(r *http.Request, field string) (number string, ok bool) {
+	text := strings.ReplaceAll(strings.TrimSpace(r.PostForm.Get(field)), "\u2212", "-")
+	m := numberForm.FindStringSubmatch(text)
+	if m == nil || m[2] == "" && m[4] == "" {
+		return "", text == ""
+	}
+	sign, whole, mark, decimals := m[1], m[2], m[3], m[4]
+	lang, _ := langOf(r)
+	switch decimal := languages.Or(lang).Decimal; {
+	case mark == "" || mark == decimal:
+	case mark == ",":
+		return "", false
+	case len(decimals) == 3 && len(whole) <= 3 && whole != "" && whole[0] != '0':
+		return "", false
+	}
+	if mark == "" {
+		return sign + whole, true
+	}
+	return sign + whole + "." + decimals, true
 }
 
 // faultyMembers are the notices about the members of a request that makes an alert.
@@ -77,15 +119,19 @@ func (s *Server) makeAlertHere(w http.ResponseWriter, r *http.Request, x session
 	if rule := asked.Rule; rule.On != pushes.OnPick && rule.On != pushes.OnEvent {
 		rule.Signal = text("signal")
 	}
-	for name, into := range map[string]**float64{"above": &asked.Rule.Above, "below": &asked.Rule.Below, "rearm": &asked.Rule.Rearm} {
-		if text(name) == "" {
+	for _, n := range []struct {
+		field string
+		into  **float64
+	}{{"above", &asked.Rule.Above}, {"below", &asked.Rule.Below}, {"rearm", &asked.Rule.Rearm}} {
+		number, ok := enteredNumber(r, n.field)
+		if number == "" && ok {
 			continue
 		}
-		f, err := strconv.ParseFloat(text(name), 64)
+		f, err := strconv.ParseFloat(number, 64)
 		if err != nil {
-			return s.refusedHere(w, r, x, invalidMember("rule/"+name, name+" is not a number."))
+			return s.show(w, r, http.StatusBadRequest, x, view.Dashboard{Notice: said("bad number"), Bad: true, Field: n.field})
 		}
-		*into = &f
+		*n.into = &f
 	}
 	if severity := text("min_severity"); severity != "" {
 		n, err := strconv.Atoi(severity)
@@ -94,11 +140,18 @@ func (s *Server) makeAlertHere(w http.ResponseWriter, r *http.Request, x session
 		}
 		asked.Rule.MinSeverity = &n
 	}
-	secret, err := s.makeAlert(r, x.key, asked, nil, func(made view.MadeAlert) ([]byte, error) { return []byte(made.Secret), nil })
-	if err != nil {
-		return s.refusedHere(w, r, x, err)
+	once := s.formOnce(r, x.key.PublicID)
+	if once == nil {
+		return s.show(w, r, http.StatusBadRequest, x, view.Dashboard{Notice: said("old page"), Bad: true})
 	}
-	return s.show(w, r, http.StatusOK, x, view.Dashboard{NewSecret: string(secret), Notice: said("alert made")})
+	secret := ""
+	if _, err := s.makeAlert(r, x.key, asked, once, func(made view.MadeAlert) ([]byte, error) {
+		secret = made.Secret
+		return nil, nil
+	}); err != nil {
+		return s.sentBefore(w, r, x, err, said("alert made before"))
+	}
+	return s.show(w, r, http.StatusOK, x, view.Dashboard{NewSecret: secret, Notice: said("alert made")})
 }
 
 // testAlertHere sends a test message of an alert.
@@ -117,13 +170,17 @@ func (s *Server) rotateAlertSecretHere(w http.ResponseWriter, r *http.Request, x
 	if err := ownerOnly(x); err != nil {
 		return s.refusedHere(w, r, x, err)
 	}
+	once := s.formOnce(r, x.key.PublicID)
+	if once == nil {
+		return s.show(w, r, http.StatusBadRequest, x, view.Dashboard{Notice: said("old page"), Bad: true})
+	}
 	var renewed view.NewAlertSecret
-	_, err := s.renewSecret(r, x.key, r.PostForm.Get("id"), nil, func(made view.NewAlertSecret) ([]byte, error) {
+	_, err := s.renewSecret(r, x.key, r.PostForm.Get("id"), once, func(made view.NewAlertSecret) ([]byte, error) {
 		renewed = made
 		return nil, nil
 	})
 	if err != nil {
-		return s.refusedHere(w, r, x, err)
+		return s.sentBefore(w, r, x, err, said("secret rotated before"))
 	}
 	until := renewed.OldExpiresAt.Format("2006-01-02 15:04 UTC")
 	return s.show(w, r, http.StatusOK, x, view.Dashboard{NewSecret: renewed.Secret, Notice: said("secret rotated", until)})

@@ -148,6 +148,142 @@ func TestTheDashboardIsInEveryLanguage(t *testing.T) {
 	}
 }
 
+// A refused form of the dashboard keeps what was entered, and says what is wrong beside the field.
+func TestARefusedFormKeepsWhatWasEntered(t *testing.T) {
+	t.Parallel()
+	o := openOffice(t)
+	o.send("/dashboard/sign-in", url.Values{"api_key": {o.newKey()}})
+	alert := func(pairs ...string) url.Values {
+		form := url.Values{
+			"on": {"z_score"}, "signal": {"hormuz-transit"}, "above": {"2,5"}, "below": {""}, "rearm": {"1,25"}, "ticker": {""}, "min_severity": {""},
+			"url": {"https://hooks.example.com/mine"},
+		}
+		for i := 0; i < len(pairs); i += 2 {
+			form.Set(pairs[i], pairs[i+1])
+		}
+		return form
+	}
+	for _, c := range []struct {
+		path, field, said string
+		form              url.Values
+	}{
+		{"/alert", "above", "bad number", alert("above", "much")},
+		{"/alert", "below", "bad number", alert("below", "1.000,5", "above", "")},
+		{"/alert", "rearm", "bad rearm", alert("rearm", "3,5")},
+		{"/alert", "url", "bad url", alert("url", "https://127.0.0.1/")},
+		{"/alert", "min_severity", "bad severity", alert("min_severity", "4")},
+		{"/alert", "ticker", "bad ticker", alert("on", "pick", "above", "", "rearm", "", "ticker", "A B")},
+		{"/top-up", "amount", "bad number", url.Values{"amount": {"1.500"}}},
+		{"/top-up", "amount", "bad amount", url.Values{"amount": {"1,5"}}},
+		{"/claim", "tx_hash", "bad tx", url.Values{"tx_hash": {"0xFF"}}},
+		{"/claim", "signature", "bad signature", url.Values{"tx_hash": {"0x" + strings.Repeat("ab", 32)}, "signature": {"0x1"}}},
+	} {
+		for _, lang := range []picks.Lang{"es", "pt"} {
+			o.open("/dashboard?lang=" + string(lang))
+			a := o.send("/dashboard"+c.path+"?lang="+string(lang), c.form)
+			page := string(a.body)
+			said, _, _ := strings.Cut(languages.Or(lang).Words["key.said "+c.said], "%")
+			if a.StatusCode != http.StatusBadRequest || !strings.Contains(page, `id="fault">`+html.EscapeString(said)) {
+				t.Errorf("%s, %s: %s says nothing beside the field", lang, c.field, a.Status)
+			}
+			if !regexp.MustCompile(`name="` + c.field + `"[^>]*aria-invalid="true"`).MatchString(page) {
+				t.Errorf("%s, %s: the field is not marked", lang, c.field)
+			}
+			for name := range c.form {
+				value := c.form.Get(name)
+				input := regexp.MustCompile(`<input[^>]* name="` + name + `"[^>]* value="` + regexp.QuoteMeta(value) + `"`)
+				if value == "" || name == "token" || name == "once" || input.MatchString(page) {
+					continue
+				}
+				if _, list, _ := strings.Cut(page, `<select id="alert-`+strings.TrimPrefix(name, "min_")+`"`); !strings.Contains(list, `<option value="`+value+`" selected>`) {
+					t.Errorf("%s, %s: %s=%s is lost", lang, c.field, name, value)
+				}
+			}
+		}
+	}
+	if n := o.count(`select count(*) from push_rules`); n != 0 {
+		t.Errorf("refused forms made %d alerts", n)
+	}
+}
+
+// Each language has its decimal mark. A point that could stand between thousands is never read as a decimal point where decimals have a comma.
+func TestAThresholdIsReadInThePagesLanguage(t *testing.T) {
+	t.Parallel()
+	o := openOffice(t)
+	o.send("/dashboard/sign-in", url.Values{"api_key": {o.newKey()}})
+	const refused = ""
+	for _, c := range []struct{ entered, comma, point string }{
+		{"1,5", "1.5", refused},
+		{"1.5", "1.5", "1.5"},
+		{"-0,20", "-0.2", refused},
+		{"\u22120.25", "-0.25", "-0.25"},
+		{"1500", "1500", "1500"},
+		{"1,500", "1.5", refused},
+		{"1.500", refused, "1.5"},
+		{"-12.345", refused, "-12.345"},
+		{"0.125", "0.125", "0.125"},
+		{".125", "0.125", "0.125"},
+		{"1.000,5", refused, refused},
+		{"1,000.5", refused, refused},
+		{"1 500", refused, refused},
+		{"1,", refused, refused},
+		{"inf", refused, refused},
+	} {
+		for _, l := range languages.All() {
+			query, want := "?lang="+string(l.Code), c.point
+			if l.Decimal == "," {
+				want = c.comma
+			}
+			o.open("/dashboard" + query)
+			a := o.send("/dashboard/alert"+query, url.Values{"on": {"value"}, "signal": {"crack-spread-321"}, "above": {c.entered}, "url": {"https://hooks.example.com/"}})
+			got := refused
+			if a.StatusCode == http.StatusOK {
+				got = o.query(`delete from push_rules returning rule->>'above'`)[0]
+			}
+			if got != want || want == refused && !strings.Contains(string(a.body), l.Words["key.said bad number"]) {
+				t.Errorf("%s: %q is read as %q (%s), want %q", l.Code, c.entered, got, a.Status, want)
+			}
+		}
+	}
+}
+
+// Browsers send a form again when its result is loaded again. One form makes one alert and one secret.
+func TestAFormMakesOneAlertAndOneSecret(t *testing.T) {
+	t.Parallel()
+	o := openOffice(t)
+	o.send("/dashboard/sign-in", url.Values{"api_key": {o.newKey()}})
+	for _, l := range languages.All() {
+		query := "?lang=" + string(l.Code)
+		twice := func(path, said string, form url.Values) {
+			t.Helper()
+			o.open("/dashboard" + query)
+			if a := o.send("/dashboard"+path+query, form); a.StatusCode != http.StatusOK || !strings.Contains(string(a.body), `id="new-secret"`) {
+				t.Fatalf("%s, %s: %s", l.Code, path, a.Status)
+			}
+			before := o.query(`select coalesce(string_agg(secret, ' ' order by id), '') from push_rules`)
+			a := o.send("/dashboard"+path+query, form)
+			if a.StatusCode != http.StatusConflict || strings.Contains(string(a.body), `id="new-secret"`) || !strings.Contains(string(a.body), html.EscapeString(l.Words["key.said "+said])) {
+				t.Errorf("%s, %s again: %s", l.Code, path, a.Status)
+			}
+			if after := o.query(`select coalesce(string_agg(secret, ' ' order by id), '') from push_rules`); after[0] != before[0] {
+				t.Errorf("%s: %s again changed the secrets", l.Code, path)
+			}
+			old := maps.Clone(form)
+			old.Set("once", "x")
+			if a := o.send("/dashboard"+path+query, old); a.StatusCode != http.StatusBadRequest || !strings.Contains(string(a.body), l.Words["key.said old page"]) {
+				t.Errorf("%s, %s without its id: %s", l.Code, path, a.Status)
+			}
+		}
+		twice("/alert", "alert made before", url.Values{"on": {"status"}, "signal": {"crack-spread-321"}, "url": {"https://hooks.example.com/x"}})
+		id := regexp.MustCompile(`name="id" value="(alert_[0-9a-z]{26})"`).FindStringSubmatch(o.page)[1]
+		twice("/alert-secret", "secret rotated before", url.Values{"id": {id}})
+		if strings.Contains(o.page, "· crack-spread-321") || l.Code == picks.English && !strings.Contains(o.page, "· 3:2:1 crack spread, New York Harbor") {
+			t.Errorf("%s: the alert is not listed by the signal's name", l.Code)
+		}
+		o.query(`delete from push_rules`)
+	}
+}
+
 // Every notice of the program has its words in every language.
 func TestEveryNoticeOfTheDashboardHasItsWords(t *testing.T) {
 	t.Parallel()

@@ -58,13 +58,38 @@ func (l localizer) said(n view.Notice) string {
 	return fmt.Sprintf(l.T("key."+n.Word), n.Args...)
 }
 
+// Typed returns what the visitor wrote into a field of a refused form.
+func (d dashboardPage) Typed(field string) string { return d.Entered.Get(field) }
+
+// Fault returns what is wrong with a field of a refused form.
+func (d dashboardPage) Fault(field string) string {
+	if !d.Bad || d.Field != field {
+		return ""
+	}
+	return d.Said
+}
+
+// Marks returns the attributes that mark a field at fault and lead to its text. hint is the id of a text that describes the field anyway.
+func (d dashboardPage) Marks(field, hint string) template.HTMLAttr {
+	described := hint
+	marks := ""
+	if d.Fault(field) != "" {
+		described, marks = strings.TrimSpace("fault "+hint), ` aria-invalid="true" autofocus`
+	}
+	if described != "" {
+		marks += ` aria-describedby="` + described + `"`
+	}
+	return template.HTMLAttr(marks)
+}
+
 // Rule describes a rule of alerts in one line.
 func (l localizer) Rule(r view.AlertRule) string {
 	parts := []string{l.T("key.on " + r.On)}
-	for _, name := range []string{r.Signal, r.Ticker} {
-		if name != "" {
-			parts = append(parts, name)
-		}
+	if r.Signal != "" {
+		parts = append(parts, l.SignalName(r.Signal))
+	}
+	if r.Ticker != "" {
+		parts = append(parts, r.Ticker)
 	}
 	for _, threshold := range []struct {
 		word string

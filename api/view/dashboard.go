@@ -1,6 +1,7 @@
 package view
 
 import (
+	"net/url"
 	"time"
 
 	"tidemark/accounts"
@@ -39,9 +40,12 @@ type Dashboard struct {
 	NewKey string
 	// Returned reports whether the visitor returns from the payment processor.
 	Returned bool
-	// Notice is the result of the visitor's action. Bad reports that the action failed.
-	Notice Notice
-	Bad    bool
+	// Notice is the result of the visitor's action. Bad reports that the action failed. Then Entered has the form as it was sent, and Field
+	// is the name of the field at fault, if it is one.
+	Notice  Notice
+	Bad     bool
+	Entered url.Values
+	Field   string
 	// Language is the language of the page. Named reports that the address names it.
 	Language picks.Lang
 	Named    bool
