@@ -2,10 +2,13 @@ package workers_test
 
 import (
 	"encoding/json"
+	"errors"
 	"testing"
 	"time"
 
+	"tidemark/internal/postgres"
 	"tidemark/internal/series"
+	"tidemark/internal/task"
 	"tidemark/signals"
 )
 
@@ -56,5 +59,80 @@ func TestNothingIsIngestedBeforeItsBytesCame(t *testing.T) {
 	b.run(petroleum.ID, came.AddDate(0, -1, 0))
 	if past := read(came.AddDate(0, -1, 0)); !past.Assumed || past.Ingested.Before(came) {
 		t.Errorf("a slot of the past: %+v", past)
+	}
+}
+
+// A new installation's schedules begin with the slot before it. Its sources may store their data before the run of that slot, which then
+// leaves no snapshot: nothing was known here. An operator or a backfill may ask for the slot.
+func TestAScheduledSlotBeforeTheFirstBytesHasNoSnapshot(t *testing.T) {
+	t.Parallel()
+	petroleum, _ := signals.ByID("eia-weekly-petroleum")
+	b := newBench(t, petroleum)
+	came := time.Date(2026, 3, 3, 9, 0, 0, 0, time.UTC)
+	before := came.Add(-12 * time.Hour)
+	var readings []series.Reading
+	for week := time.Date(2019, 1, 4, 0, 0, 0, 0, time.UTC); week.Before(came.AddDate(0, 0, -5)); week = week.AddDate(0, 0, 7) {
+		for _, id := range petroleum.Inputs {
+			readings = append(readings, series.Reading{Series: id, ObservedAt: week, Value: 100})
+		}
+	}
+	b.store(came, readings)
+	schedules := []task.Schedule{{Job: task.Signal, Subject: petroleum.ID, Cron: "0 21 * * *", CatchUp: string(series.CatchUpLatest)}}
+	if err := b.db.SaveSchedules(t.Context(), schedules); err != nil {
+		t.Fatal(err)
+	}
+	run := func(slot time.Time) {
+		t.Helper()
+		list, err := b.db.Runs(t.Context(), postgres.RunFilter{Job: task.Signal, Since: slot, Limit: 10})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range list {
+			if r.Slot.Equal(slot) {
+				hand := task.Task{Fence: task.Fence{RunID: r.ID, Attempt: r.Attempt}, Job: task.Signal, Subject: petroleum.ID, Slot: slot}
+				if _, err := b.db.Claim(t.Context(), hand.Fence, "w"); err != nil {
+					t.Fatal(err)
+				}
+				if err := b.job.Run(t.Context(), hand); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+		}
+		t.Fatalf("no run for %s among %+v", slot, list)
+	}
+	schedule := func(slot time.Time, trigger string) {
+		t.Helper()
+		saved, err := b.db.Schedules(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ok, err := b.db.RecordSlots(t.Context(), saved[0], []task.Slot{{At: slot, Trigger: trigger}}); err != nil || !ok {
+			t.Fatal(ok, err)
+		}
+		run(slot)
+	}
+	for _, c := range []struct {
+		name, trigger string
+		slot          time.Time
+		want          bool
+	}{
+		{"the slot before the installation", task.TriggerCatchUp, before, false},
+		{"a slot just before the bytes", task.TriggerCron, came.Add(-time.Minute), false},
+		{"a slot after the bytes", task.TriggerCatchUp, came.Add(time.Minute), true},
+	} {
+		schedule(c.slot, c.trigger)
+		_, err := b.db.SnapshotAsOf(t.Context(), petroleum.ID, c.slot)
+		if known := err == nil; known != c.want || err != nil && !errors.Is(err, postgres.ErrNotFound) {
+			t.Errorf("%s: a snapshot is stored: %v, want %v (%v)", c.name, known, c.want, err)
+		}
+	}
+	manual := came.Add(-2 * time.Hour)
+	if _, err := b.db.AddRun(t.Context(), task.Signal, petroleum.ID, manual, "asked for"); err != nil {
+		t.Fatal(err)
+	}
+	run(manual)
+	if s := b.snapshot(petroleum.ID, manual); s.ObservedAt == nil {
+		t.Errorf("the slot that an operator asked for: %+v", s)
 	}
 }

@@ -25,7 +25,7 @@ type Signals struct {
 	CodeVersion string
 }
 
-// Run computes one signal from the data known at the slot, and saves its snapshot and its track.
+// Run computes one signal from the data known at the slot, and saves its snapshot and its track, unless the slot is early.
 func (s Signals) Run(ctx context.Context, t task.Task) error {
 	def, ok := s.Definitions[t.Subject]
 	if !ok {
@@ -40,10 +40,23 @@ func (s Signals) Run(ctx context.Context, t task.Task) error {
 	if err != nil {
 		return err
 	}
+	if early, err := s.early(ctx, t, snap); err != nil || early {
+		return err
+	}
 	if err := adopt(ctx, s.DB, signalsMethod()); err != nil {
 		return err
 	}
 	return s.DB.SaveSnapshot(ctx, t.Fence, snap, track)
+}
+
+// early reports whether a schedule's run would give numbers to a slot before the first bytes of an input came. A new installation starts
+// with the slot before it, and its sources may store their data before the run of that slot. Values published by then would seem to be known
+// here on an earlier day. The data make a run due for the instant at which they came. A backfill of such a slot is asked for, and not early.
+func (s Signals) early(ctx context.Context, t task.Task, snap postgres.Snapshot) (bool, error) {
+	if snap.ObservedAt == nil || snap.FirstIngestedAt == nil || !snap.FirstIngestedAt.After(t.Slot) {
+		return false, nil
+	}
+	return s.DB.OfSchedule(ctx, t.Fence)
 }
 
 const (

@@ -426,6 +426,17 @@ func (db RunStore) Ingesting(ctx context.Context, f task.Fence, sources []string
 	return source, since, nil
 }
 
+// OfSchedule reports whether a schedule alone made a run due, and not an operator, new data or a backfill. It is false for an unknown run.
+func (db RunStore) OfSchedule(ctx context.Context, f task.Fence) (bool, error) {
+	var scheduled bool
+	err := db.reads.QueryRow(ctx, `select exists (select from runs where id = @id and trigger in (@cron, @catchup) and reason is null)`,
+		pgx.NamedArgs{"id": f.RunID, "cron": task.TriggerCron, "catchup": task.TriggerCatchUp}).Scan(&scheduled) // primary key
+	if err != nil {
+		return false, fmt.Errorf("look up why a run is due: %w", err)
+	}
+	return scheduled, nil
+}
+
 // AddRun records a run that an operator requests, with the reason, and returns its id. If the run of that job, subject and slot is over, it
 // starts again. If it is not over, AddRun returns ErrUnderWay.
 func (db RunStore) AddRun(ctx context.Context, job, subject string, slot time.Time, reason string) (int64, error) {
