@@ -86,6 +86,10 @@ func TestPagesSayWhatWentWrongInTheVisitorsLanguage(t *testing.T) {
 	}{
 		{"/nothing-here", "es", 404, "es", "No encontrado"},
 		{"/nothing-here?lang=pt", "es", 404, "pt", "Não encontrado"},
+		{"/nothing-here?lang=pt", "es", 404, "pt", "Não há nada neste endereço."},
+		{"/nothing-here?lang=es", "pt", 404, "es", "No hay nada en esta dirección."},
+		{"/nothing-here?lang=hi", "es", 404, "hi", "इस पते पर कुछ नहीं है।"},
+		{"/nothing-here", "", 404, "en", "Nothing is served at this address."},
 		{"/nothing-here", "tlh", 404, "en", "Check the address"},
 		{"/picks/2001-01-01", "es", 404, "es", "No hay selección para el 1 de enero de 2001: el historial empieza más tarde. <a href=\"/picks/2026-03-02?lang=es\">La primera selección: 2 de marzo de 2026.</a>"},
 		{"/signals/crack-spread-321?range=7q", "pt", 400, "pt", "range pode ser"},

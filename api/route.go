@@ -333,7 +333,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 		s.log.WarnContext(r.Context(), "the database was needed for an answer and is away", "request_id", id, "err", err)
 		f = &problemError{code: view.CodeUnavailable, detail: "The database of past values is unavailable.", retryAfter: "5"}
 	case errors.Is(err, postgres.ErrNotFound):
-		f = &problemError{code: view.CodeNotFound, detail: "Nothing is served at this address."}
+		f = &problemError{code: view.CodeNotFound, detail: view.NothingServed}
 	default:
 		ctx := telemetry.With(r.Context(), slog.String("request_id", id))
 		s.log.ErrorContext(ctx, "answer a request", "method", r.Method, "path", r.URL.EscapedPath(), "err", err)

@@ -99,7 +99,7 @@ func (s *Server) findPast(w http.ResponseWriter, r *http.Request) (*view.Signal,
 }
 
 func (s *Server) notFound(http.ResponseWriter, *http.Request) error {
-	return &problemError{code: view.CodeNotFound, detail: "Nothing is served at this address."}
+	return &problemError{code: view.CodeNotFound, detail: view.NothingServed}
 }
 
 // calendar lists the publications that are expected next.

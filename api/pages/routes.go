@@ -339,6 +339,9 @@ func (p *Pages) Problem(problem view.Problem, lang picks.Lang, named bool, detai
 	} else {
 		body.Title = local.T(code)
 	}
+	if problem.Detail == view.NothingServed {
+		body.Detail = local.T("error.nothing served")
+	}
 	if next != nil {
 		query := local.InLang()
 		if strings.Contains(next.Path, "?") {

@@ -32,6 +32,9 @@ type Problem struct {
 	Raw *RawFacts `json:"raw,omitempty"`
 }
 
+// NothingServed is the detail of a problem with the code CodeNotFound at an address that does not exist. Pages have it in each language.
+const NothingServed = "Nothing is served at this address."
+
 // RawFacts describe an archived body that cannot be shown.
 type RawFacts struct {
 	SHA256      string    `json:"sha256"`

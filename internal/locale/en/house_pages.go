@@ -132,6 +132,7 @@ var housePages = map[string]string{
 	"error.plan_required.remedy":          "Your key's plan does not include this. The Pro plan does.",
 	"error.not_found":                     "Not found",
 	"error.not_found.remedy":              "Check the address, or start at one of the pages below.",
+	"error.nothing served":                "Nothing is served at this address.",
 	"error.unknown_signal":                "Unknown signal",
 	"error.unknown_signal.remedy":         "Choose one of the signals on the home page.",
 	"error.unknown_ticker":                "Unknown ticker",

@@ -132,6 +132,7 @@ var housePages = map[string]string{
 	"error.plan_required.remedy":          "El plan de su clave no lo incluye. El plan Pro, sí.",
 	"error.not_found":                     "No encontrado",
 	"error.not_found.remedy":              "Compruebe la dirección o empiece por una de estas páginas.",
+	"error.nothing served":                "No hay nada en esta dirección.",
 	"error.unknown_signal":                "Señal desconocida",
 	"error.unknown_signal.remedy":         "Elija una de las señales de la portada.",
 	"error.unknown_ticker":                "Símbolo desconocido",

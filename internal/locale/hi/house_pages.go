@@ -132,6 +132,7 @@ var housePages = map[string]string{
 	"error.plan_required.remedy":          "आपकी कुंजी के प्लान में यह शामिल नहीं है। प्रो प्लान में है।",
 	"error.not_found":                     "नहीं मिला",
 	"error.not_found.remedy":              "पता जाँचें या नीचे दिए किसी पृष्ठ से शुरू करें।",
+	"error.nothing served":                "इस पते पर कुछ नहीं है।",
 	"error.unknown_signal":                "अज्ञात संकेत",
 	"error.unknown_signal.remedy":         "मुख्य पृष्ठ से कोई संकेत चुनें।",
 	"error.unknown_ticker":                "अज्ञात टिकर",

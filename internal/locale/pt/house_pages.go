@@ -132,6 +132,7 @@ var housePages = map[string]string{
 	"error.plan_required.remedy":          "O plano da sua chave não inclui isto. O plano Pro inclui.",
 	"error.not_found":                     "Não encontrado",
 	"error.not_found.remedy":              "Confira o endereço ou comece por uma destas páginas.",
+	"error.nothing served":                "Não há nada neste endereço.",
 	"error.unknown_signal":                "Sinal desconhecido",
 	"error.unknown_signal.remedy":         "Escolha um dos sinais da página inicial.",
 	"error.unknown_ticker":                "Código desconhecido",
