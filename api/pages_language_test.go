@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"tidemark/accounts"
+	"tidemark/api/view"
 	"tidemark/internal/postgres"
 	"tidemark/signals"
 )
@@ -28,7 +29,7 @@ func TestPagesComeInTheLanguageThatTheBrowserPrefers(t *testing.T) {
 		lang, _, _ = strings.Cut(rest, `"`)
 		return lang, a
 	}
-	for _, path := range []string{"/picks", "/events", "/economic-events", "/digest", "/compare", "/calendar", "/signals/crack-spread-321/forecasts", "/signals/crack-spread-321/revisions", "/verify", "/status", "/terms", "/method", "/signals/crack-spread-321/brief", "/picks?status=open"} {
+	for _, path := range []string{"/picks", "/events", "/economic-events", "/digest", "/compare", "/calendar", "/signals/crack-spread-321/forecasts", "/signals/crack-spread-321/revisions", "/verify", "/status", "/terms", "/method", "/signals/crack-spread-321/brief", "/picks?status=open", "/problems/not_found"} {
 		tags, langs := map[string]bool{}, map[string]bool{}
 		for _, c := range [][2]string{{"", "en"}, {"es-MX,es;q=0.9,en;q=0.5", "es"}, {"tlh,pt-BR;q=0.4", "pt"}, {"hi", "hi"}, {"tlh", "en"}, {"*", "en"}, {"es;q=0,en", "en"}} {
 			lang, a := in(path, c[0])
@@ -61,7 +62,7 @@ func TestPagesComeInTheLanguageThatTheBrowserPrefers(t *testing.T) {
 		}
 	}
 	// What only developers read is in English, and the page says so in the reader's language. What surrounds it is in that language.
-	for _, path := range []string{"/docs", "/changelog", "/problems/not_found"} {
+	for _, path := range []string{"/docs", "/changelog"} {
 		lang, a := in(path, "es")
 		if lang != "es" || !strings.Contains(string(a.body), "Esta página está en inglés") || !strings.Contains(string(a.body), `<div lang="en">`) {
 			t.Errorf("%s for a Spanish reader is in %q and does not say that its content is in English", path, lang)
@@ -72,6 +73,44 @@ func TestPagesComeInTheLanguageThatTheBrowserPrefers(t *testing.T) {
 		if lang, a = in(path, "en"); lang != "en" || strings.Contains(string(a.body), `<div lang="en">`) {
 			t.Errorf("%s for an English reader is in %q", path, lang)
 		}
+	}
+}
+
+func TestEachKindOfProblemIsExplainedInEachLanguage(t *testing.T) {
+	t.Parallel()
+	s := publish(t, accounts.ModelBalance)
+	s.offer(accounts.ModelBalance)
+	said := map[string]string{}
+	for _, kind := range view.ProblemKinds() {
+		for lang, status := range map[string]string{"es": "Código HTTP", "pt": "Código HTTP", "hi": "HTTP कोड", "en": "Status"} {
+			path := "/problems/" + strings.ReplaceAll(kind.Code, "_", "-") + "?lang=" + lang
+			body := string(s.ask(http.MethodGet, path, "Accept", browser).body)
+			for _, want := range []string{`<html lang="` + lang + `">`, "<dt>" + status + "</dt>", `<link rel="alternate" hreflang="hi" href="`, `/problems/` + kind.Code + `?lang=hi">`, `<a href="/problems/` + kind.Code + `?lang=pt" lang="pt"`} {
+				if !strings.Contains(body, want) {
+					t.Errorf("%s lacks %q", path, want)
+				}
+			}
+			for _, of := range []string{kind.Title, kind.Meaning, kind.Remedy} {
+				if has := strings.Contains(html.UnescapeString(body), ">"+of+"<"); has != (lang == "en") {
+					t.Errorf("%s has the English %q: %t", path, of, has)
+				}
+			}
+			for _, of := range []string{"%!", "%s", "(en inglés)", "(em inglês)", "अंग्रेज़ी में"} {
+				if _, main, _ := strings.Cut(body, "<h1>"); strings.Contains(main, of) {
+					t.Errorf("%s has %q", path, of)
+				}
+			}
+			_, lead, _ := strings.Cut(body, `<p class="lead">`)
+			if lead, _, _ = strings.Cut(lead, "</p>"); lead == "" || said[lang+lead] != "" {
+				t.Errorf("%s says %q, as %s does", path, lead, said[lang+lead])
+			}
+			said[lang+lead] = kind.Code
+		}
+	}
+	// Programs read English.
+	a := s.ask(http.MethodGet, "/api/v1/nothing", "Accept", "application/json", "Accept-Language", "es")
+	if !strings.Contains(string(a.body), `"title":"Not found"`) {
+		t.Errorf("a program that prefers Spanish gets %s", a.body)
 	}
 }
 

@@ -295,20 +295,52 @@ func (r request) without(name string, of *view.Refusal, link string) *view.Refus
 // suffix ends the title of every page except the home page.
 const suffix = " · Tidemark"
 
+// problemBody is the content of the page that explains a kind of problem.
+type problemBody struct {
+	localizer
+	view.ProblemKind
+}
+
 // problem is the page at the type URL of a problem. It treats hyphens as underscores.
 func (p *Pages) problem(_ context.Context, r request) (*view.Document, error) {
 	kind, ok := view.ProblemKindOf(strings.ReplaceAll(r.rest, "-", "_"))
 	if !ok {
 		return nil, nil
 	}
-	l, err := p.englishLayout(r, "/problems/"+kind.Code, "english.page")
+	lang, err := r.lang()
 	if err != nil {
 		return nil, err
 	}
+	r.path = "/problems/" + kind.Code
+	l := p.layoutIn(r.local(lang), r.site, r.path)
+	kind = l.problemKind(kind)
 	l.Title = kind.Title + suffix
 	l.Description = kind.Meaning
-	l.Body = kind
+	l.Body = problemBody{l.localizer, kind}
+	p.inLanguages(&l, r)
 	return p.document("problem", l, time.Time{}), nil
+}
+
+// problemKind returns a kind of problem with its texts in the language. The page of an error has most titles, too.
+func (l localizer) problemKind(kind view.ProblemKind) view.ProblemKind {
+	if l.Lang == picks.English {
+		return kind
+	}
+	id := "problem." + kind.Code
+	if title := l.language().Words["error."+kind.Code]; title != "" {
+		kind.Title = title
+	} else {
+		kind.Title = l.T(id + ".title")
+	}
+	kind.Meaning = l.T(id + ".meaning")
+	kind.Remedy = strings.ReplaceAll(l.T(id+".remedy"), "%s", languages.Listed(l.T("or"))) // one names the languages
+	return kind
+}
+
+// ProblemMeaning returns what a code of a problem means.
+func (l localizer) ProblemMeaning(code string) string {
+	kind, _ := view.ProblemKindOf(code)
+	return l.problemKind(kind).Meaning
 }
 
 // errorBody is the content of a page that says what went wrong.

@@ -61,6 +61,8 @@ var housePages = map[string]string{
 	"error.signal now":                    "The signal as it is known now",
 	"error.all signals":                   "All signals",
 	"error.meaning":                       "What this means",
+	"problem.code":                        "Code",
+	"problem.standard":                    "Errors are %[1]s documents (RFC 9457). The %[2]s of such an error is the address of this page.",
 	"refuse.cursor":                       "The cursor does not belong to this list.",
 	"refuse.lang":                         "The languages are %s.",
 	"refuse.plot":                         "There is nothing to plot in this range.",
