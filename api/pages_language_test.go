@@ -29,7 +29,7 @@ func TestPagesComeInTheLanguageThatTheBrowserPrefers(t *testing.T) {
 		lang, _, _ = strings.Cut(rest, `"`)
 		return lang, a
 	}
-	for _, path := range []string{"/picks", "/events", "/economic-events", "/digest", "/compare", "/calendar", "/signals/crack-spread-321/forecasts", "/signals/crack-spread-321/revisions", "/verify", "/status", "/terms", "/method", "/signals/crack-spread-321/brief", "/picks?status=open", "/problems/not_found"} {
+	for _, path := range []string{"/picks", "/events", "/economic-events", "/digest", "/compare", "/calendar", "/signals/crack-spread-321/forecasts", "/signals/crack-spread-321/revisions", "/verify", "/status", "/terms", "/method", "/docs", "/signals/crack-spread-321/brief", "/picks?status=open", "/problems/not_found"} {
 		tags, langs := map[string]bool{}, map[string]bool{}
 		for _, c := range [][2]string{{"", "en"}, {"es-MX,es;q=0.9,en;q=0.5", "es"}, {"tlh,pt-BR;q=0.4", "pt"}, {"hi", "hi"}, {"tlh", "en"}, {"*", "en"}, {"es;q=0,en", "en"}} {
 			lang, a := in(path, c[0])
@@ -62,7 +62,7 @@ func TestPagesComeInTheLanguageThatTheBrowserPrefers(t *testing.T) {
 		}
 	}
 	// What only developers read is in English, and the page says so in the reader's language. What surrounds it is in that language.
-	for _, path := range []string{"/docs", "/changelog"} {
+	for _, path := range []string{"/changelog"} {
 		lang, a := in(path, "es")
 		if lang != "es" || !strings.Contains(string(a.body), "Esta página está en inglés") || !strings.Contains(string(a.body), `<div lang="en">`) {
 			t.Errorf("%s for a Spanish reader is in %q and does not say that its content is in English", path, lang)
@@ -111,6 +111,29 @@ func TestEachKindOfProblemIsExplainedInEachLanguage(t *testing.T) {
 	a := s.ask(http.MethodGet, "/api/v1/nothing", "Accept", "application/json", "Accept-Language", "es")
 	if !strings.Contains(string(a.body), `"title":"Not found"`) {
 		t.Errorf("a program that prefers Spanish gets %s", a.body)
+	}
+}
+
+func TestTheDocumentationIsInTheVisitorsLanguage(t *testing.T) {
+	t.Parallel()
+	s := publish(t, accounts.ModelBalance)
+	s.offer(accounts.ModelBalance)
+	canonical := map[string]string{"es": "?lang=es", "pt": "?lang=pt", "hi": "?lang=hi"}
+	for lang, want := range map[string][]string{
+		"en": {"<title>Documentation · Tidemark</title>", ">USD/bbl<", "Spanish, English, Portuguese and Hindi", ">0.01<", "trial balance of $", ">Try it<", `aria-label="Python code"`},
+		"es": {"<title>Documentación · Tidemark</title>", ">dólares por barril<", "español, inglés, portugués e hindi", ">0,01<", "saldo de prueba de ", ">Probar<", `href="/calendar?lang=es">el calendario`, "que se sabía", "<code>as_of</code>", `aria-label="Código en Python"`, `data-copy="Copiar"`, `data-failed="La solicitud ha fallado: %s"`},
+		"pt": {"<title>Documentação · Tidemark</title>", ">US$ por barril<", "espanhol, inglês, português e híndi", ">0,01<", ">Testar<", `href="/verify?lang=pt">recalcule a cadeia`},
+		"hi": {"<title>दस्तावेज़ · Tidemark</title>", "स्पेनी, अंग्रेज़ी, पुर्तगाली और हिन्दी", ">0.01<", ">आज़माएँ<", "<b>बिना कुंजी के</b> x402"},
+	} {
+		body := string(s.ask(http.MethodGet, "/docs?code=python&lang="+lang, "Accept", browser).body)
+		for _, w := range append(want, `hreflang="hi" href="`, `<link rel="canonical" href="https://tidemark.example/docs`+canonical[lang]+`">`, "<code>hormuz-transit</code>") {
+			if !strings.Contains(body, w) {
+				t.Errorf("/docs in %s has no %q", lang, w)
+			}
+		}
+		if strings.Contains(body, "%!") || strings.Contains(body, `<div lang="en">`) || lang != "en" && strings.Contains(body, ">No signal has this id.<") {
+			t.Errorf("/docs in %s has a place that is not filled, or English content", lang)
+		}
 	}
 }
 

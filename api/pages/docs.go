@@ -2,17 +2,22 @@ package pages
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"html/template"
 	"maps"
 	"slices"
 	"strings"
 	"time"
 
+	"golang.org/x/text/language/display"
+
 	"tidemark/api/view"
 	"tidemark/internal/locale/languages"
 	"tidemark/picks"
+	"tidemark/signals"
 )
 
 // docsBody is the content of the documentation.
@@ -27,8 +32,8 @@ type docsBody struct {
 	Problems []view.ProblemKind
 	// Record, Described and Agents report whether the record, the descriptions for programs and the MCP server exist.
 	Record, Described, Agents bool
-	// Languages are the names of the languages of the texts.
-	Languages string
+	// Written are the names of the languages of the texts.
+	Written string
 	// Tabs are the languages of the examples. Code is the chosen one.
 	Tabs []choice
 	Code string
@@ -65,13 +70,15 @@ func (p *Pages) docs(ctx context.Context, r request) (*view.Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, err := p.englishLayout(r, r.path, "english.page")
+	lang, err := r.lang()
 	if err != nil {
 		return nil, err
 	}
+	local := r.local(lang)
+	l := p.layoutIn(local, r.site, r.path)
 	body := docsBody{
-		localizer: l.localizer, PublicURL: p.o.PublicURL, Signals: r.signals.Signals, Problems: view.ProblemKinds(), Record: r.record != nil, Described: p.o.Described, Agents: p.o.Agents,
-		Languages: languages.Named("and"), Code: code,
+		localizer: local, PublicURL: p.o.PublicURL, Signals: r.signals.Signals, Problems: view.ProblemKinds(), Record: r.record != nil, Described: p.o.Described, Agents: p.o.Agents,
+		Written: local.languageNames(), Code: code,
 	}
 	for _, c := range codes {
 		address := r.path + "?code=" + c.id + string(l.AndLang())
@@ -88,19 +95,47 @@ func (p *Pages) docs(ctx context.Context, r request) (*view.Document, error) {
 			body.Prices = append(body.Prices, price{path, body.Info.Prices[path]})
 		}
 	}
-	if body.Examples, err = p.examples(ctx, r, code); err != nil {
+	if body.Examples, err = p.examples(ctx, r, local, code); err != nil {
 		return nil, err
 	}
-	l.Title = "Documentation" + suffix
-	l.Description = "How programs use Tidemark: signals without a key, picks with one or paid by request, formats, errors and limits."
+	l.Title = local.T("docs.title") + suffix
+	l.Description = local.T("docs.about")
 	l.Scripts = []string{p.staticAddress("docs.js")}
 	l.Body = body
+	p.inLanguages(&l, r)
+	l.Canonical = p.o.PublicURL + r.path + inLanguage(lang) // in whichever language the code is
 	return p.document("docs", l, time.Time{}), nil
+}
+
+// languageNames joins the names of the languages of the texts: "Spanish, English, Portuguese and Hindi".
+func (l localizer) languageNames() string {
+	var names []string
+	for _, of := range languages.All() {
+		names = append(names, display.Languages(l.language().Tag).Name(of.Tag))
+	}
+	return l.language().List(names)
+}
+
+// WithoutKey says how to pay for one response. list is the address of the endpoints.
+func (b docsBody) WithoutKey(list string) template.HTML {
+	return b.Marked("docs.x402", template.HTML("<b>"+template.HTMLEscapeString(b.T("docs.without key"))+"</b>"), code("/api/v1/x402"), anchor(list, "x402/info")) //nolint:gosec // escaped
+}
+
+// Unit names the unit in which the API writes a signal. English has the API's own name.
+func (b docsBody) Unit(d signals.Definition) string {
+	if b.Lang == picks.English {
+		return d.Unit
+	}
+	if words, ok := b.language().Words["evidence.unit."+d.Unit]; ok {
+		return words
+	}
+	own := b.Own(d)
+	return cmp.Or(b.UnitBefore(own), b.MeasureUnit(own))
 }
 
 // examples returns the examples of the page with the answers of now. An example that needs the database has no answer while the
 // database is unavailable.
-func (p *Pages) examples(ctx context.Context, r request, code string) (map[string][]example, error) {
+func (p *Pages) examples(ctx context.Context, r request, l localizer, code string) (map[string][]example, error) {
 	s := r.signals.Signals[0]
 	for _, other := range r.signals.Signals {
 		if other.Definition.Frequency != "monthly" {
@@ -124,7 +159,7 @@ func (p *Pages) examples(ctx context.Context, r request, code string) (map[strin
 		}
 		return view.Encode(v)
 	}
-	add("signals", example{ID: "get-signal", Title: "The newest value of a signal", Path: "/api/signals/" + id}, s.JSON.Identity.Body)
+	add("signals", example{ID: "get-signal", Title: l.T("docs.get signal"), Path: "/api/signals/" + id}, s.JSON.Identity.Body)
 	if newest := s.History.Last(); !newest.IsZero() {
 		from := newest.AddDate(0, 0, -28).Format(time.DateOnly)
 		listing, err := p.o.View.History(ctx, s, view.ListingRequest{Format: view.FormatCSV, From: newest.AddDate(0, 0, -28).Truncate(24 * time.Hour)})
@@ -135,7 +170,7 @@ func (p *Pages) examples(ctx context.Context, r request, code string) (map[strin
 		if err := listing.Write(ctx, &text, 0); err != nil {
 			return nil, fmt.Errorf("write a history: %w", err)
 		}
-		add("signals", example{ID: "get-history", Title: "Its history as a table", Path: "/api/signals/" + id + "/history?format=csv&from=" + from, Columns: []string{"observed_at", "value"}}, text.Bytes())
+		add("signals", example{ID: "get-history", Title: l.T("docs.get history"), Path: "/api/signals/" + id + "/history?format=csv&from=" + from, Columns: []string{"observed_at", "value"}}, text.Bytes())
 	}
 	then := p.o.View.Now().UTC().AddDate(0, 0, -7).Truncate(24 * time.Hour)
 	past, err := p.o.View.SnapshotAsOf(ctx, s, endOf(then))
@@ -144,19 +179,19 @@ func (p *Pages) examples(ctx context.Context, r request, code string) (map[strin
 		return nil, err
 	}
 	if past != nil {
-		add("signals", example{ID: "get-as-of", Title: "What was known a week ago", Path: "/api/signals/" + id + "?as_of=" + then.Format(time.DateOnly)}, answer)
+		add("signals", example{ID: "get-as-of", Title: l.T("docs.get as of"), Path: "/api/signals/" + id + "?as_of=" + then.Format(time.DateOnly)}, answer)
 	}
 	if answer, err = encoded(p.o.View.Calendar(ctx, r.signals)); err != nil {
 		return nil, err
 	}
-	add("changes", example{ID: "get-calendar", Title: "The next releases", Path: "/api/calendar"}, answer)
+	add("changes", example{ID: "get-calendar", Title: l.T("docs.get calendar"), Path: "/api/calendar"}, answer)
 	if r.published != nil {
 		doc, err := r.published.LatestPick(picks.English)
 		if err != nil {
 			return nil, err
 		}
 		if doc != nil {
-			add("keys", example{ID: "get-pick", Title: "The latest pick", Path: "/api/v1/picks/latest", Keyed: true}, doc.Identity.Body)
+			add("keys", example{ID: "get-pick", Title: l.T("docs.get pick"), Path: "/api/v1/picks/latest", Keyed: true}, doc.Identity.Body)
 		}
 	}
 	if r.record != nil { // as a table: in JSON it says when the chain was recomputed last, and the page would be another one each time
@@ -164,7 +199,7 @@ func (p *Pages) examples(ctx context.Context, r request, code string) (map[strin
 		if err := r.record.Page(1, 2, view.FormatCSV).Write(ctx, &text, 0); err != nil {
 			return nil, fmt.Errorf("write the record: %w", err)
 		}
-		add("record", example{ID: "get-record", Title: "The first two links of the chain", Path: "/api/v1/verify/picks?format=csv&limit=2", Columns: []string{"seq", "date", "ticker", "price"}}, text.Bytes())
+		add("record", example{ID: "get-record", Title: l.T("docs.get record"), Path: "/api/v1/verify/picks?format=csv&limit=2", Columns: []string{"seq", "date", "ticker", "price"}}, text.Bytes())
 	}
 	return list, nil
 }

@@ -17,7 +17,7 @@ for (const form of document.querySelectorAll("form.try")) {
       const head = `${answer.status} ${answer.statusText}, ${Math.round(performance.now() - began)} ms${cost ? `, ${cost} USD` : ""}`;
       text = `${head}\n\n${text.length > maxShown ? `${text.slice(0, maxShown)}\n…` : text}`;
     } catch (error) {
-      text = `The server could not be asked: ${error.message}`;
+      text = form.closest("[data-failed]").dataset.failed.replace("%s", () => error.message);
     }
     shown.textContent = text;
     shown.closest("pre").scrollTop = 0;

@@ -31,6 +31,6 @@ var Language = locale.Language{
 	},
 	Articles: []string{"the "},
 	And:      "and",
-	Phrases:  phrases, Terms: terms, Words: locale.Together(words, keyWords, portfolio, signalPage, dataPages, verifyPage, housePages, facts, items),
+	Phrases:  phrases, Terms: terms, Words: locale.Together(words, keyWords, portfolio, signalPage, dataPages, verifyPage, housePages, docsPage, facts, items),
 	Annotations: annotations,
 }

@@ -38,7 +38,7 @@ var Language = locale.Language{
 	Articles: []string{"el ", "la ", "los ", "las "},
 	And:      "y",
 	JoinedBy: and,
-	Phrases:  phrases, Terms: terms, Words: locale.Together(words, keyWords, portfolio, signalPage, dataPages, verifyPage, housePages, problemsPage, facts, items), SignalTexts: signalTexts,
+	Phrases:  phrases, Terms: terms, Words: locale.Together(words, keyWords, portfolio, signalPage, dataPages, verifyPage, housePages, docsPage, problemsPage, facts, items), SignalTexts: signalTexts,
 	Annotations: annotations,
 }
 

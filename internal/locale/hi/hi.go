@@ -38,6 +38,6 @@ var Language = locale.Language{
 		"अरब": locale.Billions, "मिलियन": locale.Millions, "हज़ार": locale.Thousands, "हजार": locale.Thousands, "लाख": "10^5", "करोड़": "10^7", "खरब": "10^11",
 	},
 	And:     "और",
-	Phrases: phrases, Terms: terms, Words: locale.Together(words, keyWords, portfolio, signalPage, dataPages, verifyPage, housePages, problemsPage, facts, items), SignalTexts: signalTexts,
+	Phrases: phrases, Terms: terms, Words: locale.Together(words, keyWords, portfolio, signalPage, dataPages, verifyPage, housePages, docsPage, problemsPage, facts, items), SignalTexts: signalTexts,
 	Annotations: annotations,
 }

@@ -36,6 +36,6 @@ var Language = locale.Language{
 		"trilhão": "10^12",
 	},
 	And:     "e",
-	Phrases: phrases, Terms: terms, Words: locale.Together(words, keyWords, portfolio, signalPage, dataPages, verifyPage, housePages, problemsPage, facts, items), SignalTexts: signalTexts,
+	Phrases: phrases, Terms: terms, Words: locale.Together(words, keyWords, portfolio, signalPage, dataPages, verifyPage, housePages, docsPage, problemsPage, facts, items), SignalTexts: signalTexts,
 	Annotations: annotations,
 }

@@ -249,7 +249,7 @@ test("the portfolio is in the visitor's language, with its numbers, and the menu
 });
 
 test("with letters of twice their size no page of a telephone is wider than the screen, and the labels of a plot overlap neither each other nor its lines", async () => {
-  for (const path of [`/signals/${signals[0]}`, "/signals/crack-spread-321?range=all", "/docs", "/portfolio", "/compare?first=hormuz-transit&second=crack-spread-321"]) {
+  for (const path of [`/signals/${signals[0]}`, "/signals/crack-spread-321?range=all", "/docs", "/docs?lang=pt", "/docs?lang=hi", "/portfolio", "/compare?first=hormuz-transit&second=crack-spread-321"]) {
     await visit(path, { viewport: { width: 390, height: 844 } }, async (page) => {
       await page.evaluate(() => { document.documentElement.style.fontSize = "200%"; });
       assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${path} is wider than the screen`);
@@ -1249,6 +1249,27 @@ test("the documents have contents, code in five languages with this server's ans
       assert.match(await shown.innerText(), /^200 .*\d+ ms/, await form.getAttribute("data-address"));
     }
   });
+});
+
+test("the documents in another language have its button to try an example, and each word within its box at 390 pixels", async () => {
+  for (const [lang, name] of [["es", "Probar"], ["pt", "Testar"], ["hi", "आज़माएँ"]]) {
+    await visit(`/docs?lang=${lang}`, { viewport: { width: 390, height: 844 }, expected: /ERR_FAILED/ }, async (page) => {
+      const form = page.locator("form.try").first();
+      await form.getByRole("button", { name }).click();
+      const shown = page.locator(`#${await form.getAttribute("data-output")}`);
+      await page.waitForFunction((e) => e.textContent !== "", await shown.elementHandle());
+      assert.match(await shown.innerText(), /^200 .*\d+ ms/, lang);
+      const out = await page.locator("main :is(p, li, h1, h2, h3, dt, dd, td, th, a, button, label, summary)").evaluateAll((list) => list
+        .filter((e) => e.checkVisibility() && !e.closest(".scroll, .hidden, pre") && (e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).display !== "inline" || e.getBoundingClientRect().right > innerWidth + 1))
+        .map((e) => e.outerHTML.slice(0, 90)));
+      assert.deepEqual(out, [], `${lang}: out of the box`);
+      await page.route("**/api/signals/**", (route) => route.abort());
+      await form.getByRole("button", { name }).click();
+      await page.waitForFunction((e) => !/^200 /.test(e.textContent), await shown.elementHandle());
+      const failed = await page.locator("[data-failed]").getAttribute("data-failed");
+      assert.ok((await shown.innerText()).startsWith(failed.replace("%s", "")), await shown.innerText());
+    });
+  }
 });
 
 test("every page keeps its budget: 40 KB before the data of plots, nothing from elsewhere, and no cookie", async () => {
