@@ -6,10 +6,12 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
+	"tidemark/api/view"
 	"tidemark/signals"
 )
 
@@ -175,15 +177,34 @@ func newLanguage(t *testing.T) addition {
 		_, _ = fmt.Fprintf(&named, "%q: %q, ", d.ID, "the newcomer's signal "+string(rune('a'+i)))
 	}
 	const list = "internal/locale/languages/languages.go"
-	return addition{
+	a := addition{
 		task: "A language",
 		added: folder(t, "internal/locale/en", "internal/locale/fr", "package en", "package fr", `Code: "en"`, `Code: "fr"`, `Name: "English"`,
-			`Name: "Français"`, `EnglishName: "English"`, `EnglishName: "French"`, "Terms: terms,", "Signals: map[string]string{"+named.String()+"}, Terms: terms,"),
+			`Name: "Français"`, `EnglishName: "English"`, `EnglishName: "French"`, "Terms: terms,", "Signals: map[string]string{"+named.String()+"}, Terms: terms,",
+			"housePages, ", "housePages, problemsPage, "),
 		edits: []edit{
 			before(list, "\t\"tidemark/internal/locale/hi\"\n", "\t\"tidemark/internal/locale/fr\"\n"),
 			before(list, "}\n\n// All returns", "\t&fr.Language,\n"),
 		},
 	}
+	a.added["internal/locale/fr/problems_page.go"] = problemsOfNewLanguage(t)
+	return a
+}
+
+// problemsOfNewLanguage is the file about the kinds of problems, which has no English twin: their English texts are in api/view.
+func problemsOfNewLanguage(t *testing.T) string {
+	t.Helper()
+	var out strings.Builder
+	out.WriteString("package fr\n\nvar problemsPage = map[string]string{\n")
+	for _, m := range regexp.MustCompile(`"problem\.([a-z0-9_]+)\.(title|meaning|remedy)"`).FindAllStringSubmatch(text(t, filepath.Join(root, "internal/locale/es/problems_page.go")), -1) {
+		kind, ok := view.ProblemKindOf(m[1])
+		if !ok {
+			t.Fatalf("%s is no kind of problem", m[1])
+		}
+		words := map[string]string{"title": kind.Title, "meaning": kind.Meaning, "remedy": kind.Remedy}[m[2]]
+		_, _ = fmt.Fprintf(&out, "\t%q: %q,\n", "problem."+m[1]+"."+m[2], words)
+	}
+	return out.String() + "}\n"
 }
 
 // folder returns copies of a folder's Go files for another folder, with some words replaced.
