@@ -98,7 +98,7 @@ func surfaces() []surface {
 		{thing: lang, name: "languages", path: "/api/v1/info", status: 200, want: `"hi","` + lang + `"`},
 		{thing: lang, name: "language of the description", path: "/openapi.json", status: 200, want: `"hi","` + lang + `"`},
 		{thing: lang, name: "language in llms.txt", path: "/llms.txt", status: 200, want: "hi and " + lang},
-		{thing: lang, name: "language of the documentation", path: "/docs", status: 200, want: "Hindi and French"},
+		{thing: lang, name: "language of the documentation", path: "/docs", status: 200, want: `hreflang="` + lang + `"`},
 		{thing: lang, name: "language of the tools", path: "/api/mcp", body: `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}`, status: 200, want: `"hi","` + lang + `"`},
 		{thing: lang, name: "language of the prompts", path: "/api/mcp", body: `{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"name":"explain_signal","arguments":{"signal":"` + signal + `","language":"` + lang + `"}}}`, status: 200, want: "Answer in French."},
 		{thing: lang, name: "what can be said in the prompts", path: "/api/mcp", body: `{"jsonrpc":"2.0","id":1,"method":"prompts/list","params":{}}`, status: 200, want: "hi or " + lang},

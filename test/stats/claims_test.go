@@ -205,7 +205,7 @@ func literals(t *testing.T, file string) string {
 // that begin with it.
 var noProbabilities = map[string]string{
 	"portfolio.like lead": "the share of cash", "key.with": "an address", "revisions.data": "links", "verify.js.": "what witnesses hold",
-	"verify.only green": "a verdict", "refuse.severities": "names of parameters",
+	"verify.only green": "a verdict", "refuse.severities": "names of parameters", "docs.": "names of parameters and links", "problem.": "names of fields",
 }
 
 // about returns the entry of noProbabilities that a phrase is among, or "".
