@@ -120,8 +120,8 @@ func TestTheDocumentationIsInTheVisitorsLanguage(t *testing.T) {
 	s.offer(accounts.ModelBalance)
 	canonical := map[string]string{"es": "?lang=es", "pt": "?lang=pt", "hi": "?lang=hi"}
 	for lang, want := range map[string][]string{
-		"en": {"<title>Documentation · Tidemark</title>", ">USD/bbl<", "Spanish, English, Portuguese and Hindi", ">0.01<", "trial balance of $", ">Try it<", `aria-label="Python code"`},
-		"es": {"<title>Documentación · Tidemark</title>", ">dólares por barril<", "español, inglés, portugués e hindi", ">0,01<", "saldo de prueba de ", ">Probar<", `href="/calendar?lang=es">el calendario`, "que se sabía", "<code>as_of</code>", `aria-label="Código en Python"`, `data-copy="Copiar"`, `data-failed="La solicitud ha fallado: %s"`},
+		"en": {"<title>Documentation · Tidemark</title>", ">USD/bbl<", "Spanish, English, Portuguese and Hindi", ">0.01<", "trial balance of $", ">Try it<", `<span class="hidden">Python code</span>`},
+		"es": {"<title>Documentación · Tidemark</title>", ">dólares por barril<", "español, inglés, portugués e hindi", ">0,01<", "saldo de prueba de ", ">Probar<", `href="/calendar?lang=es">el calendario`, "que se sabía", "<code>as_of</code>", `<span class="hidden">Código en Python</span>`, `data-copy="Copiar"`, `data-failed="La solicitud ha fallado: %s"`},
 		"pt": {"<title>Documentação · Tidemark</title>", ">US$ por barril<", "espanhol, inglês, português e híndi", ">0,01<", ">Testar<", `href="/verify?lang=pt">recalcule a cadeia`},
 		"hi": {"<title>दस्तावेज़ · Tidemark</title>", "स्पेनी, अंग्रेज़ी, पुर्तगाली और हिन्दी", ">0.01<", ">आज़माएँ<", "<b>बिना कुंजी के</b> x402"},
 	} {
