@@ -171,8 +171,8 @@ func TestALinkOfTheFormShowsTheSameAfterARelease(t *testing.T) {
 		page + "?range=1y&from=2026-02-20&to=&as_of=":                                 page + "?from=2026-02-20",
 		page + "?range=1y&from=2026-02-20&to=2026-02-24&shown=2026-02-20..2026-02-23": page + "?from=2026-02-20&to=2026-02-24",
 	}
-	before := map[string][]string{}
-	for link, to := range links {
+	follow := func(link, to string) (body string) {
+		t.Helper()
 		location, body := open(link)
 		if location != to {
 			t.Errorf("%s leads to %q, want %q", link, location, to)
@@ -180,6 +180,11 @@ func TestALinkOfTheFormShowsTheSameAfterARelease(t *testing.T) {
 		if location != "" {
 			_, body = open(location)
 		}
+		return body
+	}
+	before := map[string][]string{}
+	for link, to := range links {
+		body := follow(link, to)
 		if strings.Contains(to, "range=") && strings.Contains(body, `name="shown"`) == strings.Contains(to, "from=") {
 			t.Errorf("%s shows no named range", to)
 		}
@@ -188,13 +193,7 @@ func TestALinkOfTheFormShowsTheSameAfterARelease(t *testing.T) {
 	s.say(noon.Add(-30*time.Minute), estimate(0, 20.5), estimate(2, 22), estimate(3, 19), estimate(4, 18), estimate(5, 17))
 	s.eventually("a release", func() bool { return s.get(crack)["value"] == 17.0 })
 	for link, to := range links {
-		location, body := open(link)
-		if location != to {
-			t.Errorf("after a release, %s leads to %q, want %q", link, location, to)
-		}
-		if location != "" {
-			_, body = open(location)
-		}
+		body := follow(link, to)
 		if now := shown.FindAllString(body, -1); strings.Contains(link, "as_of=2026") && (len(now) < 4 || !slices.Equal(now, before[link])) {
 			t.Errorf("after a release, %s shows %q, and showed %q", link, now, before[link])
 		}

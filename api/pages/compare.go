@@ -25,8 +25,8 @@ type compareBody struct {
 
 	Comparison *view.Comparison
 	Signals    []*view.Signal
-	// First and Second are the signals that are compared.
-	First, Second *view.Signal
+	// asked is what the visitor compares.
+	asked view.ComparisonRequest
 	// From, To and AsOf are the values of the form's fields. Today is the last day that can be selected.
 	From, To, AsOf, Today string
 	// Time has both z-scores over time, Scatter one against the other, and Lags the correlation by lag.
@@ -86,11 +86,11 @@ func (p *Pages) compare(ctx context.Context, r request) (*view.Document, error) 
 	if err != nil {
 		return nil, err
 	}
-	body, query, err := p.compared(ctx, r, r.local(lang))
+	body, err := p.compared(ctx, r, r.local(lang))
 	if err != nil {
 		return nil, err
 	}
-	if body.Since, err = p.bothKnown(ctx, r, body, query); err != nil {
+	if body.Since, err = p.bothKnown(ctx, r, body); err != nil {
 		return nil, err
 	}
 	body.draw()
@@ -111,18 +111,19 @@ func (p *Pages) compare(ctx context.Context, r request) (*view.Document, error) 
 func comparable(s site) bool { return s.signals != nil && len(s.signals.Signals) > 1 }
 
 // compared returns what a request compares, without its figures, in the language of l.
-func (p *Pages) compared(ctx context.Context, r request, l localizer) (body compareBody, query view.ComparisonRequest, err error) {
-	if query, err = r.comparison(); err != nil {
-		return body, query, err
+func (p *Pages) compared(ctx context.Context, r request, l localizer) (body compareBody, err error) {
+	query, err := r.comparison()
+	if err != nil {
+		return body, err
 	}
 	asOf, err := r.day("as_of", p.o.View.Now())
 	if err != nil {
-		return body, query, err
+		return body, err
 	}
 	query.Lang = l.Lang
 	body = compareBody{
-		localizer: l, Signals: r.signals.Signals, First: query.First, Second: query.Second, From: dayOrNone(query.From), To: dayOrNone(query.To),
-		AsOf: dayOrNone(asOf), Today: p.o.View.Now().UTC().Format(time.DateOnly),
+		localizer: l, Signals: r.signals.Signals, From: dayOrNone(query.From), To: dayOrNone(query.To), AsOf: dayOrNone(asOf),
+		Today: p.o.View.Now().UTC().Format(time.DateOnly),
 	}
 	if !asOf.IsZero() {
 		query.AsOf = endOf(asOf)
@@ -130,13 +131,14 @@ func (p *Pages) compared(ctx context.Context, r request, l localizer) (body comp
 	if !query.To.IsZero() {
 		query.To = endOf(query.To)
 	}
+	body.asked = query
 	body.Comparison, err = p.o.View.Compare(ctx, query)
-	return body, query, err
+	return body, err
 }
 
 // query selects the comparison. lang is empty for the usual language.
 func (b compareBody) query(lang string) string {
-	query := url.Values{"first": {b.First.Definition.ID}, "second": {b.Second.Definition.ID}, "lag": {strconv.Itoa(b.Comparison.Result.Lag)}}
+	query := url.Values{"first": {b.asked.First.Definition.ID}, "second": {b.asked.Second.Definition.ID}, "lag": {strconv.Itoa(b.Comparison.Result.Lag)}}
 	for name, value := range map[string]string{"from": b.From, "to": b.To, "as_of": b.AsOf, "lang": lang} {
 		if value != "" {
 			query.Set(name, value)
@@ -151,7 +153,7 @@ func (b compareBody) pair() string {
 		d := b.Own(s.Definition)
 		return cmp.Or(d.Phrasing.Short, d.Name)
 	}
-	return short(b.First) + " · " + short(b.Second)
+	return short(b.asked.First) + " · " + short(b.asked.Second)
 }
 
 // finding is the result in one line.
@@ -180,7 +182,7 @@ func (p *Pages) compareCard(ctx context.Context, r request) (*view.Document, err
 		return nil, nil
 	}
 	l := r.picture()
-	body, _, err := p.compared(ctx, r, l)
+	body, err := p.compared(ctx, r, l)
 	if err != nil {
 		return nil, err
 	}
@@ -203,7 +205,8 @@ func (p *Pages) cardOfComparison(b compareBody) card.Card {
 }
 
 // bothKnown returns the link of compareBody.Since.
-func (p *Pages) bothKnown(ctx context.Context, r request, b compareBody, of view.ComparisonRequest) (*dayLink, error) {
+func (p *Pages) bothKnown(ctx context.Context, r request, b compareBody) (*dayLink, error) {
+	of := b.asked
 	if of.AsOf.IsZero() || len(b.Comparison.Data) > 0 {
 		return nil, nil
 	}
