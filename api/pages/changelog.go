@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tidemark/api/view"
+	"tidemark/picks"
 )
 
 // change is a change that users of the service notice, in the form of /changelog.json.
@@ -121,9 +122,13 @@ func (p *Pages) changelog(_ context.Context, r request) (*view.Document, error) 
 		return nil, err
 	}
 	at := slices.Index(names, name)
-	l, err := p.englishLayout(r, r.path, "english.page")
+	lang, err := r.lang()
 	if err != nil {
 		return nil, err
+	}
+	l := p.layoutIn(r.local(lang), r.site, r.path)
+	if lang != picks.English { // only developers read it
+		l.English = l.T("english.page")
 	}
 	l.Title = "Changelog" + suffix
 	l.Description = "What changed in the service, the newest first."

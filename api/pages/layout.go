@@ -97,20 +97,6 @@ func (p *Pages) layoutIn(local localizer, s site, address string) layout {
 	return l
 }
 
-// englishLayout returns the layout of a page whose content is in English, in the visitor's language. notice is the text that says so: what only
-// developers read is not translated.
-func (p *Pages) englishLayout(r request, address, notice string) (layout, error) {
-	lang, err := r.lang()
-	if err != nil {
-		return layout{}, err
-	}
-	l := p.layoutIn(r.local(lang), r.site, address)
-	if lang != picks.English {
-		l.English = l.T(notice)
-	}
-	return l, nil
-}
-
 // navigate adds the links to the parts that exist.
 func (p *Pages) navigate(l *layout, address string) {
 	query := l.InLang()
