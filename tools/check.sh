@@ -16,8 +16,9 @@ fi
 
 kept=$(mktemp -d)
 : >"$kept/summary"
-lanes=()
+lanes=() showing=''
 ended() {
+	[ -z "$showing" ] || kill "$showing"
 	for lane in ${lanes[@]+"${lanes[@]}"}; do
 		kill -TERM -- "-$lane" 2>/dev/null
 	done
@@ -29,14 +30,22 @@ trap 'exit 130' INT TERM HUP
 # target runs one target, alone or in a lane, and adds its line to the summary.
 target() {
 	local name=$1 lane=$2 start=$SECONDS status=0 used TIMEFORMAT='%U %S'
+	: >"$kept/output$lane"
 	if [ -z "$lane" ]; then
 		printf '\n%s== %s%s\n' "$bold" "$name" "$plain"
-		{ time "${MAKE:-make}" --no-print-directory "$name" 2>&3; } 3>&2 2>"$kept/used" || status=$?
-		used=$(cat "$kept/used")
+		sleep infinity & # The output is shown until this ends. No pipe, because a process that a test leaves behind would hold it.
+		showing=$!
+		tail -n +1 -s .1 -f --pid="$showing" "$kept/output" &
 	else
 		printf '\n%s== %s begins%s\n' "$bold" "$name" "$plain"
-		{ time "${MAKE:-make}" --no-print-directory "$name" >"$kept/output$lane" 2>&1; } 2>"$kept/used$lane" || status=$?
-		used=$(cat "$kept/used$lane")
+	fi
+	{ time "${MAKE:-make}" --no-print-directory "$name" >"$kept/output$lane" 2>&1; } 2>"$kept/used$lane" || status=$?
+	used=$(cat "$kept/used$lane")
+	if [ -z "$lane" ]; then
+		kill "$showing"
+		wait $! # for the last lines
+		showing=''
+	else
 		( # The output of two targets does not mix.
 			flock 9
 			printf '\n%s== %s%s\n' "$bold" "$name" "$plain"
@@ -50,9 +59,25 @@ target() {
 	fi
 	printf '%s%-16s FAILED%s  %5d s, of processors %5d s\n' "$red" "$name" "$plain" $((SECONDS - start)) "$used" >>"$kept/summary"
 	echo "$name" >>"$kept/failed"
+	failures "$name" <"$kept/output$lane" >>"$kept/failures"
 	case $name in
 	deps | vet) echo "$name" >"$kept/stopped" ;;
 	esac
+}
+
+# failures shows the parts of a target's output that say what failed, so that nobody has to look for them in the whole.
+failures() {
+	printf '\n%s== what failed in %s%s\n' "$bold" "$1" "$plain"
+	awk -v around=12 -v most=120 '
+		{ line[NR] = substr($0, 1, 1000) }
+		/--- FAIL|^FAIL|panic:|DATA RACE|Error [0-9]+$|^✖|: ✖/ { for (n = NR - around; n <= NR + around; n++) show[n] = 1 }
+		END {
+			for (n = 1; n <= NR; n++) if (n in show && shown < most) {
+				if (shown && !((n - 1) in show)) print "[...]"
+				print line[n]
+				shown++
+			}
+		}'
 }
 
 # run runs targets one after the other.
@@ -100,6 +125,7 @@ for word in "$@" then; do
 	esac
 done
 
+[ ! -e "$kept/failures" ] || cat "$kept/failures"
 printf '\n%s== summary%s\n' "$bold" "$plain"
 cat "$kept/summary"
 took=$((SECONDS - began))

@@ -1,6 +1,7 @@
 package gitledger
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -62,8 +63,10 @@ func TestTheNameOfARepositoryIsNeverAnOptionOfGit(t *testing.T) {
 	}
 	calls := recorded(t, &g)
 	dir := committed(t)
+	var said []error
 	for _, location := range []string{dir, "--upload-pack=x:y"} {
-		_, _ = g.importForeign(t.Context(), Source{Location: location, Branch: "main"}, t.TempDir())
+		_, err := g.importForeign(t.Context(), Source{Location: location, Branch: "main"}, t.TempDir())
+		said = append(said, err)
 	}
 	own := g
 	own.dir = filepath.Join(t.TempDir(), "ledger.git")
@@ -72,8 +75,8 @@ func TestTheNameOfARepositoryIsNeverAnOptionOfGit(t *testing.T) {
 	}
 	for _, location := range []string{dir, "--receive-pack=x:y"} {
 		l := &Ledger{branch: "refs/heads/main", opts: Options{Remote: Remote{URL: location}}}
-		_, _ = l.fetchRemote(t.Context(), own, &state{})
-		_ = l.send(t.Context(), own, "HEAD")
+		_, err := l.fetchRemote(t.Context(), own, &state{})
+		said = append(said, err, l.send(t.Context(), own, "HEAD"))
 	}
 	seen := map[string]int{}
 	for _, c := range calls() {
@@ -89,7 +92,7 @@ func TestTheNameOfARepositoryIsNeverAnOptionOfGit(t *testing.T) {
 		}
 	}
 	if seen["ls-remote"] != 4 || seen["fetch"] != 2 || seen["push"] != 2 {
-		t.Errorf("git was started so often: %v", seen)
+		t.Errorf("git was started so often: %v; it said:\n%v", seen, errors.Join(said...))
 	}
 }
 
