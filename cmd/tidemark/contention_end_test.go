@@ -28,7 +28,8 @@ func (w *contended) wait(ctx context.Context, within time.Duration) error {
 			open := w.lines(context.WithoutCancel(ctx), `
 				select format('%s %s of %s: %s, attempt %s, next try %s, %s', job, subject, slot, status, attempt, next_try_at, left(error, 200))
 				from runs where status in ('due', 'queued', 'running')`)
-			return fmt.Errorf("after %s the world is not at its end (%d steps). Open: %s", within, w.steps.Load(), strings.Join(open, "; "))
+			return fmt.Errorf("after %s the world is not at its end; its clock: %s. Open: %s", within,
+				w.lines(context.WithoutCancel(ctx), `select coalesce(clock_at::text, 'the present') from world`), strings.Join(open, "; "))
 		case <-look.C:
 		}
 		if w.deadlocked != nil && w.deadlocked() != "" {

@@ -84,15 +84,15 @@ func besideEachOther(t *testing.T, s *contendedServers, seed uint64) {
 		err = errors.Join(err, fmt.Errorf("Postgres met a deadlock:\n%s", found))
 	}
 	if err != nil {
-		t.Errorf("seed %d: after %s and %d steps of the clock: %v", seed, time.Since(began).Round(time.Second), w.steps.Load(), err)
+		t.Errorf("seed %d: after %s: %v", seed, time.Since(began).Round(time.Second), err)
 		t.Logf("the last lines of the log:\n%s", said.last(40))
 	}
 	all := 0
 	for _, seen := range w.tap.Statements() {
 		all += seen.All
 	}
-	t.Logf("%d days in %s: %d steps of the clock, %d statements, %d of them distinct, %d requests beside them", *contentionDays,
-		time.Since(began).Round(time.Second), w.steps.Load(), all, len(w.tap.Statements()), asked.Load())
+	t.Logf("%d days in %s: %d statements, %d of them distinct, %d requests beside them", *contentionDays,
+		time.Since(began).Round(time.Second), all, len(w.tap.Statements()), asked.Load())
 }
 
 // startUnrest makes the machine uneven until the returned function is called: busy loops, and a changing number of processors.

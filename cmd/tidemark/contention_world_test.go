@@ -97,7 +97,6 @@ type contended struct {
 	present  chan struct{}
 	arrived  sync.Once
 	finished sync.Map // run id: how often a handler has ended it
-	steps    atomic.Int64
 }
 
 // newContended makes a world of some days.
@@ -241,7 +240,6 @@ func (w *contended) step(ctx context.Context, p *program, db *postgres.DB, s *sc
 					w.fail(fmt.Errorf("clients on the day before %s: %w", to, err))
 					return err
 				}
-				w.steps.Add(1)
 				return advance(ctx, to)
 			}
 			st.Follow = func(context.Context) error {
