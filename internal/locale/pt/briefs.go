@@ -227,7 +227,7 @@ Os dados do NASS são de domínio público; o NASS pede para ser citado.
 
 	"lng-arbitrage": `## O que diz
 
-Se compensa liquefazer gás na costa americana do Golfo, levá-lo à Europa e vendê-lo lá. Uma margem larga atrai todas as cargas que os terminais conseguem produzir. Uma margem negativa indica que um comprador com contrato perde dinheiro com a carga. Com uma margem de curto prazo negativa, é melhor cancelá-la e pagar só a tarifa. O escore z diz quão incomum é a margem em relação aos cinco anos anteriores.
+Se compensa liquefazer gás na costa americana do Golfo, levá-lo à Europa e vendê-lo lá. Uma margem larga atrai todas as cargas que os terminais conseguem produzir. Uma margem negativa indica que um comprador com contrato perde dinheiro com a carga. Com uma margem de curto prazo negativa, é melhor cancelar a carga e pagar só a tarifa. O escore z diz quão incomum é a margem em relação aos cinco anos anteriores.
 
 ## Como é obtido
 

@@ -152,7 +152,7 @@ var housePages = map[string]string{
 	"error.range_not_satisfiable":         "Trecho não disponível",
 	"error.range_not_satisfiable.remedy":  "O arquivo termina antes do trecho pedido. Baixe o arquivo inteiro.",
 	"error.not_shown":                     "Não é mostrado",
-	"error.not_shown.remedy":              "O arquivo guarda estes bytes, mas a fonte não permite repassá-los.",
+	"error.not_shown.remedy":              "Estes bytes estão arquivados, mas a fonte não permite repassá-los.",
 	"error.rate_limited":                  "Requisições demais",
 	"error.rate_limited.remedy":           "Tente de novo quando esse tempo passar. Requisições recusadas não contam.",
 	"error.daily_quota_exhausted":         "Cota diária esgotada",
