@@ -37,7 +37,7 @@ func TestTheRevisionsOfASignalAreAPage(t *testing.T) {
 		{"19,5", "18,3", "−1,2"},
 		{"desconocido", "3,0", "desconocido"},
 		{"7,0", "7,0", "0,0<br><small>hubo otro valor entre ambos</small>"},
-		{"8,0", "8,0", "0,0<br><small>menos que la última cifra</small>"},
+		{"8,0", "8,0", "0,0<br><small>menor que el último dígito</small>"},
 	} {
 		const row = `<td class="num" data-head="Primera publicación">%s</td><td class="num" data-head="Valor actual">%s</td><td class="num below" data-head="Diferencia">%s</td>`
 		if row := fmt.Sprintf(row, want...); !strings.Contains(out.String(), row) {

@@ -202,7 +202,7 @@ En Iowa la tendencia se desvió de los rendimientos finales de 1986 a 2011 en 17
 
 Construido para el 90 %, acota el rendimiento final: con los cuantiles de los errores de la misma etapa en las 25 últimas campañas, al menos 20 de ellos, situados de modo que un error nuevo tenga la misma probabilidad de caer en cualquiera de los huecos entre los anteriores. Los errores de la tendencia se toman en porcentaje, porque crecieron con los rendimientos; los de una combinación, en bushels, porque no crecieron. Antes de que haya 20 se usa una distribución t: para la tendencia, la banda de la propia recta, y para una combinación, t veces la raíz del error cuadrático medio. Un dato final no tiene intervalo.
 
-El intervalo de la tendencia contuvo 107 de los 121 rendimientos finales de Iowa de 1891 a 2011 (88 %). Para las combinaciones, la historia disponible es la de Illinois: allí los intervalos de 1980 a 2024 contuvieron el 91 % (agosto), el 89 % (septiembre), el 93 % (octubre) y el 96 % (noviembre). El historial que acompaña a un valor se refiere a una sola etapa, la última alcanzada; la prueba retrospectiva cuenta todas.
+El intervalo de la tendencia contuvo 107 de los 121 rendimientos finales de Iowa de 1891 a 2011 (88 %). Para las combinaciones, la historia disponible es la de Illinois: allí los intervalos de 1980 a 2024 contuvieron el 91 % (agosto), el 89 % (septiembre), el 93 % (octubre) y el 96 % (noviembre). El historial que acompaña a un valor se refiere a una sola etapa, la última alcanzada; la prueba retrospectiva las cuenta todas.
 
 ## Prueba retrospectiva
 

@@ -79,7 +79,7 @@ var dataPages = map[string]string{
 	"revisions.newest":                    "Últimos valores que sustituyeron a otro anterior",
 	"revisions.now":                       "Valor actual",
 	"revisions.back":                      "hubo otro valor entre ambos",
-	"revisions.less":                      "menos que la última cifra",
+	"revisions.less":                      "menor que el último dígito",
 	"revisions.version":                   "Versión",
 	"revisions.data":                      "%[1]s, y la serie de cualquier día con %[2]s: %[3]s.",
 	"revisions.list":                      "la lista en JSON",

@@ -37,7 +37,7 @@ var housePages = map[string]string{
 	"terms.verify":                        "verificarlas",
 	"terms.privacy":                       "Qué se guarda de los visitantes",
 	"terms.privacy text":                  "Estas páginas no cargan nada de otros sitios, no cuentan visitas y no instalan cookies. Solo la página de la cuenta usa una, mientras dura la sesión. De cada clave guardamos su nombre, su hash, sus cargos y sus pagos. Las direcciones IP solo sirven para limitar las solicitudes y no se almacenan.",
-	"english.page":                        "Esta página está en inglés: es documentación para desarrolladores.",
+	"english.page":                        "Esta página está en inglés.",
 	"english.document":                    "El documento completo, en inglés",
 	"method.about":                        "Cómo se calculan las señales, cómo se elige una acción cada día bursátil y qué demuestra la cadena de hashes.",
 	"method.lead":                         "Cómo se obtiene cada número. Las reglas se fijan antes que los resultados: todo lo publicado se hizo con las reglas de su día.",
