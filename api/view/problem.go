@@ -8,7 +8,7 @@ import (
 	"tidemark/internal/locale/languages"
 )
 
-// Problem is the body of an answer that is an error (RFC 9457).
+// Problem is the body of a response that is an error (RFC 9457).
 type Problem struct {
 	// Type is the address of the page that explains the code.
 	Type   string `json:"type"`
@@ -136,8 +136,8 @@ func ProblemKinds() []ProblemKind {
 		},
 		{
 			Code: CodeInvalidCursor, Title: "Invalid cursor", Status: 400,
-			Meaning: "The cursor does not come from an answer of this listing in this order.",
-			Remedy:  "Take next_cursor from the previous answer, with the same order and vintages, or leave the cursor out to start again.",
+			Meaning: "The cursor does not come from a response of this listing in this order.",
+			Remedy:  "Take next_cursor from the previous response, with the same order and vintages, or leave the cursor out to start again.",
 		},
 		{
 			Code: CodeInvalidLang, Title: "Invalid language", Status: 400,
@@ -172,7 +172,7 @@ func ProblemKinds() []ProblemKind {
 		{
 			Code: CodeNotFound, Title: "Not found", Status: 404,
 			Meaning: "Nothing is served at this address, or nothing was known at the requested instant.",
-			Remedy:  "Check the spelling. The addresses of all signals are in the catalog. With as_of, ask for a later instant.",
+			Remedy:  "Check the spelling. /api/signals lists all signals. With as_of, ask for a later instant.",
 		},
 		{
 			Code: CodeUnknownSignal, Title: "Unknown signal", Status: 404,
@@ -187,7 +187,7 @@ func ProblemKinds() []ProblemKind {
 		{
 			Code: CodeMethodNotAllowed, Title: "Method not allowed", Status: 405,
 			Meaning: "This address does not support this method.",
-			Remedy:  "Use one of the methods that the Allow header of the answer lists.",
+			Remedy:  "Use one of the methods that the Allow header of the response lists.",
 		},
 		{
 			Code: CodeNotAcceptable, Title: "Not acceptable", Status: 406,
@@ -196,13 +196,13 @@ func ProblemKinds() []ProblemKind {
 		},
 		{
 			Code: CodePaymentUnderWay, Title: "Payment under way", Status: 409,
-			Meaning: "Another request presents the same payment at this moment. One of them gets the answer, and the payment is charged once.",
-			Remedy:  "If you did not get the answer, repeat the request with the same payment after the seconds that Retry-After names.",
+			Meaning: "Another request presents the same payment at this moment. One of them gets the response, and the payment is charged once.",
+			Remedy:  "If you did not get the response, repeat the request with the same payment after the seconds that Retry-After names.",
 		},
 		{
 			Code: CodePreconditionFailed, Title: "Precondition failed", Status: 412,
 			Meaning: "The request's If-Match header does not name the ETag of the content at this address.",
-			Remedy:  "Leave If-Match out, and compare the ETag of the answer with yours: the content has changed.",
+			Remedy:  "Leave If-Match out, and compare the ETag of the response with yours: the content has changed.",
 		},
 		{
 			Code: CodeBodyTooLarge, Title: "Body too large", Status: 413,
@@ -217,7 +217,7 @@ func ProblemKinds() []ProblemKind {
 		{
 			Code: CodeRangeNotSatisfiable, Title: "Range not satisfiable", Status: 416,
 			Meaning: "The request's Range header asks only for bytes beyond the end of the body.",
-			Remedy:  "Ask for a range within the length that the Content-Range header of the answer names, or leave Range out.",
+			Remedy:  "Ask for a range within the length that the Content-Range header of the response names, or leave Range out.",
 		},
 		{
 			Code: CodeAlreadyRegistered, Title: "Already registered", Status: 409,
@@ -242,7 +242,7 @@ func ProblemKinds() []ProblemKind {
 		{
 			Code: CodeQuotaExhausted, Title: "Daily quota exhausted", Status: 429,
 			Meaning: "The plan's requests of this UTC day are used up.",
-			Remedy:  "Continue after 00:00 UTC, in the seconds that the Retry-After header names, or upgrade the key to the Pro plan.",
+			Remedy:  "Continue at 00:00 UTC, after the seconds that the Retry-After header names, or upgrade the key to the Pro plan.",
 		},
 		{
 			Code: CodeInternalError, Title: "Internal error", Status: 500,
@@ -251,7 +251,7 @@ func ProblemKinds() []ProblemKind {
 		},
 		{
 			Code: CodeUnavailable, Title: "Dependency unavailable", Status: 503,
-			Meaning: "Something that this answer needs is unavailable at the moment. Nothing was changed and nothing was charged.",
+			Meaning: "Something that this response needs is unavailable at the moment. Nothing was changed and nothing was charged.",
 			Remedy:  "Try again after the seconds that the Retry-After header names.",
 		},
 		{

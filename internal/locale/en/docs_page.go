@@ -28,8 +28,8 @@ var docsPage = map[string]string{
 	"docs.open":         "Open",
 	"docs.failed":       "The request failed: %s",
 
-	"docs.values":        "Each value carries its interval, its baseline, its z-score, when it was observed and when it became known. With %[1]s you get what was known at that instant: a revision never overwrites an earlier value. Unknown values are %[2]s.",
-	"docs.what":          "What",
+	"docs.values":        "Each value carries its interval, its baseline, its z-score, when it was observed and when it became known. With %[1]s you get what was known at an earlier instant: a revision never overwrites an earlier value. Unknown values are %[2]s.",
+	"docs.what":          "Signal",
 	"docs.unit":          "Unit",
 	"docs.stream":        "Changes as a stream and as files",
 	"docs.stream text":   "%[1]s sends changes as server-sent events, and %[2]s is a feed of them. With a key, %[3]s posts them to a webhook, signed as Standard Webhooks describes. %[4]s has all public data as Parquet files, rebuilt each day; %[5]s has the next releases.",
@@ -53,6 +53,6 @@ var docsPage = map[string]string{
 	"docs.in full":       "in full",
 	"docs.catalog":       "API catalog",
 	"docs.service":       "The service about itself",
-	"docs.changelog":     "Changes as JSON",
+	"docs.changelog":     "Changelog as JSON",
 	"docs.feed":          "Announced picks as Atom",
 }

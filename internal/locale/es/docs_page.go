@@ -28,7 +28,7 @@ var docsPage = map[string]string{
 	"docs.open":         "Abrir",
 	"docs.failed":       "La solicitud ha fallado: %s",
 
-	"docs.values":        "Cada valor lleva su intervalo, su referencia, su puntuación z, el momento de la observación y el momento en que se conoció. Con %[1]s se obtiene lo que se sabía en el instante indicado: una revisión nunca sobrescribe un valor anterior. Los valores desconocidos son %[2]s.",
+	"docs.values":        "Cada valor lleva su intervalo, su referencia, su puntuación z, el momento de la observación y el momento en que se conoció. Con %[1]s se obtiene lo que se sabía en un instante anterior: una revisión nunca sobrescribe un valor anterior. Los valores desconocidos son %[2]s.",
 	"docs.what":          "Señal",
 	"docs.unit":          "Unidad",
 	"docs.stream":        "Los cambios, en tiempo real y en archivos",
@@ -53,6 +53,6 @@ var docsPage = map[string]string{
 	"docs.in full":       "completo",
 	"docs.catalog":       "Catálogo de API",
 	"docs.service":       "El servicio, descrito por sí mismo",
-	"docs.changelog":     "Cambios en JSON",
+	"docs.changelog":     "Historial de cambios en JSON",
 	"docs.feed":          "Canal Atom de las selecciones anunciadas",
 }

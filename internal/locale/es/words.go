@@ -16,7 +16,7 @@ var words = map[string]string{
 	"account":     "Cuenta",
 	"catalog":     "Catálogo en JSON",
 	"status":      "Estado",
-	"changelog":   "Cambios",
+	"changelog":   "Historial de cambios",
 	"data set":    "Conjunto de datos",
 	"terms":       "Condiciones",
 	"feed":        "Canal Atom",

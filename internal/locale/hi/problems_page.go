@@ -24,7 +24,7 @@ var problemsPage = map[string]string{
 	"problem.origin_not_allowed.meaning":      "खाता पृष्ठ का फ़ॉर्म किसी दूसरी साइट के पृष्ठ से भेजा गया।",
 	"problem.origin_not_allowed.remedy":       "खाता पृष्ठ खोलें और वहाँ का फ़ॉर्म इस्तेमाल करें।",
 	"problem.not_found.meaning":               "इस पते पर कुछ नहीं है, या माँगे गए क्षण तक कुछ ज्ञात नहीं था।",
-	"problem.not_found.remedy":                "देखें कि पता सही लिखा है या नहीं। संकेतों की सूची में सभी संकेतों के पते हैं। as_of दिया हो तो बाद का कोई क्षण दें।",
+	"problem.not_found.remedy":                "देखें कि पता सही लिखा है या नहीं। सभी संकेत /api/signals में हैं। as_of दिया हो तो बाद का कोई क्षण दें।",
 	"problem.unknown_signal.meaning":          "इस आईडी का कोई संकेत नहीं है।",
 	"problem.unknown_signal.remedy":           "known_signals फ़ील्ड में दी गई कोई आईडी लें। आईडी छोटे अक्षरों में लिखी जाती है और कभी नहीं बदलती।",
 	"problem.unknown_ticker.meaning":          "किसी घोषित चयन का यह टिकर नहीं है, या माँगे गए दिन के चयन का नहीं है।",

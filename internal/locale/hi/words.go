@@ -16,7 +16,7 @@ var words = map[string]string{
 	"account":     "खाता",
 	"catalog":     "सूची (JSON)",
 	"status":      "स्थिति",
-	"changelog":   "बदलाव",
+	"changelog":   "सेवा में बदलाव",
 	"data set":    "डेटासेट",
 	"terms":       "शर्तें",
 	"feed":        "एटम फ़ीड",

@@ -28,7 +28,7 @@ var docsPage = map[string]string{
 	"docs.open":         "Abrir",
 	"docs.failed":       "A requisição falhou: %s",
 
-	"docs.values":        "Cada valor traz seu intervalo, sua referência, seu escore z, o momento da observação e o momento em que se tornou conhecido. Com %[1]s, você obtém o que se sabia naquele instante: uma revisão nunca sobrescreve um valor anterior. Valores desconhecidos são %[2]s.",
+	"docs.values":        "Cada valor traz seu intervalo, sua referência, seu escore z, o momento da observação e o momento em que se tornou conhecido. Com %[1]s, você obtém o que se sabia em um instante anterior: uma revisão nunca sobrescreve um valor anterior. Valores desconhecidos são %[2]s.",
 	"docs.what":          "Sinal",
 	"docs.unit":          "Unidade",
 	"docs.stream":        "As mudanças, em tempo real e em arquivos",
@@ -53,6 +53,6 @@ var docsPage = map[string]string{
 	"docs.in full":       "completo",
 	"docs.catalog":       "Catálogo de APIs",
 	"docs.service":       "Informações sobre o serviço",
-	"docs.changelog":     "Alterações em JSON",
+	"docs.changelog":     "Histórico de alterações em JSON",
 	"docs.feed":          "Feed Atom das seleções anunciadas",
 }

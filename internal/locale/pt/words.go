@@ -16,7 +16,7 @@ var words = map[string]string{
 	"account":     "Conta",
 	"catalog":     "Catálogo em JSON",
 	"status":      "Situação",
-	"changelog":   "Alterações",
+	"changelog":   "Histórico de alterações",
 	"data set":    "Conjunto de dados",
 	"terms":       "Termos",
 	"feed":        "Feed Atom",
