@@ -25,7 +25,7 @@ type Signals struct {
 	CodeVersion string
 }
 
-// Run computes one signal from the data known at the slot, and saves its snapshot and its track, unless the slot is early.
+// Run computes one signal from the data known at the slot, and saves its snapshot and its track.
 func (s Signals) Run(ctx context.Context, t task.Task) error {
 	def, ok := s.Definitions[t.Subject]
 	if !ok {
@@ -40,7 +40,11 @@ func (s Signals) Run(ctx context.Context, t task.Task) error {
 	if err != nil {
 		return err
 	}
-	if early, err := s.early(ctx, t, snap); err != nil || early {
+	early, err := s.early(ctx, t, snap)
+	if err == nil && early {
+		snap, track, err = s.nothing(ctx, def, snap)
+	}
+	if err != nil {
 		return err
 	}
 	if err := adopt(ctx, s.DB, signalsMethod()); err != nil {
@@ -57,6 +61,13 @@ func (s Signals) early(ctx context.Context, t task.Task, snap postgres.Snapshot)
 		return false, nil
 	}
 	return s.DB.OfSchedule(ctx, t.Fence)
+}
+
+// nothing returns the snapshot and the track that the slot of snap would have had if its run had come before the data.
+func (s Signals) nothing(ctx context.Context, def signals.Definition, snap postgres.Snapshot) (empty postgres.Snapshot, track signals.Track, err error) {
+	empty = postgres.Snapshot{Signal: snap.Signal, At: snap.At, CodeVersion: snap.CodeVersion, LoadsSeen: snap.LoadsSeen}
+	empty.Status, empty.Cause, err = s.status(ctx, def, empty)
+	return empty, nil, err
 }
 
 const (

@@ -121,7 +121,7 @@ func (c *checks) twice(ctx context.Context) (string, error) {
 }
 
 // recompute recomputes two stored snapshots from the data known at their instants: one of the last days and one of any day. It skips
-// snapshots of the first day, because a history that is loaded for the first time counts as known before.
+// snapshots of the first day and from before an input was first loaded: a history that is loaded for the first time counts as known before.
 func (c *checks) recompute(ctx context.Context) (string, error) {
 	ids := make([]string, 0, len(c.r.program.Signals.Definitions))
 	for id := range c.r.program.Signals.Definitions {
@@ -147,6 +147,9 @@ func (c *checks) recompute(ctx context.Context) (string, error) {
 		again, _, err := c.r.program.Signals.Compute(ctx, def, *at)
 		if err != nil {
 			return "", err
+		}
+		if again.FirstIngestedAt != nil && again.FirstIngestedAt.After(*at) {
+			continue
 		}
 		again.RunID, stored.RunID, stored.ServedAt, again.LoadsSeen, stored.LoadsSeen = nil, nil, nil, nil, nil
 		was, err1 := json.Marshal(stored)

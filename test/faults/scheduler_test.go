@@ -45,22 +45,24 @@ func TestTwoSchedulers(t *testing.T) {
 	if n := s.query(`select count(*) from runs where status = 'failed'`)[0]; n != "0" {
 		t.Errorf("%s runs have failed", n)
 	}
-	// Weekdays at 17:00 in nine days: six to eight slots for each signal, every one of them run. None has numbers, because the first data
-	// came after them.
+	// Weekdays at 17:00 in nine days: six to eight slots for each signal, every one of them run, and a snapshot of each. None has numbers,
+	// because the first data came after them.
 	for _, line := range s.query(`
 		select r.subject, count(*), count(*) filter (where r.status = 'succeeded' and r.attempt = 1),
-			(select count(*) from snapshots p where p.signal = r.subject and p.observed_at is not null
+			(select count(*) from snapshots p where p.signal = r.subject
+				and p.at in (select slot from runs q where q.job = 'signal' and q.subject = r.subject and q.trigger <> 'data')),
+			(select count(p.observed_at) from snapshots p where p.signal = r.subject
 				and p.at in (select slot from runs q where q.job = 'signal' and q.subject = r.subject and q.trigger <> 'data'))
 		from runs r
 		where r.job = 'signal' and r.trigger <> 'data'
 		group by r.subject`) {
 		var subject string
-		var slots, once, numbers int
-		if _, err := fmt.Sscan(line, &subject, &slots, &once, &numbers); err != nil {
+		var slots, once, snapshots, numbers int
+		if _, err := fmt.Sscan(line, &subject, &slots, &once, &snapshots, &numbers); err != nil {
 			t.Fatalf("%q: %v", line, err)
 		}
-		if slots < 5 || slots > 9 || once != slots || numbers != 0 {
-			t.Errorf("%s: %d slots, %d run once, %d with numbers: want 6 to 8, as many and 0", subject, slots, once, numbers)
+		if slots < 5 || slots > 9 || once != slots || snapshots != slots || numbers != 0 {
+			t.Errorf("%s: %d slots, %d run once, %d snapshots, %d with numbers: want 6 to 8, as many, as many and 0", subject, slots, once, snapshots, numbers)
 		}
 	}
 	// The policy of a source is to run only the latest missed slot.
