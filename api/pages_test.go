@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -365,6 +366,25 @@ func TestTheEmbeddedPlotKeepsTheViewAndTheLanguageOfThePage(t *testing.T) {
 	for query, status := range map[string]int{"?as_of=1999-01-01": 404, "?range=2w": 400, "?as_of=2126-01-01": 400} {
 		if a := s.ask(http.MethodGet, "/embed/crack-spread-321"+query); a.StatusCode != status {
 			t.Errorf("%s: %s, want %d", query, a.Status, status)
+		}
+	}
+}
+
+// A picture of a stretch that ends before the newest value has no word about the newest value.
+func TestAPlotOfThePastDoesNotHaveTheFindingOfToday(t *testing.T) {
+	t.Parallel()
+	s := told(t)
+	newest, earlier := estimate(4, 18).ObservedAt.Time(), estimate(3, 19).ObservedAt.Time()
+	for _, path := range []string{"/signals/crack-spread-321/plot.svg", "/embed/crack-spread-321"} {
+		for day, want := range map[time.Time]bool{newest: true, earlier: false} {
+			a := s.ask(http.MethodGet, path+"?from=2026-01-01&to="+day.Format(time.DateOnly))
+			text := string(a.body)
+			if has := strings.Contains(text, "10% below"); a.StatusCode != http.StatusOK || has != want {
+				t.Errorf("%s until %s: %s, has the newest value's finding: %v", path, day.Format(time.DateOnly), a.Status, has)
+			}
+			if has := strings.Contains(text, newest.Format(time.DateOnly+"T")); path == "/embed/crack-spread-321" && has != want {
+				t.Errorf("%s until %s names the time of the newest value: %v", path, day.Format(time.DateOnly), has)
+			}
 		}
 	}
 }

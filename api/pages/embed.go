@@ -14,6 +14,7 @@ import (
 
 	"tidemark/api/pages/plot"
 	"tidemark/api/view"
+	"tidemark/signals"
 )
 
 // embedBody is the content of the frame.
@@ -39,7 +40,7 @@ func (p *Pages) embed(ctx context.Context, r request) (*view.Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	shown.Finding = shown.finding(s.Definition, shown.Snapshot)
+	shown.Finding = shown.findingShown()
 	body := embedBody{signalBody: shown, Plot: shown.Plots.Value, Page: p.o.PublicURL + shown.address("/signals/"+s.Definition.ID, shown.Span)}
 	if body.Plots.Points > 0 {
 		body.Plot = template.HTML(body.Plots.figure.SVG())
@@ -99,12 +100,25 @@ func (p *Pages) plotImage(ctx context.Context, r request, s *view.Signal) (*view
 		return nil, err
 	}
 	figure := body.Plots.figure
-	figure.Title = body.titleOfDay(cmp.Or(body.finding(s.Definition, body.Snapshot).String(), figure.Title), body.AsOf)
+	figure.Title = body.titleOfDay(cmp.Or(body.findingShown().String(), figure.Title), body.AsOf)
 	picture := figure.Alone(pictureWidth, body.keys(), body.pictureText()...)
 	if picture == "" {
 		return nil, refuse(view.CodeNotFound, "refuse.plot")
 	}
 	return secured(view.NewDocument(typeSVG, view.CachePublic, []byte(picture), time.Time{}), pictureOnly), nil
+}
+
+// HasNewest reports whether the plot goes on to the newest value, which the finding and the time of observation are about.
+func (b signalBody) HasNewest() bool {
+	return b.Span.To.IsZero() || b.Snapshot.ObservedAt == nil || b.Snapshot.ObservedAt.Before(b.Span.To.AddDate(0, 0, 1))
+}
+
+// findingShown is the finding if the plot shows its value, or else the zero value.
+func (b signalBody) findingShown() signals.Finding {
+	if !b.HasNewest() {
+		return signals.Finding{}
+	}
+	return b.finding(b.Def, b.Snapshot)
 }
 
 // pictureWidth is the width in pixels. pictureLetters is how many letters fit on a line below the plot.
