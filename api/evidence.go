@@ -22,9 +22,6 @@ func (s *Server) evidence(w http.ResponseWriter, r *http.Request) error {
 			p.fault("date", "date is not a date such as 2026-03-04.")
 		}
 	}
-	if !req.Day.IsZero() && !req.AsOf.IsZero() {
-		p.fault("date", "date and as_of each name a snapshot: send one of them.")
-	}
 	if req.Lang, err = p.lang(r, w.Header()); err != nil {
 		return err
 	}

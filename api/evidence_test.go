@@ -12,6 +12,8 @@ import (
 
 	"tidemark/api"
 	"tidemark/api/view"
+	"tidemark/internal/locale"
+	"tidemark/internal/locale/languages"
 	"tidemark/internal/postgres"
 	"tidemark/internal/series"
 	"tidemark/internal/task"
@@ -80,12 +82,11 @@ func TestEvidenceAsJSONHasEachCellAndItsBody(t *testing.T) {
 		t.Errorf("%v", b)
 	}
 	for path, status := range map[string]int{
-		"/api/signals/crack-spread-321/evidence?date=2026-03-02&as_of=2026-03-04T11:00:00Z": http.StatusBadRequest,
-		"/api/signals/crack-spread-321/evidence?date=yesterday":                             http.StatusBadRequest,
-		"/api/signals/crack-spread-321/evidence?date=2020-01-01":                            http.StatusNotFound,
-		"/api/signals/lng-arbitrage/evidence":                                               http.StatusNotFound,
-		"/api/signals/lng-arbitrage/inputs":                                                 http.StatusNotFound,
-		"/api/signals/crack-spread-321/inputs?as_of=2020-01-01":                             http.StatusNotFound,
+		"/api/signals/crack-spread-321/evidence?date=yesterday":  http.StatusBadRequest,
+		"/api/signals/crack-spread-321/evidence?date=2020-01-01": http.StatusNotFound,
+		"/api/signals/lng-arbitrage/evidence":                    http.StatusNotFound,
+		"/api/signals/lng-arbitrage/inputs":                      http.StatusNotFound,
+		"/api/signals/crack-spread-321/inputs?as_of=2020-01-01":  http.StatusNotFound,
 	} {
 		if a := f.ask(http.MethodGet, path); a.StatusCode != status {
 			t.Errorf("%s: %s", path, a.Status)
@@ -312,6 +313,60 @@ func TestADayThatOnlyTheHistoryShowsHasEvidence(t *testing.T) {
 	for _, path := range []string{"/api/signals/crack-spread-321/evidence?date=2026-02-28", "/evidence/crack-spread-321/2026-02-28"} {
 		if a := f.ask(http.MethodGet, path); a.StatusCode != http.StatusNotFound || !strings.Contains(string(a.body), "2026-03-01") && !strings.Contains(string(a.body), "March 1, 2026") {
 			t.Errorf("%s: %s, lacks the first day of the history", path, a.Status)
+		}
+	}
+}
+
+// A revision changes the numbers of a day that was the newest. Its evidence is that of the asked state, says that the numbers have changed, and
+// leads to those that were shown first.
+func TestTheEvidenceOfARevisedDayIsThatOfTheAskedState(t *testing.T) {
+	t.Parallel()
+	snapshot := full()
+	snapshot.At, snapshot.N, snapshot.Lo, snapshot.Hi = snapshot.At.AddDate(0, 0, -1), 0, new(0.0), new(0.0) // as its formula makes them
+	f := &rawFixture{system: start(t, setup{}), archive: map[string][]byte{}}
+	first := before.AddDate(0, 0, -1)
+	f.fetched("open", "https://upstream.example/a", "day,value\n2026-03-01,20.5\n", first, about(1, 20.5))
+	_, second := f.fetched("open", "https://upstream.example/b", "day,value\n2026-03-02,22.5\n", first, about(0, 22.5))
+	point := func(daysBefore int, value float64, known time.Time) signals.Estimate {
+		return signals.Estimate{ObservedAt: series.InstantOf(about(daysBefore, value).ObservedAt), KnownAt: series.InstantOf(known), Value: value, Baseline: 20, Scale: 2}
+	}
+	old := signals.Track{point(1, 20.5, first), point(0, 22.5, first)}
+	if err := f.worker.SaveSnapshot(t.Context(), task.Fence{}, snapshot, old); err != nil {
+		t.Fatal(err)
+	}
+	came := snapshot.At.Add(24*time.Hour + 20*time.Minute)
+	_, third := f.fetched("open", "https://upstream.example/c", "day,value\n2026-03-02,23.5\n2026-03-03,21\n", came, about(0, 23.5), about(-1, 21))
+	next := snapshot
+	next.At, next.Value, next.Z, next.DeltaPct = came.Add(10*time.Minute+time.Microsecond), new(21.0), new(0.5), new(5.0)
+	next.ObservedAt, next.KnownAt = new(about(-1, 21).ObservedAt), new(came)
+	if err := f.worker.SaveSnapshot(t.Context(), task.Fence{}, next, signals.Track{old[0], point(0, 23.5, came), point(-1, 21, came)}); err != nil {
+		t.Fatal(err)
+	}
+	f.eventually("the newer snapshot", func() bool { return f.get(crack)["value"] == 21.0 })
+	for query, want := range map[string]struct {
+		value  float64
+		newest bool
+		body   string
+	}{
+		"?date=2026-03-02": {23.5, false, third},
+		"?date=2026-03-02&as_of=2026-03-04T11:10:00Z": {22.5, true, second},
+		"?date=2026-03-02&as_of=2026-03-04T11:40:00Z": {23.5, false, third},
+		"?date=2026-03-03&as_of=2026-03-04T11:40:00Z": {21, true, third},
+	} {
+		got := f.get(crack + "/evidence" + query)
+		cells, _ := got["value_cells"].([]any)
+		if n, _ := got["numbers"].(map[string]any); n["value"] != want.value || got["newest"] != want.newest || (got["history_text"] == nil) != want.newest || got["recomputed"] != true ||
+			len(cells) == 0 || cells[len(cells)-1].(map[string]any)["sha256"] != want.body {
+			t.Errorf("%s: %v", query, got)
+		}
+	}
+	for _, lang := range []string{"en", "es", "pt", "hi"} {
+		page := string(f.ask(http.MethodGet, "/evidence/crack-spread-321/2026-03-02?lang="+lang).body)
+		said, _, _ := strings.Cut(languages.Or(locale.Lang(lang)).Words["day.changed"], "%s")
+		for _, want := range []string{said, `href="/evidence/crack-spread-321/2026-03-02?as_of=2026-03-03`, `data-cell="` + third, `<span class="option">--as-of</span> 2026-03-04T11:30:00.000001Z`, "/evidence?date=2026-03-02&amp;as_of=2026-03-04T11:30:00.000001Z"} {
+			if !strings.Contains(page, want) {
+				t.Errorf("%s: the page lacks %q", lang, want)
+			}
 		}
 	}
 }

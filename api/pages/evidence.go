@@ -39,9 +39,11 @@ type evidenceBody struct {
 	Missing *missingDay
 	// Known says at the end of which day the number of a day was known. It is empty for the current state.
 	Known string
-	// Query selects the same snapshot in the API. Site is the base URL of the program.
-	Query template.URL
-	Site  string
+	// Query selects the same snapshot in the API, and Cells the same evidence. Site is the base URL of the program.
+	Query, Cells template.URL
+	Site         string
+	// First is the address of the numbers of the day as they were shown first. It is empty if they are the same.
+	First string
 	// Back is the address of the signal's page, of the same day.
 	Back string
 	// Method is the address of the signal's brief, of the same day.
@@ -231,6 +233,13 @@ func (p *Pages) evidence(ctx context.Context, r request) (*view.Document, error)
 		localizer: local, Def: local.Own(s.Definition), Signal: s, Evidence: e, Value: newestCells(e.ValueCells, len(e.ValueCells)), Baseline: newestCells(e.BaselineCells, maxEvidenceCells), Interval: newestCells(e.IntervalCells, maxEvidenceCells), Shown: e.Bodies[:min(len(e.Bodies), maxEvidenceBodies)],
 		Query: template.URL("as_of=" + e.AsOf.Format(time.RFC3339Nano)), Site: p.o.PublicURL, //nolint:gosec // an instant
 	}
+	body.Cells = body.Query
+	if !e.Newest {
+		body.Cells = template.URL("date="+e.ObservedAt.Format(time.DateOnly)+"&") + body.Query //nolint:gosec // a day
+	}
+	if first := e.First.UTC(); !first.IsZero() && first.Truncate(24*time.Hour).Before(e.AsOf.Truncate(24*time.Hour)) { // a page is of the end of a day
+		body.First = "/evidence/" + id + "/" + e.ObservedAt.Format(time.DateOnly) + local.ofDay(first.Format(time.DateOnly))
+	}
 	query := local.ofDay(dayOrNone(asOf))
 	body.Back, body.Method = "/signals/"+id+query, "/signals/"+id+"/brief"+query
 	l := p.layoutIn(local, r.site, r.path)
@@ -244,7 +253,7 @@ func (p *Pages) evidence(ctx context.Context, r request) (*view.Document, error)
 	l.Description = local.Say("evidence.about", body.Def.Name)
 	l.JSON = "/api/signals/" + s.Definition.ID + "/evidence"
 	if !asOf.IsZero() {
-		l.JSON += "?" + string(body.Query)
+		l.JSON += "?" + string(body.Cells)
 	}
 	if lang == picks.English {
 		l.Disclaimer = s.Snapshot.Disclaimer

@@ -21,7 +21,7 @@ import (
 )
 
 var functions = template.FuncMap{
-	"rfc3339": func(t any) string { return timeOf(t).UTC().Format(time.RFC3339) },
+	"rfc3339": func(t any) string { return timeOf(t).UTC().Format(time.RFC3339Nano) },
 	"signed":  signed,
 	"percent": percent,
 	"figure":  figure,

@@ -25,7 +25,8 @@ type Evidence struct {
 	// ServedAt is when the snapshot's numbers were stored: no client received them before. It is null if that was not recorded.
 	ServedAt *time.Time `json:"served_at"`
 	// Newest reports whether the numbers were the newest of the snapshot. Otherwise they are a point of the history that the snapshot shows:
-	// it came together with later ones, so no snapshot had it as its newest. HistoryText says so in words; it is null otherwise.
+	// it came together with later ones, so no snapshot had it as its newest, or they have changed since. HistoryText says so in words; it is
+	// null otherwise.
 	Newest      bool    `json:"newest"`
 	HistoryText *string `json:"history_text"`
 	// OtherDay is null unless a day was asked for that no number is about.
@@ -55,6 +56,8 @@ type Evidence struct {
 	Environment string         `json:"environment"`
 	Disclaimer  string         `json:"disclaimer"`
 
+	// First is the instant of the snapshot that showed other numbers of the day as its newest. It is zero if there is none.
+	First time.Time `json:"-"`
 	// Why explains in the language of the request why the number differs from the previous one. It is empty if there is no previous one.
 	Why string `json:"-"`
 }
@@ -117,8 +120,8 @@ type EvidenceBody struct {
 	RawURL string `json:"raw_url"`
 }
 
-// EvidenceRequest names a snapshot: the newest about Day or earlier, that as of an instant, or without both the newest. With both it is the
-// newest about Day or earlier as of the instant. Of a day that no snapshot is about it names the point of the newest snapshot's history.
+// EvidenceRequest names a snapshot: that as of an instant, or without it the newest. With Day it names the point of its history that is about
+// Day or the nearest earlier day: the snapshot itself, an earlier snapshot with the same numbers as its newest, or else a point of the history.
 type EvidenceRequest struct {
 	Day, AsOf time.Time
 	// Lang is the language in which the answer says that it is about another day, or of a history.
@@ -165,14 +168,16 @@ func (v *View) Evidence(ctx context.Context, s *Signal, r EvidenceRequest) (*Evi
 func (v *View) evidence(ctx context.Context, s *Signal, r EvidenceRequest) (*Evidence, error) {
 	var e *Evidence
 	err := v.acquireQuery(ctx, func(ctx context.Context) error {
-		stored, newest, err := v.evidenceOf(ctx, s, r)
+		found, err := v.evidenceOf(ctx, s, r)
 		if err != nil {
 			return err
 		}
+		stored := found.Snapshot
 		e = newEvidence(s, stored)
-		if e.Newest = newest; !newest {
+		e.First = found.first
+		if e.Newest = found.history == ""; !e.Newest {
 			l := languages.Or(r.Lang)
-			e.HistoryText = new(fmt.Sprintf(l.Words["day.history"], l.WriteDate(e.AsOf)))
+			e.HistoryText = new(fmt.Sprintf(l.Words[found.history], l.WriteDate(e.AsOf)))
 		}
 		if !r.Day.IsZero() {
 			if e.OtherDay, err = v.otherDay(ctx, s, r.Day, r.AsOf, stored, true, r.Lang); err != nil {
@@ -204,7 +209,7 @@ func (v *View) evidence(ctx context.Context, s *Signal, r EvidenceRequest) (*Evi
 		if e.IntervalCells, err = v.evidenceCells(ctx, working.Interval, bodies); err != nil {
 			return err
 		}
-		if !newest { // the components are of the snapshot's newest data
+		if !e.Newest { // the components are of the snapshot's newest data
 			working.Components = nil
 		}
 		if e.ComponentCells, err = v.evidenceCells(ctx, working.Components, bodies); err != nil {
@@ -219,33 +224,43 @@ func (v *View) evidence(ctx context.Context, s *Signal, r EvidenceRequest) (*Evi
 	return e, err
 }
 
-// evidenceOf returns the snapshot that a request names. newest reports whether its numbers are the snapshot's own. Otherwise they are a point of
-// its history.
-func (v *View) evidenceOf(ctx context.Context, s *Signal, r EvidenceRequest) (stored postgres.Snapshot, newest bool, err error) {
+// numbered is a snapshot with the numbers of an evidence.
+type numbered struct {
+	postgres.Snapshot
+
+	// history is the phrase that says why the numbers are those of a point of the snapshot's history. It is empty if they are its own.
+	history string
+	// first is the instant of the snapshot that showed other numbers of the same observation as its newest. It is zero if there is none.
+	first time.Time
+}
+
+// evidenceOf returns the snapshot that a request names.
+func (v *View) evidenceOf(ctx context.Context, s *Signal, r EvidenceRequest) (numbered, error) {
 	if r.Day.IsZero() {
-		stored, err = v.end(ctx, s, r.AsOf, false)
-		return stored, true, err
+		stored, err := v.end(ctx, s, r.AsOf, false)
+		return numbered{Snapshot: stored}, err
 	}
 	until := r.Day.AddDate(0, 0, 1).Add(-time.Microsecond)
 	known := r.AsOf
 	if known.IsZero() {
 		known = v.Now()
 	}
-	stored, err = v.o.Store.SnapshotAbout(ctx, s.Definition.ID, until, known)
+	stored, err := v.o.Store.SnapshotAbout(ctx, s.Definition.ID, until, known)
 	if err != nil && !errors.Is(err, postgres.ErrNotFound) {
-		return stored, false, err
+		return numbered{}, err
 	}
-	shown := observedAt(&stored)
 	point, none := v.o.Store.PointAbout(ctx, s.Definition.ID, until, known)
 	switch {
-	case none == nil && observedAt(&point).Truncate(24*time.Hour).After(shown):
-		return point, false, nil
+	case none == nil && observedAt(&point).Truncate(24*time.Hour).After(observedAt(&stored)):
+		return numbered{Snapshot: point, history: "day.history"}, nil
 	case none != nil && !errors.Is(none, postgres.ErrNotFound):
-		return stored, false, none
+		return numbered{}, none
 	case err != nil:
-		return stored, false, v.noSuchDay(ctx, s, r.Day, r.AsOf)
+		return numbered{}, v.noSuchDay(ctx, s, r.Day, r.AsOf)
+	case none == nil && observedAt(&point).Equal(observedAt(&stored)) && !sameNumbers(numbersOf(point), numbersOf(stored)):
+		return numbered{Snapshot: point, history: "day.changed", first: stored.At}, nil
 	}
-	return stored, true, nil
+	return numbered{Snapshot: stored}, nil
 }
 
 // newEvidence is the evidence of a snapshot without its cells.
@@ -253,11 +268,8 @@ func newEvidence(s *Signal, stored postgres.Snapshot) *Evidence {
 	return &Evidence{
 		ID: s.Definition.ID, Name: s.Definition.Name, Unit: s.Definition.Unit, AsOf: stored.At.UTC(), ObservedAt: utc(stored.ObservedAt),
 		ServedAt: utc(stored.ServedAt),
-		Numbers: EvidenceNumbers{
-			Value: served(stored.Value), UncertaintyLo: served(stored.Lo), UncertaintyHi: served(stored.Hi), BaselineValue: served(stored.Baseline), Scale: served(stored.Scale), ZScore: served(stored.Z),
-			DeltaVsBaselinePct: served(stored.DeltaPct), N: stored.N,
-		},
-		Formula: s.Definition.Technique, Steps: []EvidenceStep{}, ValueCells: []EvidenceCell{}, BaselineCells: []EvidenceCell{},
+		Numbers:  numbersOf(stored),
+		Formula:  s.Definition.Technique, Steps: []EvidenceStep{}, ValueCells: []EvidenceCell{}, BaselineCells: []EvidenceCell{},
 		IntervalCells: []EvidenceCell{}, ComponentCells: []EvidenceCell{}, Withdrawn: []EvidenceWithdrawal{},
 		Bodies:      []EvidenceBody{},
 		CodeVersion: stored.CodeVersion, License: s.Snapshot.License, SourceURL: s.Snapshot.SourceURL, Synthetic: s.Snapshot.Synthetic,
@@ -265,17 +277,38 @@ func newEvidence(s *Signal, stored postgres.Snapshot) *Evidence {
 	}
 }
 
+func numbersOf(stored postgres.Snapshot) EvidenceNumbers {
+	return EvidenceNumbers{
+		Value: served(stored.Value), UncertaintyLo: served(stored.Lo), UncertaintyHi: served(stored.Hi), BaselineValue: served(stored.Baseline),
+		Scale: served(stored.Scale), ZScore: served(stored.Z), DeltaVsBaselinePct: served(stored.DeltaPct), N: stored.N,
+	}
+}
+
 // recomputed reports whether an estimate has the numbers of a snapshot.
 func recomputed(stored postgres.Snapshot, e signals.Estimate) bool {
 	z, delta := e.Z(), e.DeltaPct()
+	return sameNumbers(numbersOf(stored), EvidenceNumbers{
+		Value: served(finite(&e.Value)), UncertaintyLo: served(finite(&e.Lo)), UncertaintyHi: served(finite(&e.Hi)), BaselineValue: served(finite(&e.Baseline)),
+		Scale: served(finite(&e.Scale)), ZScore: served(finite(&z)), DeltaVsBaselinePct: served(finite(&delta)), N: e.N,
+	})
+}
+
+// sameNumbers reports whether two results are the same as they are served.
+func sameNumbers(a, b EvidenceNumbers) bool {
 	for _, pair := range [][2]*float64{
-		{stored.Value, finite(&e.Value)}, {stored.Lo, finite(&e.Lo)}, {stored.Hi, finite(&e.Hi)}, {stored.Baseline, finite(&e.Baseline)}, {stored.Scale, finite(&e.Scale)}, {stored.Z, finite(&z)}, {stored.DeltaPct, finite(&delta)},
+		{a.Value, b.Value},
+		{a.UncertaintyLo, b.UncertaintyLo},
+		{a.UncertaintyHi, b.UncertaintyHi},
+		{a.BaselineValue, b.BaselineValue},
+		{a.Scale, b.Scale},
+		{a.ZScore, b.ZScore},
+		{a.DeltaVsBaselinePct, b.DeltaVsBaselinePct},
 	} {
-		if a, b := served(pair[0]), served(pair[1]); (a == nil) != (b == nil) || a != nil && *a != *b {
+		if a, b := pair[0], pair[1]; (a == nil) != (b == nil) || a != nil && *a != *b {
 			return false
 		}
 	}
-	return stored.N == e.N
+	return a.N == b.N
 }
 
 // evidenceCells looks up where cells came from, and adds the bodies by the ids of their fetches.

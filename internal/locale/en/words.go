@@ -209,6 +209,8 @@ var words = map[string]string{
 	"day.missing month":  "No value for %[1]s; showing the value for %[2]s instead.",
 	"day.together month": "The value for %[1]s arrived together with later ones, and no published figure refers to it; showing the value for %[2]s instead.",
 	"day.history":        "This figure was never the newest: it arrived together with later ones. It is shown as it stood in the history on %s.",
+	"day.changed":        "The numbers of this day have changed since they were the newest. They are shown as they stood in the history on %s.",
+	"day.first":          "As they were shown first",
 	"day.none before":    "No figure refers to %s or an earlier day.",
 	"day.earlier":        "Earlier: %s",
 	"day.later":          "Later: %s",

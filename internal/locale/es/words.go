@@ -209,6 +209,8 @@ var words = map[string]string{
 	"day.missing month":  "No hay valor para el %[1]s; se muestra el de %[2]s.",
 	"day.together month": "El valor de %[1]s llegó junto con otros posteriores y ninguna cifra publicada se refiere a él; se muestra el de %[2]s.",
 	"day.history":        "Esta cifra nunca fue la más reciente: llegó junto con otras posteriores. Se muestra tal como figuraba en la serie histórica el %s.",
+	"day.changed":        "Los datos de este día han cambiado desde que eran los más recientes. Se muestran tal como figuraban en la serie histórica el %s.",
+	"day.first":          "Tal como se mostraron al principio",
 	"day.none before":    "Ninguna cifra se refiere al %s ni a un día anterior.",
 	"day.earlier":        "Anterior: %s",
 	"day.later":          "Siguiente: %s",

@@ -209,6 +209,8 @@ var words = map[string]string{
 	"day.missing month":  "Não há valor para %[1]s; é exibido o de %[2]s.",
 	"day.together month": "O valor de %[1]s chegou junto com valores posteriores e nenhum número publicado se refere a ele; é exibido o de %[2]s.",
 	"day.history":        "Este número nunca foi o mais recente: chegou junto com outros posteriores. É exibido como constava na série histórica em %s.",
+	"day.changed":        "Os números deste dia mudaram desde que eram os mais recentes. São exibidos como constavam na série histórica em %s.",
+	"day.first":          "Como foram exibidos no início",
 	"day.none before":    "Nenhum número se refere a %s ou a um dia anterior.",
 	"day.earlier":        "Anterior: %s",
 	"day.later":          "Seguinte: %s",
