@@ -63,7 +63,7 @@ func hormuzTransit() Definition {
 		BaselineMethod:  "same_month_day_2019_2024_mean",
 		IntervalMethod:  "past_reestimates_of_the_week",
 		BaselineCaption: "mean of the same time of year, 2019 to 2024",
-		IntervalCaption: "past re-estimates of a week, at first April to July 2026",
+		IntervalCaption: "re-estimates of past weeks; below 20, of April to July 2026",
 		Interval: Interval{
 			Bounds: BoundsRevised,
 			Truth:  "the mean of the same seven days as PortWatch next estimates it anew, and not the true number of ships",
