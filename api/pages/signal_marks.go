@@ -2,8 +2,6 @@ package pages
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"slices"
 	"time"
 
@@ -44,10 +42,11 @@ type fan struct {
 	Outcome      float64
 }
 
-// overlayOf returns the overlay of points in ascending time. open reports whether the view ends with the newest value. If the database is
-// unavailable, the overlay has events only, because a page must not depend on the rest.
-func (p *Pages) overlayOf(ctx context.Context, s *view.Signal, points []view.HistoryPoint, asOf time.Time, open bool, l localizer) (overlay, error) {
+// overlayOf returns the overlay of a plot. If the database is unavailable, the overlay has events only, because a page must not depend on
+// the rest.
+func (p *Pages) overlayOf(ctx context.Context, s *view.Signal, v viewed, l localizer) (overlay, error) {
 	var out overlay
+	points := v.points
 	if len(points) == 0 {
 		return out, nil
 	}
@@ -56,14 +55,14 @@ func (p *Pages) overlayOf(ctx context.Context, s *view.Signal, points []view.His
 		out.Events = append(out.Events, eventMark{i + 1, a.ID, languages.Or(l.Lang).Annotations[a.ID], a.Day, a.Source})
 	}
 	var err error
-	if asOf.IsZero() {
+	if v.asOf.IsZero() {
 		if i := slices.IndexFunc(points, func(p view.HistoryPoint) bool { return p.Vintage > 1 }); i >= 0 {
 			if out.first, err = p.o.View.FirstPrints(ctx, s, points[i].ObservedAt, to); err != nil && !view.Unavailable(err) {
 				return out, err
 			}
 		}
 	}
-	if out.fans, err = p.fansOf(ctx, s, points, asOf, open, l.Own(s.Definition).Scale()); err != nil && !view.Unavailable(err) {
+	if out.fans, err = p.fansOf(ctx, s, v, l.Own(s.Definition).Scale()); err != nil && !view.Unavailable(err) {
 		return out, err
 	}
 	return out, nil
@@ -72,47 +71,60 @@ func (p *Pages) overlayOf(ctx context.Context, s *view.Signal, points []view.His
 // discernible is how many forecasts a plot can show side by side.
 const discernible = 160
 
-// fansOf returns the newest forecasts of a signal's own figure that lie in view, as known as of an instant. They ascend in time. scale is
-// the number of the signal's units in one unit of the plot.
-func (p *Pages) fansOf(ctx context.Context, s *view.Signal, points []view.HistoryPoint, asOf time.Time, open bool, scale float64) ([]fan, error) {
+// viewed is what a plot shows of a signal.
+type viewed struct {
+	// points are in view, and around are these with those of a week before and all after. Both are in ascending time.
+	points, around []view.HistoryPoint
+	// asOf is the instant of a view of the past, otherwise zero. open reports whether the view ends with the newest value.
+	asOf time.Time
+	open bool
+}
+
+// fansOf returns the forecasts of a signal's own figure that lie in view. They ascend in time. scale is the number of the signal's units in
+// one unit of the plot.
+func (p *Pages) fansOf(ctx context.Context, s *view.Signal, v viewed, scale float64) ([]fan, error) {
 	targets := forecast.Of(s.Definition.ID)
 	if len(targets) == 0 {
 		return nil, nil
 	}
-	doc, _, err := p.o.View.Forecasts(ctx, s, view.ForecastsRequest{Limit: perPage})
-	if err != nil {
-		return nil, err
-	}
-	var list view.Forecasts
-	if err := json.Unmarshal(doc.Identity.Body, &list); err != nil {
-		return nil, fmt.Errorf("read an answer: %w", err)
-	}
-	from, to := points[0].ObservedAt, points[len(points)-1].ObservedAt
-	every := 7 * 24 * time.Hour
+	every := forecastWeek
 	if targets[0].Monthly {
 		every = 31 * 24 * time.Hour
 	}
-	if to.Sub(from) > discernible*every {
+	if v.points[len(v.points)-1].ObservedAt.Sub(v.points[0].ObservedAt) > discernible*every {
 		return nil, nil
 	}
-	var out []fan
-	for _, f := range slices.Backward(list.Data) {
-		if f.Target.Figure != targets[0].Figure || !asOf.IsZero() && f.IssuedAt.After(asOf) {
+	list, err := p.o.View.FigureForecasts(ctx, s, targets[0].Figure)
+	if err != nil {
+		return nil, err
+	}
+	return v.fans(targets[0], list, scale), nil
+}
+
+// fans returns the forecasts in view from all forecasts of a figure, which are newest first.
+func (v viewed) fans(t forecast.Target, list []view.Forecast, scale float64) (out []fan) {
+	from, to := v.points[0].ObservedAt, v.points[len(v.points)-1].ObservedAt
+	for _, f := range slices.Backward(list) {
+		if !v.asOf.IsZero() && f.IssuedAt.After(v.asOf) {
 			continue
 		}
-		graded := f.Grade != nil && f.Grade.Outcome != nil && f.Grade.Hits != nil && (asOf.IsZero() || !f.Grade.GradedAt.After(asOf))
-		at := targetDay(f)
-		if !inView(at, from, to, open, graded) {
+		graded := f.Grade != nil && f.Grade.Outcome != nil && f.Grade.Hits != nil && (v.asOf.IsZero() || !f.Grade.GradedAt.After(v.asOf))
+		day := targetDay(f)
+		at := day
+		if graded {
+			at = observationOf(v.around, day)
+		}
+		if !inView(at, from, to, v.open, graded) {
 			continue
 		}
 		// A figure that is a change is added to the value before it.
 		base := 0.0
-		if targets[0].Change {
-			i := slices.IndexFunc(points, func(p view.HistoryPoint) bool { return p.ObservedAt.Equal(at.AddDate(0, 0, -7)) })
+		if t.Change {
+			i := slices.IndexFunc(v.around, func(p view.HistoryPoint) bool { return p.ObservedAt.Equal(day.Add(-forecastWeek)) })
 			if i < 0 {
 				continue
 			}
-			base = points[i].Value
+			base = v.around[i].Value
 		}
 		q := func(level float64) float64 { return (base + quantileAt(f, level)) / scale }
 		one := fan{At: at, Period: f.Target.Period, Median: q(.5), Low50: q(.25), High50: q(.75), Low80: q(.1), High80: q(.9), Graded: graded}
@@ -121,7 +133,21 @@ func (p *Pages) fansOf(ctx context.Context, s *view.Signal, points []view.Histor
 		}
 		out = append(out, one)
 	}
-	return out, nil
+	return out
+}
+
+// forecastWeek is the time that a weekly figure covers.
+const forecastWeek = 7 * 24 * time.Hour
+
+// observationOf returns the day of the newest known value in the week up to a day. A figure about a Monday without prices is that of the
+// last day with prices. Without such a value it returns the day itself.
+func observationOf(points []view.HistoryPoint, day time.Time) time.Time {
+	for _, p := range slices.Backward(points) {
+		if p.Value == p.Value && !p.ObservedAt.After(day) && p.ObservedAt.After(day.Add(-forecastWeek)) {
+			return p.ObservedAt
+		}
+	}
+	return day
 }
 
 // inView reports whether a view from one day to another shows the forecast of a day. open reports whether the view ends with the newest
@@ -134,14 +160,15 @@ func inView(day, from, to time.Time, open, graded bool) bool {
 	return graded && !day.Before(from)
 }
 
-// targetDay returns the day that a forecast figure is about: the day or the first of the month that its period names, else its release.
+// targetDay returns the day that a forecast figure is about, as its signal dates it: the day or the first of the month that its period
+// names. A final yield is dated the first day after its crop year.
 func targetDay(f view.Forecast) time.Time {
 	for _, layout := range []string{time.DateOnly, "2006-01"} {
 		if at, err := time.Parse(layout, f.Target.Period); err == nil {
 			return at
 		}
 	}
-	return f.Target.ReleaseAt
+	return time.Date(f.Target.ReleaseAt.Year(), time.January, 1, 0, 0, 0, 0, time.UTC)
 }
 
 // marks returns the overlay as marks of a plot, those behind the values and those in front, and the last instant that the plot shows.

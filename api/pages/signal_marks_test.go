@@ -13,6 +13,7 @@ import (
 	"tidemark/api/view"
 	"tidemark/picks"
 	"tidemark/signals"
+	"tidemark/signals/forecast"
 )
 
 func TestAPlotShowsForecastsWithTheirGradesAndWhatWasFirstPublished(t *testing.T) {
@@ -154,6 +155,49 @@ func TestAForecastWhoseFigureIsShownIsNotTheNextOne(t *testing.T) {
 	} {
 		if got := inView(c.at, from, to, c.open, c.graded); got != c.want {
 			t.Errorf("%s: in view is %t, want %t", c.name, got, c.want)
+		}
+	}
+}
+
+// A graded forecast stands at the observation that it was graded against, and counts wherever that is in view.
+func TestAGradedForecastStandsAtItsObservation(t *testing.T) {
+	t.Parallel()
+	day := func(n int) time.Time { return time.Date(2026, 10, n, 0, 0, 0, 0, time.UTC) }
+	points := func(days ...int) (list []view.HistoryPoint) {
+		for _, n := range days {
+			list = append(list, view.HistoryPoint{ObservedAt: day(n), Value: float64(n)})
+		}
+		return list
+	}
+	of := func(period string) view.Forecast {
+		f := view.Forecast{Target: view.ForecastTarget{Period: period, ReleaseAt: time.Date(2026, 1, 12, 17, 0, 0, 0, time.UTC)}, Quantiles: []view.Quantile{{P: .1, Value: 1}}}
+		f.Grade = &view.ForecastGrade{Outcome: new(1.5), Hits: &view.ForecastHits{P80: true}}
+		return f
+	}
+	holiday, withdrawn := points(5, 6, 7, 8, 9, 13, 14), points(8, 9, 12, 13)
+	withdrawn[2].Value = math.NaN()
+	january := []view.HistoryPoint{{ObservedAt: day(1).AddDate(0, -9, 0), Value: 200}}
+	for _, c := range []struct {
+		name, period     string
+		points, around   []view.HistoryPoint
+		signal, mark, lo string // mark is empty if the view does not show the forecast
+	}{
+		{"a day with a value", "2026-10-05", holiday, holiday, "crack-spread-321", "2026-10-05", "1"},
+		{"a holiday", "2026-10-12", holiday, holiday, "crack-spread-321", "2026-10-09", "1"},
+		{"a holiday, in a view that ends before it", "2026-10-12", holiday[:5], holiday, "crack-spread-321", "2026-10-09", "1"},
+		{"a holiday, in a view that begins after its observation", "2026-10-12", holiday[5:], holiday, "crack-spread-321", "", ""},
+		{"a day after the view that has a value", "2026-10-12", points(8, 9), points(8, 9, 12), "crack-spread-321", "", ""},
+		{"a day whose value was withdrawn", "2026-10-12", withdrawn, withdrawn, "crack-spread-321", "2026-10-09", "1"},
+		{"a change at the left edge", "2026-10-09", points(9, 16), points(2, 9, 16), "eia-weekly-petroleum", "2026-10-09", "3"},
+		{"a month", "2026-10", points(1), points(1), "lng-arbitrage", "2026-10-01", "1"},
+		{"a final yield", "2025-final", january, january, "iowa-corn-yield", "2026-01-01", "1"},
+	} {
+		var mark, lo string
+		for _, f := range (viewed{points: c.points, around: c.around, open: true}).fans(forecast.Of(c.signal)[0], []view.Forecast{of(c.period)}, 1) {
+			mark, lo = f.At.Format(time.DateOnly), strconv.FormatFloat(f.Low80, 'f', -1, 64)
+		}
+		if mark != c.mark || lo != c.lo {
+			t.Errorf("%s: the mark is on %q from %q, want %q from %q", c.name, mark, lo, c.mark, c.lo)
 		}
 	}
 }

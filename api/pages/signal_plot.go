@@ -48,21 +48,27 @@ const newest = 24
 // plotSignal plots a signal as known now, or as known at the end of a day.
 func (p *Pages) plotSignal(ctx context.Context, body signalBody, asOf time.Time) (signalPlots, error) {
 	s := body.Signal
-	end, data := s.History.Last(), ""
+	last, data := s.History.Last(), ""
 	if at := body.Snapshot.ObservedAt; !asOf.IsZero() && at != nil {
-		end = *at
+		last = *at
 	}
-	from, to := beginning(body.Span.Name, end), time.Time{}
+	from, to := beginning(body.Span.Name, last), time.Time{}
 	if body.Span.Name == "" {
 		from = body.Span.From
 		if !body.Span.To.IsZero() {
 			to = endOf(body.Span.To)
 		}
 	}
-	points := s.History.Points(from)
+	v := viewed{open: to.IsZero()}
+	var before time.Time
+	if !from.IsZero() {
+		before = from.Add(-forecastWeek)
+	}
+	v.around = s.History.Points(before)
 	if !asOf.IsZero() {
 		var err error
-		if points, err = p.o.View.PointsAsOf(ctx, s, endOf(asOf), from); err != nil {
+		v.asOf = endOf(asOf)
+		if v.around, err = p.o.View.PointsAsOf(ctx, s, v.asOf, before); err != nil {
 			return signalPlots{}, err
 		}
 		data += "&as_of=" + body.AsOf
@@ -71,18 +77,23 @@ func (p *Pages) plotSignal(ctx context.Context, body signalBody, asOf time.Time)
 		data += "&from=" + from.Format(time.DateOnly)
 	}
 	if !to.IsZero() {
-		points = slices.DeleteFunc(points, func(p view.HistoryPoint) bool { return p.ObservedAt.After(to) })
 		data += "&to=" + to.Format(time.DateOnly)
 	}
+	index := func(at time.Time) int {
+		i, _ := slices.BinarySearchFunc(v.around, at, func(p view.HistoryPoint, at time.Time) int { return p.ObservedAt.Compare(at) })
+		return i
+	}
+	first, end := index(from), len(v.around)
+	if !to.IsZero() {
+		end = index(to.Add(time.Microsecond))
+	}
+	points := v.around[min(first, end):end]
+	v.points = points
 	var now []view.HistoryPoint
 	if !asOf.IsZero() && len(points) > 0 {
 		now = slices.DeleteFunc(s.History.Points(from), func(p view.HistoryPoint) bool { return p.ObservedAt.After(points[len(points)-1].ObservedAt) })
 	}
-	known := time.Time{}
-	if !asOf.IsZero() {
-		known = endOf(asOf)
-	}
-	over, err := p.overlayOf(ctx, s, points, known, to.IsZero(), body.localizer)
+	over, err := p.overlayOf(ctx, s, v, body.localizer)
 	if err != nil {
 		return signalPlots{}, err
 	}

@@ -150,6 +150,21 @@ func (v *View) ForecastsOf(ctx context.Context, s *Signal, period string) (*Docu
 	return NewDocument(TypeJSON, CachePublic, body, time.Time{}), nil
 }
 
+// FigureForecasts returns all forecasts of one of a signal's figures, newest first.
+func (v *View) FigureForecasts(ctx context.Context, s *Signal, figure string) ([]Forecast, error) {
+	list, err := v.forecasts(ctx, s, 0, 0)
+	if err != nil {
+		return nil, err
+	}
+	var out []Forecast
+	for _, f := range list {
+		if f.Figure == figure {
+			out = append(out, newForecast(f))
+		}
+	}
+	return out, nil
+}
+
 func (v *View) forecastList(s *Signal) Forecasts {
 	return Forecasts{ID: s.Definition.ID, Data: []Forecast{}, Environment: s.Snapshot.Environment, Disclaimer: s.Snapshot.Disclaimer}
 }

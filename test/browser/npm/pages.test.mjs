@@ -361,6 +361,15 @@ test("a plot shows the next forecast as a fan, its grades, and what was first pu
     assert.match(await text(page, "#plot-history ~ p:has(a[href$=forecasts])"), new RegExp(`with 80% probability\\. ${held} of the ${graded.length} graded`));
     if (await page.getByText("from what was first published").count()) assert.ok(await drawn("ghost") > 0);
   });
+  // One figure of three, each a change that is added to the week before.
+  const { data } = await json("/api/signals/eia-weekly-petroleum/forecasts?limit=500");
+  const graded = data.filter((f) => f.target.figure === data.at(-1).target.figure && f.grade?.hits);
+  for (const from of [graded.at(-1).target.period, graded.at(-3).target.period]) {
+    const shown = graded.filter((f) => f.target.period >= from);
+    await visit(`/signals/eia-weekly-petroleum?from=${from}`, {}, async (page) => {
+      assert.match(await text(page, "#plot-history ~ p:has(a[href$=forecasts])"), new RegExp(`${shown.filter((f) => f.grade.hits["80"]).length} of the ${shown.length} graded`));
+    });
+  }
 });
 
 test("the plot of a brief and those of a backtest tell their values under a finger, the pointer and the arrow keys", async () => {
