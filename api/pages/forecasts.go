@@ -207,7 +207,7 @@ func (l localizer) Level(percent int) string {
 }
 
 // Gain writes a share as a percentage with its sign.
-func (l localizer) Gain(share *float64) string { return l.Change(nil, nil, scaled(share, 100)) }
+func (l localizer) Gain(share *float64) string { return l.Change(nil, scaled(share, 100)) }
 
 func newForecastRow(f view.Forecast, unit forecastUnit) forecastRow {
 	at := func(p float64) string {

@@ -182,8 +182,8 @@ func (l localizer) differences(s *view.Signal, past view.SignalSnapshot) []diffe
 		return l.Observed(d, *x.ObservedAt)
 	}
 	return append(list, difference{l.T("signal.newest"), observed(past), observed(now)}, difference{l.T("value"), l.Figure(d, past.Value), l.Figure(d, now.Value)},
-		difference{l.T("signal.interval row"), interval(past), interval(now)}, difference{l.T("signal.baseline"), l.Figure(d, past.BaselineValue), l.Figure(d, now.BaselineValue)},
-		difference{l.T("signal.z"), l.Z(past.ZScore), l.Z(now.ZScore)})
+		difference{l.T("signal.interval row"), interval(past), interval(now)}, difference{l.T("signal.baseline"), l.Baseline(d, past.Value, past.BaselineValue), l.Baseline(d, now.Value, now.BaselineValue)},
+		difference{l.T("signal.z"), l.Score(past.Value, past.ZScore), l.Score(now.Value, now.ZScore)})
 }
 
 // choice is one of several versions of a page.

@@ -26,13 +26,33 @@ func (l localizer) Figure(d signals.Definition, v any) string {
 	return d.Prefix() + text
 }
 
-// Bounds writes the bounds of a value, each a number or a pointer to one. A known value without bounds has no interval, as a final has none:
-// that is not an unknown one.
+// Bounds writes the bounds of a value, each a number or a pointer to one.
 func (l localizer) Bounds(d signals.Definition, value, lo, hi any) string {
-	switch low, high := valueOf(lo), valueOf(hi); {
-	case low == low && high == high:
+	if low, high := valueOf(lo), valueOf(hi); low == low && high == high {
 		return l.Between(l.Figure(d, lo), l.Figure(d, hi))
-	case finite(valueOf(value)) != nil:
+	}
+	return l.lacking(value)
+}
+
+// Baseline writes the baseline of a value, and Score its z-score, each a number or a pointer to one.
+func (l localizer) Baseline(d signals.Definition, value, baseline any) string {
+	if finite(valueOf(baseline)) == nil {
+		return l.lacking(value)
+	}
+	return l.Figure(d, baseline)
+}
+
+func (l localizer) Score(value, z any) string {
+	if finite(valueOf(z)) == nil {
+		return l.lacking(value)
+	}
+	return l.Z(z)
+}
+
+// lacking stands for a number of a value that there is none of. A known value without bounds has no interval, as a final has none. One
+// without a baseline has too few values before it. These are not unknown: what follows from an unknown value is.
+func (l localizer) lacking(value any) string {
+	if finite(valueOf(value)) != nil {
 		return l.T("signal.not applicable")
 	}
 	return l.T("unknown")
@@ -46,12 +66,20 @@ func (l localizer) BoundsInWords(d signals.Definition, value, lo, hi any) string
 	return l.Bounds(d, value, lo, hi)
 }
 
-// Bound writes one bound of a value for a cell of a table.
+// Bound writes one bound of a value, or its baseline, for a cell of a table.
 func (l localizer) Bound(d signals.Definition, value, bound any) template.HTML {
-	if finite(valueOf(bound)) == nil && finite(valueOf(value)) != nil {
+	return l.cell(value, bound, l.Figure(d, bound))
+}
+
+// ScoreCell writes the z-score of a value for a cell of a table.
+func (l localizer) ScoreCell(value, z any) template.HTML { return l.cell(value, z, l.Z(z)) }
+
+// cell writes a number of a value as a text, or the sign for a cell that has no number.
+func (l localizer) cell(value, number any, text string) template.HTML {
+	if finite(valueOf(number)) == nil && finite(valueOf(value)) != nil {
 		return l.None()
 	}
-	return template.HTML(template.HTMLEscapeString(l.Figure(d, bound))) //nolint:gosec // escaped
+	return template.HTML(template.HTMLEscapeString(text)) //nolint:gosec // escaped
 }
 
 // FigureUnit returns the words after a figure. Without such words, it returns the signal's unit.

@@ -353,14 +353,10 @@ func (l localizer) State(s view.SignalSnapshot) string {
 	return l.Worded("state", s.Freshness.State)
 }
 
-// Change writes a difference in percent with its sign and one decimal. It does not say "unknown" if both numbers are known and the percentage
-// is undefined.
-func (l localizer) Change(value, baseline, pct *float64) string {
-	switch {
-	case pct == nil && value != nil && baseline != nil:
-		return l.T("signal.not applicable")
-	case pct == nil:
-		return l.T("unknown")
+// Change writes a difference of a value in percent with its sign and one decimal.
+func (l localizer) Change(value, pct *float64) string {
+	if pct == nil {
+		return l.lacking(value)
 	}
 	text := l.Percent(pct)
 	if *pct > 0 && strings.Trim(l.Num(pct, 1), "0.,") != "" {
@@ -383,7 +379,7 @@ func (l localizer) PartChange(d signals.Definition, c view.Component) template.H
 		unit := l.UnitAfter(d, d.Apart(*c.Value, *c.BaselineValue))
 		return template.HTML(template.HTMLEscapeString(l.Difference(d, c.Value, c.BaselineValue)) + "<small>" + template.HTMLEscapeString(unit) + "</small>") //nolint:gosec // escaped
 	}
-	return template.HTML(template.HTMLEscapeString(l.Change(c.Value, c.BaselineValue, c.DeltaVsBaselinePct))) //nolint:gosec // escaped
+	return template.HTML(template.HTMLEscapeString(l.Change(c.Value, c.DeltaVsBaselinePct))) //nolint:gosec // escaped
 }
 
 // Z writes a z-score, a number or a pointer to one.

@@ -142,6 +142,34 @@ func TestADifferenceWithoutAPercentageHasTheUnitOfTheSignal(t *testing.T) {
 	}
 }
 
+// Early values of a history have too few before them for a baseline. There is none, which is another thing than an unknown one.
+func TestAValueWithoutABaselineHasNoneAndNotAnUnknownOne(t *testing.T) {
+	t.Parallel()
+	d, _ := signals.ByID("hormuz-transit")
+	unknown := (*float64)(nil)
+	for lang, want := range map[picks.Lang]string{"en": "not applicable", "es": "no procede", "pt": "não se aplica", "hi": "लागू नहीं"} {
+		l := localizer{Lang: lang}
+		own := l.Own(d)
+		for name, said := range map[string]func(value, number *float64) string{
+			"baseline":         func(value, number *float64) string { return l.Baseline(own, value, number) },
+			"difference":       l.Change,
+			"z-score":          func(value, number *float64) string { return l.Score(value, number) },
+			"cell of baseline": func(value, number *float64) string { return string(l.Bound(own, value, number)) },
+			"cell of z-score":  func(value, number *float64) string { return string(l.ScoreCell(value, number)) },
+		} {
+			if got := said(new(118.4), unknown); !strings.Contains(got, want) || strings.Contains(got, l.T("unknown")) {
+				t.Errorf("%s: a known value has the %s %q, want %q", lang, name, got, want)
+			}
+			if got := said(unknown, unknown); got != l.T("unknown") {
+				t.Errorf("%s: an unknown value has the %s %q", lang, name, got)
+			}
+			if got := said(new(118.4), new(5.0)); !strings.Contains(got, "5") {
+				t.Errorf("%s: a known %s is %q", lang, name, got)
+			}
+		}
+	}
+}
+
 func TestAFinalNumberHasNoInterval(t *testing.T) {
 	t.Parallel()
 	d, _ := signals.ByID("iowa-corn-yield")
