@@ -372,6 +372,14 @@ test("a plot shows the next forecast as a fan, its grades, and what was first pu
   }
 });
 
+test("a value too early for a baseline has none, and not an unknown one", async () => {
+  await visit("/signals/hormuz-transit?from=2019-01-07&to=2019-03-01", {}, async (page) => {
+    await page.locator("summary", { hasText: "as a table" }).first().click();
+    const cells = await page.locator("details[open] td:is([data-head=z], [data-head=Baseline])").allInnerTexts();
+    assert.ok(cells.length > 20 && cells.every((c) => c.replace(/\s+/g, " ").trim() === "– not applicable"), cells.join("|"));
+  });
+});
+
 test("the plot of a brief and those of a backtest tell their values under a finger, the pointer and the arrow keys", async () => {
   const corn = await json("/api/signals/iowa-corn-yield"), crack = await json("/api/signals/crack-spread-321");
   const score = (v) => Math.abs(v).toFixed(2);
