@@ -32,9 +32,9 @@ type evidenceBody struct {
 	Signal *view.Signal
 	*view.Evidence
 
-	// Value, Baseline and Interval are the newest cells of the three, newest first. Shown are the bodies of the cells that are shown, as far as there is room.
-	Value, Baseline, Interval []view.EvidenceCell
-	Shown                     []view.EvidenceBody
+	// NewestValue, NewestBaseline and NewestInterval are the newest cells of the three, newest first. Shown are the bodies of the cells that are shown, as far as there is room.
+	NewestValue, NewestBaseline, NewestInterval []view.EvidenceCell
+	Shown                                       []view.EvidenceBody
 	// Missing is nil unless the page is about another day than the one in its address.
 	Missing *missingDay
 	// Known says at the end of which day the number of a day was known. It is empty for the current state.
@@ -230,7 +230,7 @@ func (p *Pages) evidence(ctx context.Context, r request) (*view.Document, error)
 		return nil, err
 	}
 	body := evidenceBody{
-		localizer: local, Def: local.Own(s.Definition), Signal: s, Evidence: e, Value: newestCells(e.ValueCells, len(e.ValueCells)), Baseline: newestCells(e.BaselineCells, maxEvidenceCells), Interval: newestCells(e.IntervalCells, maxEvidenceCells), Shown: e.Bodies[:min(len(e.Bodies), maxEvidenceBodies)],
+		localizer: local, Def: local.Own(s.Definition), Signal: s, Evidence: e, NewestValue: newestCells(e.ValueCells, len(e.ValueCells)), NewestBaseline: newestCells(e.BaselineCells, maxEvidenceCells), NewestInterval: newestCells(e.IntervalCells, maxEvidenceCells), Shown: e.Bodies[:min(len(e.Bodies), maxEvidenceBodies)],
 		Query: template.URL("as_of=" + e.AsOf.Format(time.RFC3339Nano)), Site: p.o.PublicURL, //nolint:gosec // an instant
 	}
 	body.Cells = body.Query
