@@ -89,6 +89,8 @@ func (s *Server) signedInForm(h func(http.ResponseWriter, *http.Request, session
 		switch {
 		case !ok:
 			return s.sendDashboard(w, r, http.StatusForbidden, view.Dashboard{Notice: said("signed out"), Bad: true})
+		case !x.ours(r) && r.PostForm.Has("key") && r.PostForm.Get("key") != x.key.PublicID: // another tab signed in
+			return s.show(w, r, http.StatusForbidden, x, view.Dashboard{Notice: said("other key", x.key.Prefix), Bad: true})
 		case !x.ours(r) && r.URL.Path == dashboardPath+"/rotate": // a reload after a rotation, which began another session
 			return s.show(w, r, http.StatusForbidden, x, view.Dashboard{Notice: said("rotated before"), Bad: true})
 		case !x.ours(r):
@@ -169,9 +171,9 @@ func (s *Server) createHere(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	var made accounts.Key
-	if _, err := s.makeKey(r.Context(), name, once, func(key accounts.Key, _ string, _ postgres.Registered) ([]byte, error) {
+	if _, err := s.makeKey(r.Context(), name, once, func(key accounts.Key, id string, _ postgres.Registered) ([]byte, error) {
 		made = key
-		return nil, nil
+		return []byte(id + " " + key.Prefix()), nil
 	}); err != nil {
 		return s.rejectForm(w, r, err)
 	}
@@ -196,8 +198,15 @@ func (s *Server) formID() string {
 // errFormSent means that a form was sent before.
 var errFormSent = errors.New("the form was sent before")
 
-// formOnce returns the record that makes the form of a request act once for a key, "" before there is one. A repetition is the error
-// errFormSent. It returns nil if the form has no valid id, or is too old.
+// formSentError is errFormSent with what the change of the first sending returned.
+type formSentError struct{ made string }
+
+func (*formSentError) Error() string { return errFormSent.Error() }
+
+func (*formSentError) Unwrap() error { return errFormSent }
+
+// formOnce returns the record that makes the form of a request act once for a key, "" before there is one. A repetition is a
+// *formSentError. It returns nil if the form has no valid id, or is too old.
 func (s *Server) formOnce(r *http.Request, key string) *postgres.Once {
 	id := r.PostForm.Get("once")
 	made, text, _ := strings.Cut(id, ".")
@@ -207,14 +216,19 @@ func (s *Server) formOnce(r *http.Request, key string) *postgres.Once {
 	}
 	return &postgres.Once{
 		Scope: digest("scope", r.URL.Path, key, id), Request: digest("form"),
-		Seal: func([]byte) ([]byte, error) { return []byte("created"), nil },
-		Open: func([]byte) ([]byte, error) { return nil, errFormSent },
+		Seal: func(made []byte) ([]byte, error) { return append([]byte("created "), made...), nil },
+		Open: func(kept []byte) ([]byte, error) {
+			_, made, _ := strings.Cut(string(kept), " ")
+			return nil, &formSentError{made}
+		},
 	}
 }
 
-// rejectForm maps the errors of the form that creates a key. The visitor of a repeated form learns that no other key was created.
+// rejectForm maps the errors of the form that creates a key. The visitor of a repeated form learns that no other key was created, and whether
+// the session is of the key that it did create.
 func (s *Server) rejectForm(w http.ResponseWriter, r *http.Request, err error) error {
-	if !errors.Is(err, errFormSent) {
+	sent := (*formSentError)(nil)
+	if !errors.As(err, &sent) {
 		return s.rejectBody(r, err)
 	}
 	x, ok, err := s.signedIn(r)
@@ -224,7 +238,11 @@ func (s *Server) rejectForm(w http.ResponseWriter, r *http.Request, err error) e
 	if !ok {
 		return s.sendDashboard(w, r, http.StatusConflict, view.Dashboard{Notice: said("created, signed out"), Bad: true})
 	}
-	return s.show(w, r, http.StatusConflict, x, view.Dashboard{Notice: said("created before"), Bad: true})
+	notice := said("created before")
+	if id, prefix, known := strings.Cut(sent.made, " "); known && id != x.key.PublicID {
+		notice = said("created, other key", prefix, x.key.Prefix)
+	}
+	return s.show(w, r, http.StatusConflict, x, view.Dashboard{Notice: notice, Bad: true})
 }
 
 // redirectBack redirects to the dashboard, so that reloading the page does not send the form again.

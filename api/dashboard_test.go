@@ -185,6 +185,38 @@ func TestAFormCreatesOneKey(t *testing.T) {
 	}
 }
 
+// Two tabs make two keys, and the session is of the second. The first tab, loaded again, names both keys, and does not lead to the form that
+// would rotate the other one.
+func TestARepeatedFormOfAnotherKeyNamesBothKeys(t *testing.T) {
+	t.Parallel()
+	keyOf := regexp.MustCompile(`id="key-prefix">(tmk_[a-z]+_[0-9A-Za-z]+)…`)
+	for _, lang := range languages.Codes() {
+		o := openOffice(t)
+		query, words := "?lang="+string(lang), languages.Or(lang).Words
+		o.open("/dashboard" + query)
+		first, second := url.Values{"name": {""}}, url.Values{"name": {""}, "once": {strconv.FormatInt(time.Now().Unix(), 36) + ".OTHER"}}
+		one := keyOf.FindStringSubmatch(string(o.send("/dashboard/create"+query, first).body))
+		rotation := url.Values{"grace": {"0"}, "token": {regexp.MustCompile(`name="token" value="([0-9a-f]+)"`).FindStringSubmatch(o.page)[1]}}
+		rotation.Set("key", regexp.MustCompile(`name="key" value="([^"]+)"`).FindStringSubmatch(o.page)[1])
+		two := keyOf.FindStringSubmatch(string(o.send("/dashboard/create"+query, second).body))
+		if one == nil || two == nil || one[1] == two[1] {
+			t.Fatalf("%s: the keys %v and %v", lang, one, two)
+		}
+		a := o.send("/dashboard/create"+query, first)
+		if want := fmt.Sprintf(words["key.said created, other key"], one[1], two[1]); a.StatusCode != http.StatusConflict || !strings.Contains(string(a.body), want) {
+			t.Errorf("%s: %s, lacks %q", lang, a.Status, want)
+		}
+		a = o.send("/dashboard/create"+query, second)
+		if a.StatusCode != http.StatusConflict || !strings.Contains(string(a.body), words["key.said created before"]) {
+			t.Errorf("%s: the key of the session: %s", lang, a.Status)
+		}
+		a = o.send("/dashboard/rotate"+query, rotation)
+		if want := fmt.Sprintf(words["key.said other key"], two[1]); a.StatusCode != http.StatusForbidden || !strings.Contains(string(a.body), want) {
+			t.Errorf("%s: the rotation of the first key: %s, lacks %q", lang, a.Status, want)
+		}
+	}
+}
+
 // The page of a refused request says in the visitor's language what the limit is and when the next request is possible.
 func TestTheLimitOfNewKeysIsToldInWords(t *testing.T) {
 	t.Parallel()
