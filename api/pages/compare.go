@@ -73,7 +73,7 @@ func (b compareBody) Page(id string) string {
 
 // Range writes an interval, which must exist.
 func (b compareBody) Range(a view.ComparisonAtLag) string {
-	bound := func(v float64) string { return b.Num(&v, view.BoundDecimals(v)) }
+	bound := func(v float64) string { return b.signedTo(&v, view.BoundDecimals(v)) }
 	return b.Said(b.T("compare.to range"), bound(a.Interval.Lo), bound(a.Interval.Hi))
 }
 
@@ -163,9 +163,9 @@ func (b compareBody) finding() string {
 	case at.Correlation == nil:
 		return b.pair()
 	case at.Interval == nil:
-		return b.Say("compare.found alone", b.pair(), b.Num(at.Correlation, 2))
+		return b.Say("compare.found alone", b.pair(), b.Signed(at.Correlation))
 	}
-	return b.Say("compare.found", b.pair(), b.Num(at.Correlation, 2), b.Range(at))
+	return b.Say("compare.found", b.pair(), b.Signed(at.Correlation), b.Range(at))
 }
 
 // cardPath is the address of the picture in a language.
@@ -196,7 +196,7 @@ func (p *Pages) compareCard(ctx context.Context, r request) (*view.Document, err
 func (p *Pages) cardOfComparison(b compareBody) card.Card {
 	c := card.Card{Kicker: b.T("compare"), Title: b.pair()}
 	if at := b.Comparison.Result; at.Correlation != nil {
-		c.Value, c.Unit = b.Num(at.Correlation, 2), b.T("compare.unit")
+		c.Value, c.Unit = b.Signed(at.Correlation), b.T("compare.unit")
 		if at.Interval != nil {
 			c.Foot = b.T("compare.interval") + " " + b.Range(at)
 		}

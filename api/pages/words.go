@@ -166,8 +166,11 @@ func (l localizer) figureWords() (out plot.Words) {
 }
 
 // Signed formats a number with its sign and two decimals.
-func (l localizer) Signed(f *float64) string {
-	s := l.Num(f, 2)
+func (l localizer) Signed(f *float64) string { return l.signedTo(f, 2) }
+
+// signedTo formats a number with its sign.
+func (l localizer) signedTo(f *float64, decimals int) string {
+	s := l.Num(f, decimals)
 	if f != nil && *f > 0 && strings.Trim(s, "0.,") != "" {
 		return "+" + s
 	}

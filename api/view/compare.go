@@ -172,21 +172,27 @@ func BoundDecimals(bound float64) int {
 func (c *Comparison) Sentences() []string {
 	l := languages.Or(locale.Lang(c.Lang))
 	write := func(x float64, decimals int) string {
-		text := message.NewPrinter(l.Tag).Sprint(number.Decimal(math.Abs(x), number.Scale(decimals)))
-		if x < 0 && strings.Trim(text, "0.,") != "" {
+		return message.NewPrinter(l.Tag).Sprint(number.Decimal(x, number.Scale(decimals)))
+	}
+	signed := func(x float64, decimals int) string {
+		text := write(math.Abs(x), decimals)
+		switch {
+		case strings.Trim(text, "0.,") == "":
+			return text
+		case x < 0:
 			return "−" + text
 		}
-		return text
+		return "+" + text
 	}
 	at := c.Result
 	if at.Correlation == nil {
 		return []string{l.Words["compare.none"]}
 	}
-	result := fmt.Sprintf(l.Words["compare.result alone"], write(*at.Correlation, 2))
+	result := fmt.Sprintf(l.Words["compare.result alone"], signed(*at.Correlation, 2))
 	sample := fmt.Sprintf(l.Words["compare.sample "+c.Period], write(float64(at.N), 0), write(*at.EffectiveN, 0))
 	verdict := l.Words["compare.few"]
 	if i := at.Interval; i != nil {
-		result = fmt.Sprintf(l.Words["compare.result"], write(*at.Correlation, 2), write(i.Lo, BoundDecimals(i.Lo)), write(i.Hi, BoundDecimals(i.Hi)))
+		result = fmt.Sprintf(l.Words["compare.result"], signed(*at.Correlation, 2), signed(i.Lo, BoundDecimals(i.Lo)), signed(i.Hi, BoundDecimals(i.Hi)))
 		verdict = l.Words["compare.nonzero"]
 		if i.Lo <= 0 && i.Hi >= 0 {
 			verdict = l.Words["compare.zero"]
