@@ -316,7 +316,7 @@ Pretende acotar la parte del índice que no se debe ni al tiempo ni a la elecci�
 
 ## Prueba retrospectiva
 
-Entre las fuentes no hay ninguna serie mensual gratuita de producción industrial, así que el índice no se contrasta con ninguna. Se contrasta consigo mismo: si a un mes por encima de su época le siguen otros iguales. Eso muestra persistencia y nada más. El suceso conocido es la primavera de 2020: sobre Pekín la columna de febrero a mayo estuvo un 30 % por debajo del año anterior; sobre Londres, un 34 %; sobre Nueva Delhi, un 38 %.
+Entre las fuentes no hay ninguna serie mensual gratuita de producción industrial, así que el índice no se contrasta con ninguna. Se contrasta consigo mismo: si a un mes por encima de su época le siguen otros iguales. Eso muestra persistencia y nada más. El evento conocido es la primavera de 2020: sobre Pekín la columna de febrero a mayo estuvo un 30 % por debajo del año anterior; sobre Londres, un 34 %; sobre Nueva Delhi, un 38 %.
 
 TEMIS vuelve a procesar meses antiguos. Por eso los casos con valores anteriores a la primera consulta pueden contener información que entonces no se conocía. La prueba lo advierte, dice por qué y cuenta esos casos por separado.
 
