@@ -95,12 +95,12 @@ function mark(tr, hash, fault) {
 // ownNode is the node that the reader names, empty for none. Another one is the server's word.
 const ownNode = () => $("rpc").value.trim();
 
-// isElsewhere reports whether an address is of another host than the page. Whoever runs it learns who reads the page, so only the reader asks it.
-function isElsewhere(url) {
+// isOurs reports whether an address is of the page's own origin. Whoever runs another one learns who reads the page, so only the reader asks it.
+function isOurs(url) {
   try {
-    return new URL(url).hostname !== location.hostname;
+    return new URL(url).origin === location.origin;
   } catch {
-    return true;
+    return false;
   }
 }
 
@@ -243,7 +243,7 @@ async function attestation(url, a, uid) {
 }
 
 // ask reads all attestations from a node: each names the one before it. The node of the server's choice is asked where the reader names none: it can
-// contradict, and does not count. On load it is asked only if it is on the page's own host.
+// contradict, and does not count. On load it is asked only if it is of the page's own origin.
 async function ask() {
   const list = $("attested"), a = chain.attestation, url = ownNode() || proposedNode, named = !ownNode();
   attested = [];
@@ -420,7 +420,7 @@ async function start() {
   await check();
   const logs = propose().then(askLog).catch((e) => $("logged").replaceChildren(item(undefined, say("log not read", e.message)))).then(conclude);
   if (params.has("seq")) $(`link-${wanted}`)?.scrollIntoView({ block: "center" });
-  if (ownNode() || (proposedNode && !isElsewhere(proposedNode))) { // a browser keeps what the reader wrote
+  if (ownNode() || isOurs(proposedNode)) { // a browser keeps what the reader wrote
     await ask();
     conclude();
   } else $("attested").replaceChildren(item(undefined, proposedNode ? say("node elsewhere", proposedNode) : say("no node")));

@@ -153,7 +153,7 @@ var verifyPage = map[string]string{
 	"verify.js.secure":               "This browser recomputes only on pages served by https or by your own machine.",
 	"verify.js.not downloaded":       "The chain could not be downloaded: %s.",
 	"verify.js.no node":              "The server names no node. Name one that you trust.",
-	"verify.js.node elsewhere":       "Not asked yet: the server names the node %s, which is on another host. “Ask the node” queries it from your browser.",
+	"verify.js.node elsewhere":       "Not asked yet: the server names the node %s, which is at another address. “Ask the node” queries it from your browser.",
 	"verify.js.after":                "rests on pick %s",
 	"verify.js.order":                "its number or its date does not follow",
 	"verify.js.not canonical":        "its %s is not in the canonical form",

@@ -153,7 +153,7 @@ var verifyPage = map[string]string{
 	"verify.js.secure":               "Este navegador recalcula apenas em páginas servidas por https ou pelo seu próprio computador.",
 	"verify.js.not downloaded":       "Não foi possível baixar a cadeia: %s.",
 	"verify.js.no node":              "O servidor não indica nenhum nó. Indique um em que você confie.",
-	"verify.js.node elsewhere":       "Ainda não consultado: o servidor indica o nó %s, que fica em outro servidor. “Consultar o nó” o consulta a partir do seu navegador.",
+	"verify.js.node elsewhere":       "Ainda não consultado: o servidor indica o nó %s, que fica em outro endereço. “Consultar o nó” o consulta a partir do seu navegador.",
 	"verify.js.after":                "se apoia na seleção %s",
 	"verify.js.order":                "seu número ou sua data não segue a ordem",
 	"verify.js.not canonical":        "não está na forma canônica: %s",

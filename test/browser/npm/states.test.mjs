@@ -58,6 +58,13 @@ const states = [
     await page.click("#hash-bytes");
     await page.waitForFunction(() => /not compared/.test(document.getElementById("hashed").textContent));
   } },
+  ...(chain.attestation.latest ? ["en", "es", "pt", "hi"] : []).map((lang) => ({
+    name: `verify-asked-${lang}`, path: `/verify?lang=${lang}`, scripted: true, also: new URL(chain.attestation.rpc_url).origin, ready: async (page) => {
+      await concluded(page);
+      await page.locator("#ask button").click();
+      await page.locator("#attested [data-state=ok]").nth(3).waitFor();
+    },
+  })),
   { name: "verify-tampered", path: "/verify", scripted: true, ready: async (page) => {
     await concluded(page);
     await page.getByRole("button", { name: "Tamper" }).click();
@@ -86,7 +93,7 @@ const states = [
 
 const only = process.env.STATES && new RegExp(process.env.STATES);
 
-for (const { name, path, status, ready, scripted } of states) {
+for (const { name, path, status, ready, scripted, also } of states) {
   const file = name ?? nameOf(path);
   if (only && !only.test(file)) continue;
   test(`${name ?? path} has its picture taken in every form`, async () => {
@@ -104,7 +111,7 @@ for (const { name, path, status, ready, scripted } of states) {
     const expected = /./; // an answer with another status than 200 is a complaint, too, and the other suite looks for complaints
     await visit(path, { status, expected, viewport: { width: 768, height: 900 } }, async (page, asked) => {
       await ready?.(page);
-      faults.push(...elsewhere(path, asked).map((url) => `asks elsewhere: ${url}`));
+      faults.push(...elsewhere(asked, also).map((url) => `asks elsewhere: ${url}`));
       const cookies = (await page.context().cookies()).map((c) => c.name).filter(() => !path.startsWith("/dashboard"));
       faults.push(...cookies.map((c) => `sets the cookie ${c}`));
       await look(page, "");
