@@ -153,7 +153,7 @@ var verifyPage = map[string]string{
 	"verify.js.secure":               "Este navegador recalcula solo en páginas servidas por https o por su propio equipo.",
 	"verify.js.not downloaded":       "No se pudo descargar la cadena: %s.",
 	"verify.js.no node":              "El servidor no nombra ningún nodo. Indique uno de su confianza.",
-	"verify.js.node elsewhere":       "Todavía no se ha consultado: el servidor indica el nodo %s, que está en otra dirección. «Preguntar al nodo» lo consulta desde su navegador.",
+	"verify.js.node elsewhere":       "Todavía no se ha consultado: el servidor nombra el nodo %s, que está en otra dirección. «Preguntar al nodo» lo consulta desde su navegador.",
 	"verify.js.after":                "se apoya en la selección %s",
 	"verify.js.order":                "su número o su fecha no sigue el orden",
 	"verify.js.not canonical":        "no está en su forma canónica: %s",

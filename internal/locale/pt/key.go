@@ -128,7 +128,7 @@ var keyWords = map[string]string{
 	"key.said old form":            "Esta página estava desatualizada, por isso nenhuma chave foi criada. Aperte o botão de novo.",
 	"key.said old page":            "Esta página estava desatualizada, por isso nada foi alterado. Use o formulário de novo.",
 	"key.said rotated before":      "A chave não foi renovada outra vez: este formulário já tinha sido enviado ou sua página estava desatualizada. Se você não guardou o texto novo, renove a chave abaixo.",
-	"key.said other key":           "Este formulário é de outra chave, não daquela com que a sessão está aberta (%s…), por isso nada foi alterado. Para alterar aquela, saia e entre com ela.",
+	"key.said other key":           "Este formulário é de outra chave, não da que abriu a sessão (%s…), por isso nada foi alterado. Para alterar a outra chave, saia e entre com ela.",
 	"key.said bad grace":           "O prazo deve ser um número de segundos, de 0 a uma semana.",
 	"key.said rotated":             "A chave tem um texto novo.",
 	"key.said not sure":            "Marque a caixa para encerrar a chave.",
