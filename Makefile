@@ -34,8 +34,8 @@ run: ## Start everything on made-up data and say where to look
 .PHONY: test
 test: ## Check everything, as CI does
 	@tools/check.sh deps modules vet format lint \
-		then race beside processes contracts e2e-payments public-witness conformance simulate-short chaos-short beside browser computing fuzz \
-		then contention-short
+		then race beside processes contracts e2e-payments public-witness conformance simulate-short \
+		then contention-short chaos-short then computing fuzz beside browser
 
 .PHONY: deps
 deps: ## Make sure that PostgreSQL and Redis are on this machine
@@ -67,8 +67,8 @@ lint: $(LINT) ## Run the linters
 	$(LINT) run ./...
 
 .PHONY: race
-race: ## Run the tests with the race detector, two packages at a time, the longest first (vet looks at all code before)
-	go test -race $(UNWATCHED_FLAGS) -vet=off -p 2 -timeout 45m -skip '$(COMPUTING)' $(LONGEST) \
+race: ## Run the tests with the race detector, three packages at a time because many of them wait, the longest first (vet looks at all code before)
+	go test -race $(UNWATCHED_FLAGS) -vet=off -p 3 -timeout 45m -skip '$(COMPUTING)' $(LONGEST) \
 		$$(go list ./... | grep -vxE 'tidemark/($(COMPUTING_PACKAGES)|$(PROCESS_PACKAGES))')
 
 # Packages of others that compute in the goroutine that calls them, over what it gives them: they pack, match, parse and hash. The race
