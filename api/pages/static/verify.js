@@ -146,7 +146,8 @@ function conclude() {
     const wrong = Math.max(0, hashes.findIndex((hash, i) => hash !== last.hashes[i]));
     against.unshift({ witness: say("log cosigned", names.join(", ") || say("nobody")), reason: j.logged, length: wrong + 1, head: hashes[wrong] ?? "" });
   }
-  const alone = j.parties === 0, parties = many("parties", j.parties), named = alone && j.asked.length > 0;
+  const alone = j.parties === 0, parties = many("parties", j.parties);
+  const named = alone && (j.asked.length > 0 || (log?.named && !log.fault && log.cosigners.some((c) => c.at)));
   const list = [
     item(!fault, fault ? `${say("fault", fault.seq, fault.why)} ${n > fault.seq ? say("rest", n - fault.seq) : ""}` : say("recomputed", n)),
     item(j.claim, j.claim ? say("ends", many("picks", n)) : say("ends elsewhere")),

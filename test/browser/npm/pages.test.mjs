@@ -1109,6 +1109,7 @@ test("a node at another address, even of the same host, is not asked before the 
     await concluded(page, untouched);
     assert.match(await text(page, "#attested"), new RegExp(`Not asked yet: the server names the node ${chain.attestation.rpc_url.replaceAll(".", "\\.")}`));
     assert.deepEqual(asked, []);
+    assert.match(await text(page, "#checks"), /No witness of your choice was asked/); // those of the server's policy were
     await ask(page);
     assert.notEqual(asked.length, 0);
     assert.match(await text(page, "#whosenode"), /It is asked, and it does not count/);
