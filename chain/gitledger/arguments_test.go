@@ -17,7 +17,7 @@ type call struct {
 }
 
 // recorded replaces the program of g by one that writes down how it is started, and then is git. The returned function returns the calls of
-// the commands that speak to another repository.
+// the commands that read or write another repository.
 func recorded(t *testing.T, g *git) (calls func() []call) {
 	t.Helper()
 	dir := t.TempDir()
