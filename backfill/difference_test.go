@@ -21,7 +21,7 @@ func (s *fixture) compute(days ...int) {
 		if err != nil {
 			s.t.Fatal(err)
 		}
-		if err := s.db.SaveSnapshot(s.t.Context(), task.Fence{}, snap, track); err != nil {
+		if err := s.db.SaveGrowing(s.t.Context(), task.Fence{}, snap, track); err != nil {
 			s.t.Fatal(err)
 		}
 	}

@@ -23,6 +23,8 @@ const onceRounds, onceNews = 5, 5
 type recomputing struct {
 	server                            string
 	read, computed, stored, processor []time.Duration
+	// tracks are what the worker keeps of signals.
+	tracks *signals.Tracks
 }
 
 func (r *recomputing) whole() time.Duration {
@@ -60,7 +62,8 @@ func recomputeOnce(ctx context.Context, m *meter) error {
 				last = max(last, in[input][len(in[input])-1].ObservedAt)
 			}
 			newest := last.Time()
-			first, news, started := recomputing{server: server}, recomputing{server: server}, recomputing{server: server}
+			kept := &signals.Tracks{}
+			first, news, started := recomputing{server: server, tracks: kept}, recomputing{server: server, tracks: kept}, recomputing{server: server}
 			for round := range onceRounds {
 				d.ID = fmt.Sprintf("%s-%d", id, round) // a history that is empty
 				if err := first.take(ctx, m, worker, d, later); err != nil {
@@ -134,7 +137,7 @@ func (r *recomputing) takeAnew(ctx context.Context, m *meter, server string, d s
 // take recomputes a signal as of an instant.
 func (r *recomputing) take(ctx context.Context, m *meter, db *postgres.DB, d signals.Definition, at time.Time) error {
 	var in series.Set
-	var track signals.Track
+	var track signals.Growing
 	begin, err := processorTimes(r.server)
 	if err != nil {
 		return err
@@ -143,13 +146,13 @@ func (r *recomputing) take(ctx context.Context, m *meter, db *postgres.DB, d sig
 	if err != nil {
 		return err
 	}
-	computed, err := m.once(func() error { track = d.Compute(in, at); return nil })
+	computed, err := m.once(func() error { track = r.tracks.Compute(d, in, at); return nil })
 	if err != nil {
 		return err
 	}
-	newest := track[len(track)-1]
+	newest := track.At(track.Len() - 1)
 	stored, err := m.once(func() error {
-		return db.SaveSnapshot(ctx, task.Fence{}, postgres.Snapshot{
+		return db.SaveGrowing(ctx, task.Fence{}, postgres.Snapshot{
 			Signal: d.ID, At: at, Status: signals.StatusLive, Cause: "bench", ObservedAt: new(newest.ObservedAt.Time()), KnownAt: new(newest.KnownAt.Time()),
 			Value: &newest.Value, Synthetic: true, CodeVersion: "bench",
 		}, track)

@@ -3,6 +3,7 @@ package signals
 import (
 	"iter"
 	"math"
+	"sort"
 	"time"
 
 	"tidemark/internal/series"
@@ -81,6 +82,7 @@ func crackSpread321() Definition {
 			"three prices; baseline: mean of all values within 15 calendar days of the same month and day in the five previous years",
 		Compute:    computeCrackSpread,
 		read:       readCrackSpread,
+		growth:     &growth{open: 1, tail: crackTail},
 		Components: crackComponents,
 		Cells:      crackCells,
 		Backtest: Backtest{
@@ -97,7 +99,10 @@ func crackSpread321() Definition {
 
 // computeCrackSpread yields one estimate for every day with all three prices, from 2006-06-14, when the diesel series begins. The
 // heating oil that was the distillate before is another product and is not spliced on.
-func computeCrackSpread(in series.Set, at time.Time) Track {
+func computeCrackSpread(in series.Set, at time.Time) Track { return crackTrack(in, at, 0) }
+
+// crackTrack returns the estimates from the n-th on.
+func crackTrack(in series.Set, at time.Time, n int) Track {
 	most := crackDays(in)
 	track, spread := make(Track, most), newDated(most)
 	for p := range crackSpread(in) {
@@ -106,10 +111,24 @@ func computeCrackSpread(in series.Set, at time.Time) Track {
 	}
 	track = track[:len(spread.days)]
 	estimate := crackEstimate(spread, at, true)
-	for i := range track {
+	for i := n; i < len(track); i++ {
 		estimate(i, &track[i])
 	}
-	return track
+	return track[n:]
+}
+
+// crackTail computes from the prices of the years before that enter a baseline. An estimate reads what lies before it: its own interval
+// alone depends on whether it is the newest. The blocks of daily changes lie on the count of all changes, so it begins with a block.
+func crackTail(settled Track, in series.Set, at time.Time) (Track, bool) {
+	oldest := settled[len(settled)-1].ObservedAt.AddDate(-seasonYears-1, 0, 0) // nothing older can enter the baseline
+	from := sort.Search(len(settled), func(i int) bool { return settled[i].ObservedAt > oldest })
+	from = max(0, min(from, len(settled)-1-crackMoves))
+	from -= from % crackMoves
+	some := series.Set{}
+	for _, id := range []series.ID{wtiCushing, gasolineHarbor, ulsdHarbor} {
+		some[id] = since(in[id], settled[from].ObservedAt)
+	}
+	return crackTrack(some, at, len(settled)-from), true
 }
 
 func readCrackSpread(in series.Set, at time.Time, intervals bool) Track {

@@ -71,6 +71,8 @@ type Definition struct {
 	// read, if it is set, returns what asKnown makes of Compute's track, without the estimates that no reader had. Without intervals, their
 	// bounds are unknown.
 	read func(in series.Set, at time.Time, intervals bool) Track
+	// growth, if it is set, says how Compute's track goes on.
+	growth *growth
 	// Components returns the parts of the newest point that are shown with the value. It is nil if none exist.
 	Components func(in series.Set, at time.Time) []Component
 	// Cells returns the cells of an estimate, and the steps of its value, baseline and scale. If it is nil, all observations up to the

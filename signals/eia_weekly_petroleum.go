@@ -76,6 +76,7 @@ func eiaWeeklyPetroleum() Definition {
 			"previous years; surprise: the week's change less the mean change of those five weeks",
 		Compute:    computePetroleum,
 		read:       readPetroleum,
+		growth:     &growth{tail: petroleumTail},
 		Components: petroleumComponents,
 		Cells:      petroleumCells,
 		Backtest: Backtest{
@@ -105,6 +106,12 @@ func computePetroleum(in series.Set, _ time.Time) Track {
 		track[i].Lo, track[i].Hi = known(track[i].Value+lower[i]), known(track[i].Value+upper[i])
 	}
 	return track
+}
+
+// petroleumTail computes from the weeks that enter an estimate: the surprises of five years, and the five years before each of them.
+func petroleumTail(settled Track, in series.Set, at time.Time) (Track, bool) {
+	from := settled[len(settled)-1].ObservedAt.AddDate(-2*seasonYears-1, 0, 0)
+	return after(settled, computePetroleum(series.Set{crudeStocks: since(in[crudeStocks], from)}, at)), true
 }
 
 func readPetroleum(in series.Set, at time.Time, intervals bool) Track {

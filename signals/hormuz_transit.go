@@ -84,6 +84,7 @@ func hormuzTransit() Definition {
 			"month and day in the years 2019 to 2024 that lie before, from the same state of the data",
 		Compute:    computeHormuz,
 		read:       readHormuz,
+		growth:     &growth{tail: hormuzTail},
 		Components: hormuzComponents,
 		Cells:      hormuzCells,
 		Backtest: Backtest{
@@ -100,19 +101,36 @@ func hormuzTransit() Definition {
 }
 
 // computeHormuz yields one estimate for every day that ends seven known days, from 2019-01-07.
-func computeHormuz(in series.Set, _ time.Time) Track {
-	ships := in[hormuzShips]
+func computeHormuz(in series.Set, _ time.Time) Track { return hormuzTrack(in, in[hormuzShips], 0) }
+
+// hormuzTrack returns the estimates of some of the ships after a time.
+func hormuzTrack(in series.Set, ships []series.Point, after series.Instant) Track {
 	track, means := make(Track, len(ships)), newDated(len(ships))
+	n := 0
 	for p := range weekMeans(ships) {
 		track[len(means.days)].at(p)
 		means.add(p.ObservedAt.Days(), p.Value)
+		if p.ObservedAt <= after {
+			n++
+		}
 	}
 	track = track[:len(means.days)]
 	estimate := hormuzEstimate(means, in, true)
-	for i := range track {
+	for i := n; i < len(track); i++ {
 		estimate(i, &track[i])
 	}
-	return track
+	return track[n:]
+}
+
+// hormuzTail computes from the ships of the years of the baseline on. All intervals depend on the re-estimates, and a week that is not
+// complete yet may have one.
+func hormuzTail(settled Track, in series.Set, _ time.Time) (Track, bool) {
+	last := settled[len(settled)-1].ObservedAt
+	if before := in[series.Before(hormuzShips)]; len(before) > 0 && sundayOf(before[len(before)-1].ObservedAt.Days()) > last.Days() {
+		return nil, false
+	}
+	from := min(last, series.DateOf(hormuzFirst, time.January, 1)).AddDate(0, 0, -hormuzReach-2*hormuzWeek)
+	return hormuzTrack(in, since(in[hormuzShips], from), last), true
 }
 
 func readHormuz(in series.Set, _ time.Time, intervals bool) Track {

@@ -97,7 +97,7 @@ func (h History) compute(ctx context.Context, p postgres.Pending, done *Redone) 
 	if err != nil {
 		return fmt.Errorf("compute %s for %s: %w", def.ID, p.Step.At, err)
 	}
-	if err := h.DB.SaveSnapshot(ctx, task.Fence{}, snap, track); err != nil {
+	if err := h.DB.SaveGrowing(ctx, task.Fence{}, snap, track); err != nil {
 		return err
 	}
 	done.Snapshots++

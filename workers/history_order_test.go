@@ -110,7 +110,7 @@ func (s besideALoad) compute() (save func()) {
 		s.t.Error(snap.Value, err)
 	}
 	return func() {
-		if err := s.db.SaveSnapshot(s.t.Context(), task.Fence{}, snap, track); err != nil {
+		if err := s.db.SaveGrowing(s.t.Context(), task.Fence{}, snap, track); err != nil {
 			s.t.Error(err)
 		}
 	}

@@ -23,6 +23,8 @@ type Signals struct {
 	Sources map[string][]string
 	// CodeVersion is recorded with each snapshot.
 	CodeVersion string
+	// Tracks keeps the last tracks, so that the next ones are computed from new observations alone. Nil computes each whole.
+	Tracks *signals.Tracks
 }
 
 // Run computes one signal from the data known at the slot, and saves its snapshot and its track.
@@ -50,7 +52,7 @@ func (s Signals) Run(ctx context.Context, t task.Task) error {
 	if err := adopt(ctx, s.DB, signalsMethod()); err != nil {
 		return err
 	}
-	return s.DB.SaveSnapshot(ctx, t.Fence, snap, track)
+	return s.DB.SaveGrowing(ctx, t.Fence, snap, track)
 }
 
 // early reports whether a schedule's run would give numbers to a slot before the first bytes of an input came. A new installation starts
@@ -64,10 +66,10 @@ func (s Signals) early(ctx context.Context, t task.Task, snap postgres.Snapshot)
 }
 
 // nothing returns the snapshot and the track that the slot of snap would have had if its run had come before the data.
-func (s Signals) nothing(ctx context.Context, def signals.Definition, snap postgres.Snapshot) (empty postgres.Snapshot, track signals.Track, err error) {
+func (s Signals) nothing(ctx context.Context, def signals.Definition, snap postgres.Snapshot) (empty postgres.Snapshot, track signals.Growing, err error) {
 	empty = postgres.Snapshot{Signal: snap.Signal, At: snap.At, CodeVersion: snap.CodeVersion, LoadsSeen: snap.LoadsSeen}
 	empty.Status, empty.Cause, err = s.status(ctx, def, empty)
-	return empty, nil, err
+	return empty, track, err
 }
 
 const (
@@ -99,66 +101,66 @@ func (s Signals) await(ctx context.Context, def signals.Definition, t task.Task)
 
 // Compute makes the snapshot of a signal for an instant, and the track that ends with it, from the data known then. The same database
 // gives the same bits at any time.
-func (s Signals) Compute(ctx context.Context, def signals.Definition, at time.Time) (postgres.Snapshot, signals.Track, error) {
+func (s Signals) Compute(ctx context.Context, def signals.Definition, at time.Time) (postgres.Snapshot, signals.Growing, error) {
 	loads, _, err := s.DB.LoadsNow(ctx, postgres.Loads{}, nil)
 	if err != nil {
-		return postgres.Snapshot{}, nil, err
+		return postgres.Snapshot{}, signals.Growing{}, err
 	}
 	for range maxReads {
 		snap, track, err := s.compute(ctx, def, at.UTC())
 		if err != nil {
-			return postgres.Snapshot{}, nil, err
+			return postgres.Snapshot{}, signals.Growing{}, err
 		}
 		snap.LoadsSeen = &loads.Seen
 		// Data that come meanwhile may be known since before the instant, and may be in one of the reads and not in another.
 		now, changed, err := s.DB.LoadsNow(ctx, loads, s.Sources[def.ID])
 		if err != nil {
-			return postgres.Snapshot{}, nil, err
+			return postgres.Snapshot{}, signals.Growing{}, err
 		}
 		if !changed {
 			return snap, track, nil
 		}
 		loads = now
 	}
-	return postgres.Snapshot{}, nil, WaitFor(fmt.Errorf("the data of %s changed %d times while they were read", def.ID, maxReads), shortestWait)
+	return postgres.Snapshot{}, signals.Growing{}, WaitFor(fmt.Errorf("the data of %s changed %d times while they were read", def.ID, maxReads), shortestWait)
 }
 
 // maxReads is how often the data of a signal are read again because some came meanwhile.
 const maxReads = 5
 
-func (s Signals) compute(ctx context.Context, def signals.Definition, at time.Time) (postgres.Snapshot, signals.Track, error) {
+func (s Signals) compute(ctx context.Context, def signals.Definition, at time.Time) (postgres.Snapshot, signals.Growing, error) {
 	snap := postgres.Snapshot{Signal: def.ID, At: at, CodeVersion: s.CodeVersion}
 	in, err := s.DB.InputsOf(ctx, def, at)
 	if err != nil {
-		return snap, nil, err
+		return snap, signals.Growing{}, err
 	}
 	if snap.Inputs, err = s.DB.InputsAsOf(ctx, def.Inputs, at); err != nil {
-		return snap, nil, err
+		return snap, signals.Growing{}, err
 	}
 	if snap.FirstIngestedAt, err = s.DB.FirstIngested(ctx, def.Inputs); err != nil {
-		return snap, nil, err
+		return snap, signals.Growing{}, err
 	}
 	for _, i := range snap.Inputs {
 		snap.Synthetic = snap.Synthetic || i.Synthetic
 	}
-	track := def.Compute(in, at)
+	track := s.Tracks.Compute(def, in, at)
 	fill(&snap, def, track, in)
 	if err := s.judge(ctx, def, &snap); err != nil {
-		return snap, nil, err
+		return snap, signals.Growing{}, err
 	}
 	if snap.Status, snap.Cause, err = s.status(ctx, def, snap); err != nil {
-		return snap, nil, err
+		return snap, signals.Growing{}, err
 	}
 	return snap, track, nil
 }
 
 // fill takes the newest point of a track into a snapshot.
-func fill(snap *postgres.Snapshot, def signals.Definition, track signals.Track, in series.Set) {
-	if len(track) == 0 {
+func fill(snap *postgres.Snapshot, def signals.Definition, track signals.Growing, in series.Set) {
+	if track.Len() == 0 {
 		return
 	}
-	e := track[len(track)-1]
-	snap.CoversFrom = new(track[0].ObservedAt.Time())
+	e := track.At(track.Len() - 1)
+	snap.CoversFrom = new(track.At(0).ObservedAt.Time())
 	snap.ObservedAt, snap.KnownAt = new(e.ObservedAt.Time()), new(e.KnownAt.Time())
 	snap.Value, snap.Lo, snap.Hi = postgres.Known(e.Value), postgres.Known(e.Lo), postgres.Known(e.Hi)
 	snap.Baseline, snap.Scale, snap.N = postgres.Known(e.Baseline), postgres.Known(e.Scale), e.N

@@ -286,5 +286,7 @@ func (p *program) signalJob(db *postgres.DB, list []ingest.Source, defs []signal
 	for _, d := range defs {
 		byID[d.ID] = d
 	}
-	return workers.Signals{DB: db, Definitions: byID, Sources: sourcesBySignal(list, defs), CodeVersion: codeVersion()}
+	return workers.Signals{
+		DB: db, Definitions: byID, Sources: sourcesBySignal(list, defs), CodeVersion: codeVersion(), Tracks: &signals.Tracks{},
+	}
 }

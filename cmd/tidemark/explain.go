@@ -138,7 +138,7 @@ func explain(ctx context.Context, db *postgres.DB, store *archive.Store, def sig
 	if err != nil {
 		return nil, err
 	}
-	e.differs = append(differences(e.snapshot, again), trackDifferences(e.points, track)...)
+	e.differs = append(differences(e.snapshot, again), trackDifferences(e.points, track.Track())...)
 	return e, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"sync"
 	"time"
@@ -28,8 +29,8 @@ type keptTracks struct {
 
 // keptTrack is a track that was stored for the signal's newest instant. It is immutable.
 type keptTrack struct {
-	mark   trackMark
-	points []storedPoint
+	mark  trackMark
+	track signals.Growing
 	// changes counts the times that only differences were stored.
 	changes int
 }
@@ -76,16 +77,14 @@ func (p *storedPoint) same(o *storedPoint) bool {
 		equal(p.baseline, o.baseline) && equal(p.scale, o.scale)
 }
 
-// storedPoints returns a track as it is stored. It reports false if the track does not ascend.
-func storedPoints(track signals.Track) ([]storedPoint, bool) {
-	points := make([]storedPoint, len(track))
-	for i := range track {
-		points[i] = stored(&track[i])
-		if i > 0 && points[i].observed <= points[i-1].observed {
-			return nil, false
+// ascends reports whether a track ascends from the n-th point on.
+func ascends(track signals.Growing, n int) bool {
+	for i := max(1, n); i < track.Len(); i++ {
+		if track.At(i).ObservedAt <= track.At(i-1).ObservedAt {
+			return false
 		}
 	}
-	return points, true
+	return true
 }
 
 // difference is a point of a track that another track does not have, or has with other numbers. Gone means that the other one has none there.
@@ -96,25 +95,36 @@ type difference struct {
 	gone  bool
 }
 
-// differences returns what a track changes, in the order of observation.
-func differences(before, after []storedPoint) (list []difference) {
-	k := 0
-	for i := range after {
-		for ; k < len(before) && before[k].observed < after[i].observed; k++ {
-			list = append(list, difference{observed: before[k].observed, gone: true})
+// differences returns what a track changes, in the order of observation. It only compares what the two do not share.
+func differences(before, after signals.Growing) (list []difference) {
+	shared := after.Shared(before)
+	k := shared
+	for i := shared; i < after.Len(); i++ {
+		e := after.At(i)
+		for ; k < before.Len() && before.At(k).ObservedAt < e.ObservedAt; k++ {
+			list = append(list, difference{observed: before.At(k).ObservedAt, gone: true})
 		}
-		if k < len(before) && before[k].observed == after[i].observed {
+		if k < before.Len() && before.At(k).ObservedAt == e.ObservedAt {
 			k++
-			if before[k-1].same(&after[i]) {
+			if sameStored(before.At(k-1), e) {
 				continue
 			}
 		}
-		list = append(list, difference{observed: after[i].observed, place: i})
+		list = append(list, difference{observed: e.ObservedAt, place: i})
 	}
-	for ; k < len(before); k++ {
-		list = append(list, difference{observed: before[k].observed, gone: true})
+	for ; k < before.Len(); k++ {
+		list = append(list, difference{observed: before.At(k).ObservedAt, gone: true})
 	}
 	return list
+}
+
+// sameStored reports whether two estimates are the same when they are stored.
+func sameStored(a, b *signals.Estimate) bool {
+	if *a == *b {
+		return true
+	}
+	p, o := stored(a), stored(b)
+	return p.same(&o)
 }
 
 // trackChange is how many points a save changes, and the sum of their times in seconds.
@@ -185,15 +195,15 @@ func (m *trackMark) scan(row pgx.Row) error {
 var errMoved = errors.New("another has stored a track")
 
 // storeTrack stores a snapshot with its track, in full or as the difference from the track that this process stored last, and keeps the track.
-func (db SnapshotStore) storeTrack(ctx context.Context, f task.Fence, s Snapshot, track signals.Track, args pgx.NamedArgs) error {
+func (db SnapshotStore) storeTrack(ctx context.Context, f task.Fence, s Snapshot, track signals.Growing, args pgx.NamedArgs) error {
 	kept, some := db.tracks.get(s.Signal)
-	points, ascends := storedPoints(track)
+	ascending := ascends(track, track.Shared(kept.track))
 	var list []difference
-	if some = some && ascends && s.At.After(kept.mark.at); some {
-		list = differences(kept.points, points)
+	if some = some && ascending && s.At.After(kept.mark.at); some {
+		list = differences(kept.track, track)
 	}
 	db.tracks.forget(s.Signal) // until it is stored
-	next := keptTrack{points: points}
+	next := keptTrack{track: track}
 	var err error
 	if some && kept.changes < storeWhole && len(list) <= maxChanges {
 		next.changes = kept.changes + 1
@@ -206,8 +216,8 @@ func (db SnapshotStore) storeTrack(ctx context.Context, f task.Fence, s Snapshot
 	if some {
 		expected = new(changeOf(list))
 	}
-	next.mark, err = db.storeAll(ctx, f, s, track, kept.mark, expected, args)
-	if !ascends {
+	next.mark, err = db.storeAll(ctx, f, s, track.Track(), kept.mark, expected, args)
+	if !ascending {
 		return err
 	}
 	return db.keep(s, next, err)
@@ -242,52 +252,88 @@ func (db SnapshotStore) storeAll(
 			if expected != nil && before.mark.same(kept) && change != *expected {
 				return fmt.Errorf("%d points change, want %d: %w", change.points, expected.points, errKept)
 			}
-			mark, err = save(ctx, tx, f, s, before.state, nil, added, args)
+			mark, err = save(ctx, tx, f, s, before.state, added, args)
 			return err
 		})
 	})
 	return mark, err
 }
 
-const changeTrackSQL = `
-	with program as (
-		select coalesce((select code_version from snapshots where signal = @signal and at < @at order by at desc limit 1) <> @code_version, false)
-			as recoded
+// One statement after the lock stores all, if the mark is still the signal's and the attempt is current.
+const storeChangesSQL = `
+	with kept as (
+		select from (` + trackMarkSQL + `) as mark (version, at, computed)
+		where mark.version = @kept_version and mark.at = @kept_at and mark.computed = @kept_computed
+	), held as (
+		update runs set rows_added = coalesce(rows_added, 0) + @rows, heartbeat_at = clock_timestamp()
+		from kept where id = @run_id and attempt = @attempt and status = 'running'
+		returning id
+	), may as (
+		select from kept where not @fenced or exists (select from held)
+	), changed as (
+		insert into estimates (signal, observed_at, known_at, gone, kept, value, lo, hi, baseline, scale, n, z_score, delta_pct, input_known_at)
+		select @signal, c.observed_at, @at, c.gone, c.gone and (@empty or coalesce((
+				select code_version from snapshots where signal = @signal and at < @at order by at desc limit 1) <> @code_version, false)),
+			c.value, c.lo, c.hi, c.baseline, c.scale, c.n, c.z_score, c.delta_pct, c.input_known_at
+		from may, unnest(@observed_ats::timestamptz[], @gones::bool[], @values::float8[], @los::float8[], @his::float8[], @baselines::float8[],
+			@scales::float8[], @ns::int[], @z_scores::float8[], @delta_pcts::float8[], @input_known_ats::timestamptz[])
+			as c (observed_at, gone, value, lo, hi, baseline, scale, n, z_score, delta_pct, input_known_at)
+		order by c.observed_at
+		returning id
+	), stated as (
+		insert into signal_states (signal, at, state, cause, by)
+		select @signal, @at, @status, @state_cause, @state_by
+		from may
+		where coalesce((select state from signal_states where signal = @signal and at <= @at order by at desc, id desc limit 1), '')
+			not in (@status, @deprecated)
+	), saved as (
+		insert into snapshots (` + savedColumns + `) select ` + savedValues + ` from may
+		returning at, computed_at
 	)
-	insert into estimates (signal, observed_at, known_at, gone, kept, value, lo, hi, baseline, scale, n, z_score, delta_pct, input_known_at)
-	select @signal, c.observed_at, @at, c.gone, c.gone and (recoded or @empty), c.value, c.lo, c.hi, c.baseline, c.scale, c.n, c.z_score, c.delta_pct,
-		c.input_known_at
-	from program, unnest(@observed_at::timestamptz[], @gone::bool[], @value::float8[], @lo::float8[], @hi::float8[], @baseline::float8[],
-		@scale::float8[], @n::int[], @z_score::float8[], @delta_pct::float8[], @input_known_at::timestamptz[])
-		as c (observed_at, gone, value, lo, hi, baseline, scale, n, z_score, delta_pct, input_known_at)
-	order by c.observed_at`
+	select exists (select from kept), coalesce((select max(id) from changed), @kept_version), (select at from saved), (select computed_at from saved)`
 
 // storeChanges stores a snapshot with the points of its track that differ from the track with the mark. It returns errMoved if another track is
-// stored. The mark is of the newest instant, so there is no later history to keep.
+// stored. The mark is of the newest instant, so there is no later snapshot, history or state to keep. The lock and the statement are sent
+// together, and are one transaction.
 func (db SnapshotStore) storeChanges(
-	ctx context.Context, f task.Fence, s Snapshot, track signals.Track, list []difference, kept trackMark, args pgx.NamedArgs,
-) (mark trackMark, err error) {
-	var changes pgx.NamedArgs
-	if len(list) > 0 {
-		changes = changeArgs(s, track, list)
-	}
-	err = db.session(ctx, func(c *pgxpool.Conn) error {
-		return inTx(ctx, c, func(tx pgx.Tx) error {
-			before, err := lockWritten(ctx, tx, s)
-			if err != nil {
-				return err
-			}
-			if !before.mark.same(kept) {
-				return errMoved
-			}
-			mark, err = save(ctx, tx, f, s, before.state, changes, int64(len(list)), args)
-			return err
-		})
+	ctx context.Context, f task.Fence, s Snapshot, track signals.Growing, list []difference, kept trackMark, args pgx.NamedArgs,
+) (trackMark, error) {
+	changes := changeArgs(track, list)
+	maps.Copy(changes, args)
+	now := stateOf(s, f)
+	maps.Copy(changes, pgx.NamedArgs{
+		"kept_version": kept.version, "kept_at": kept.at, "kept_computed": kept.computed, "fenced": f != task.Fence{}, "attempt": f.Attempt,
+		"rows": len(list) + 1, "empty": s.ObservedAt == nil, "state_cause": now.Cause, "state_by": now.By, "deprecated": signals.StatusDeprecated,
 	})
-	return mark, err
+	var known bool
+	var mark trackMark
+	err := db.pool.again(ctx, uncommitted, func() error {
+		var at, computed *time.Time
+		var b pgx.Batch
+		b.Queue(lockSignalSQL, pgx.NamedArgs{"signal": s.Signal})
+		b.Queue(storeChangesSQL, changes).QueryRow(func(row pgx.Row) error { return row.Scan(&known, &mark.version, &at, &computed) })
+		err := db.pool.SendBatch(ctx, &b).Close()
+		if err != nil && !undone(err) {
+			return commitError{err}
+		}
+		if at != nil && computed != nil {
+			mark.at, mark.computed = *at, *computed
+		}
+		return err
+	})
+	switch {
+	case err != nil:
+		return mark, err
+	case !known:
+		return mark, errMoved
+	case mark.at.IsZero():
+		return mark, ErrFenced
+	}
+	return mark, nil
 }
 
-func changeArgs(s Snapshot, track signals.Track, list []difference) pgx.NamedArgs {
+// changeArgs are the columns of differences.
+func changeArgs(track signals.Growing, list []difference) pgx.NamedArgs {
 	observed, known := make([]time.Time, len(list)), make([]*time.Time, len(list))
 	gone, n := make([]bool, len(list)), make([]int32, len(list))
 	var numbers [7][]*float64
@@ -299,28 +345,21 @@ func changeArgs(s Snapshot, track signals.Track, list []difference) pgx.NamedArg
 		if d.gone {
 			continue
 		}
-		e := &track[d.place]
+		e := track.At(d.place)
 		known[i], n[i] = new(e.KnownAt.Time()), int32(e.N)
 		for k, v := range [...]float64{e.Value, e.Lo, e.Hi, e.Baseline, e.Scale, e.Z(), e.DeltaPct()} {
 			numbers[k][i] = Known(v)
 		}
 	}
 	return pgx.NamedArgs{
-		"signal": s.Signal, "at": s.At, "code_version": s.CodeVersion, "empty": s.ObservedAt == nil, "observed_at": observed, "gone": gone, "n": n,
-		"value": numbers[0], "lo": numbers[1], "hi": numbers[2], "baseline": numbers[3], "scale": numbers[4], "z_score": numbers[5],
-		"delta_pct": numbers[6], "input_known_at": known,
+		"observed_ats": observed, "gones": gone, "ns": n, "values": numbers[0], "los": numbers[1], "his": numbers[2], "baselines": numbers[3],
+		"scales": numbers[4], "z_scores": numbers[5], "delta_pcts": numbers[6], "input_known_ats": known,
 	}
 }
 
-// save stores a snapshot, the changes of its track unless they are nil, and the changes of the state. It returns the mark of the history after
-// that. added is the number of rows of the history.
-func save(
-	ctx context.Context, tx pgx.Tx, f task.Fence, s Snapshot, state stateAround, changes pgx.NamedArgs, added int64, args pgx.NamedArgs,
-) (mark trackMark, err error) {
+// save stores a snapshot and the changes of the state. It returns the mark of the history after that. added is the number of rows of the history.
+func save(ctx context.Context, tx pgx.Tx, f task.Fence, s Snapshot, state stateAround, added int64, args pgx.NamedArgs) (mark trackMark, err error) {
 	var b pgx.Batch
-	if changes != nil {
-		b.Queue(changeTrackSQL, changes)
-	}
 	for _, changed := range state.changed(s, f) {
 		b.Queue(insertStateSQL, changed.args())
 	}

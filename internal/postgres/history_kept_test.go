@@ -188,6 +188,56 @@ func TestAKeptTrackThatIsNotTheStoredOneIsReported(t *testing.T) {
 	}
 }
 
+// What the server rejects at the commit is an error, although all statements before it succeeded.
+func TestDifferencesThatAreRejectedAtTheCommitAreAnError(t *testing.T) {
+	t.Parallel()
+	db, url := open(t, postgres.RoleWorker)
+	say(t, db, noon(10), "1=1")
+	if err := exec(t, url, "", `
+		create function reject() returns trigger language plpgsql as $$ begin raise exception 'rejected' using errcode = 'check_violation'; end $$;
+		create constraint trigger reject after insert on snapshots deferrable initially deferred for each row execute function reject()`); err != nil {
+		t.Fatal(err)
+	}
+	before := versions(t, url)
+	next := saved{snapshot(noon(11)), track(t, "1=1 2=2")}
+	if err := next.to(t.Context(), db); err == nil || !strings.Contains(err.Error(), "rejected") {
+		t.Errorf("the save returned %v, want that it was rejected", err)
+	}
+	if d := cmp.Diff(before, versions(t, url)); d != "" {
+		t.Errorf("a rejected save left rows:\n%s", d)
+	}
+	if err := exec(t, url, "", `drop trigger reject on snapshots`); err != nil {
+		t.Fatal(err)
+	}
+	if err := next.to(t.Context(), db); err != nil {
+		t.Error(err)
+	}
+}
+
+// A state that an operator gave after the last save decides about the next one, although the worker knows the track.
+func TestDifferencesKeepTheStateOfAnOperator(t *testing.T) {
+	t.Parallel()
+	db, _ := open(t, postgres.RoleWorker)
+	say(t, db, noon(10), "1=1")
+	for _, c := range []struct {
+		given, saved string
+		want         int
+	}{{signals.StatusDecayed, signals.StatusLive, 3}, {signals.StatusDeprecated, signals.StatusLive, 4}} {
+		now := noon(11).Add(time.Duration(c.want) * time.Hour)
+		if err := db.AddState(t.Context(), postgres.State{Signal: "s", At: now, State: c.given, Cause: "test", By: "operator"}); err != nil {
+			t.Fatal(err)
+		}
+		s := saved{snapshot(now.Add(time.Minute)), track(t, "1=1 2=2")}
+		s.snapshot.Status = c.saved
+		if err := s.to(t.Context(), db); err != nil {
+			t.Fatal(err)
+		}
+		if n := states(t, db); n != c.want {
+			t.Errorf("after %s there are %d states, want %d", c.given, n, c.want)
+		}
+	}
+}
+
 func another(t *testing.T, url string, with ...postgres.Option) *postgres.DB {
 	t.Helper()
 	db, err := postgres.Open(t.Context(), url, postgres.RoleWorker, with...)

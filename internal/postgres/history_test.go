@@ -316,35 +316,59 @@ func TestTwoWorkersOnOneSignal(t *testing.T) {
 
 func TestASupersededAttemptAddsNoHistory(t *testing.T) {
 	t.Parallel()
-	db, url := open(t, postgres.RoleWorker)
-	id, err := db.AddRun(t.Context(), task.Signal, "s", noon(10), "test")
+	for name, before := range map[string]string{"whole": "", "differences": "1=1"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db, url := open(t, postgres.RoleWorker)
+			if before != "" {
+				say(t, db, noon(9), before)
+			}
+			stored, stated := rows(t, url), states(t, db)
+			id, err := db.AddRun(t.Context(), task.Signal, "s", noon(10), "test")
+			if err != nil {
+				t.Fatal(err)
+			}
+			old := task.Fence{RunID: id, Attempt: 1}
+			if _, err := db.Claim(t.Context(), old, "w1"); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := db.Reclaim(t.Context(), -time.Second); err != nil {
+				t.Fatal(err)
+			}
+			decayed := snapshot(noon(10))
+			decayed.Status = signals.StatusDecayed
+			if err := db.SaveSnapshot(t.Context(), old, decayed, track(t, "1=3")); !errors.Is(err, postgres.ErrFenced) {
+				t.Errorf("the old attempt saved: %v", err)
+			}
+			if n := rows(t, url); n != stored {
+				t.Errorf("the old attempt left %d versions", n-stored)
+			}
+			if n := states(t, db); n != stated {
+				t.Errorf("the old attempt left %d states", n-stated)
+			}
+			next := task.Fence{RunID: id, Attempt: 2}
+			if _, err := db.Claim(t.Context(), next, "w2"); err != nil {
+				t.Fatal(err)
+			}
+			if before != "" { // a worker that knows the track stores the difference
+				say(t, db, noon(9).Add(time.Hour), before)
+			}
+			if err := db.SaveSnapshot(t.Context(), next, snapshot(noon(10)), track(t, "1=1 2=2")); err != nil {
+				t.Fatal(err)
+			}
+			want := int64(3 - stored)
+			if runs, err := db.Runs(t.Context(), postgres.RunFilter{ID: id, Limit: 1}); err != nil || *runs[0].RowsAdded != want {
+				t.Errorf("the run counts %v (%v), want %d: the snapshot and its versions", runs, err, want)
+			}
+		})
+	}
+}
+
+func states(t *testing.T, db *postgres.DB) int {
+	t.Helper()
+	list, err := db.States(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	old := task.Fence{RunID: id, Attempt: 1}
-	if _, err := db.Claim(t.Context(), old, "w1"); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := db.Reclaim(t.Context(), -time.Second); err != nil {
-		t.Fatal(err)
-	}
-	if err := db.SaveSnapshot(t.Context(), old, snapshot(noon(10)), track(t, "1=1")); !errors.Is(err, postgres.ErrFenced) {
-		t.Errorf("the old attempt saved: %v", err)
-	}
-	if n := rows(t, url); n != 0 {
-		t.Errorf("the old attempt left %d versions", n)
-	}
-	if states, err := db.States(t.Context(), ""); err != nil || len(states) != 0 {
-		t.Errorf("the old attempt left states: %v (%v)", states, err)
-	}
-	next := task.Fence{RunID: id, Attempt: 2}
-	if _, err := db.Claim(t.Context(), next, "w2"); err != nil {
-		t.Fatal(err)
-	}
-	if err := db.SaveSnapshot(t.Context(), next, snapshot(noon(10)), track(t, "1=1 2=2")); err != nil {
-		t.Fatal(err)
-	}
-	if runs, err := db.Runs(t.Context(), postgres.RunFilter{ID: id, Limit: 1}); err != nil || *runs[0].RowsAdded != 3 {
-		t.Errorf("the run counts %v (%v), want 3: the snapshot and two versions", runs, err)
-	}
+	return len(list)
 }

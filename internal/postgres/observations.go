@@ -34,7 +34,7 @@ const asOfSQL = `
 // ObservationsAsOf returns the observations of several series as known at an instant. A series without observations is absent. If it is
 // called with ascending instants, it only reads the data that were added in between.
 func (db ObservationStore) ObservationsAsOf(ctx context.Context, ids []series.ID, asOf time.Time) (series.Set, error) {
-	all, err := db.observations(ctx, asOfSQL, ids, asOf, func(p *knownPoint) vintageValue { return p.newest })
+	all, err := db.observations(ctx, asOfSQL, ids, asOf, func(s *knownPoints) []series.Point { return s.values })
 	if err != nil {
 		return nil, fmt.Errorf("read observations: %w", err)
 	}
@@ -69,10 +69,10 @@ func (db ObservationStore) InputsOf(ctx context.Context, d signals.Definition, a
 		}
 		return withBefore(in, before), nil
 	}
-	in := set(d.Inputs, states, func(p *knownPoint) vintageValue { return p.newest })
+	in := set(d.Inputs, states, func(s *knownPoints) []series.Point { return s.values })
 	for i, id := range d.Inputs {
 		if slices.Contains(d.Reestimated, id) {
-			in = withBefore(in, set(d.Inputs[i:i+1], states[i:i+1], (*knownPoint).replaced))
+			in = withBefore(in, set(d.Inputs[i:i+1], states[i:i+1], func(s *knownPoints) []series.Point { return s.replaced }))
 		}
 	}
 	return in, nil
@@ -121,7 +121,7 @@ const firstSQL = `
 // FirstObservationsAsOf returns the observations of several series as known at an instant, each with the first number that was published
 // for it.
 func (db ObservationStore) FirstObservationsAsOf(ctx context.Context, ids []series.ID, asOf time.Time) (series.Set, error) {
-	all, err := db.observations(ctx, firstSQL, ids, asOf, func(p *knownPoint) vintageValue { return p.first })
+	all, err := db.observations(ctx, firstSQL, ids, asOf, (*knownPoints).firsts)
 	if err != nil {
 		return nil, fmt.Errorf("read first observations: %w", err)
 	}
@@ -130,7 +130,7 @@ func (db ObservationStore) FirstObservationsAsOf(ctx context.Context, ids []seri
 
 // observations returns one vintage of each observation, which the function of selects. It reads the rows of sql if the cached state of a
 // series is newer than asOf.
-func (db ObservationStore) observations(ctx context.Context, sql string, ids []series.ID, asOf time.Time, of func(*knownPoint) vintageValue) (series.Set, error) {
+func (db ObservationStore) observations(ctx context.Context, sql string, ids []series.ID, asOf time.Time, of func(*knownPoints) []series.Point) (series.Set, error) {
 	if states, err := db.knownAsOf(ctx, ids, asOf); err != nil || states != nil {
 		return set(ids, states, of), err
 	}

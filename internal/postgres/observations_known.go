@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -32,6 +33,10 @@ type knownPoints struct {
 	// newest is the newest vintage in points, assumed the newest assumed one.
 	newest, assumed time.Time
 	points          []knownPoint
+	// values are the newest values of points, replaced the values before them, where they are numbers.
+	values, replaced []series.Point
+	// tip is how many points the memory of these lists has. A state with all of them may append in place, once it has moved the tip.
+	tip *atomic.Int64
 	// additions counts the reads since all of the series was read.
 	additions int
 }
@@ -151,8 +156,12 @@ func (db ObservationStore) knownAsOf(ctx context.Context, ids []series.ID, asOf 
 			return nil, err
 		}
 		for i := range states {
-			if err := db.known.compare(ids[i], put[i], states[i]); err != nil {
+			same, err := db.known.compare(ids[i], put[i], states[i])
+			if err != nil {
 				return nil, err
+			}
+			if same { // readers may have the tracks of its memory
+				put[i].additions, states[i] = 0, put[i]
 			}
 		}
 	}
@@ -169,17 +178,20 @@ func (db ObservationStore) knownAsOf(ctx context.Context, ids []series.ID, asOf 
 	return states, nil
 }
 
-// compare returns an error if the additions to a series did not add up to all of it, and forgets the series. It compares nothing if more
-// arrived between the two reads.
-func (k *knownSeries) compare(id series.ID, put, all *knownPoints) error {
+// compare reports whether the additions to a series add up to all of it. If they do not, it forgets the series and returns an error. It
+// compares nothing if more arrived between the two reads.
+func (k *knownSeries) compare(id series.ID, put, all *knownPoints) (bool, error) {
+	if put.seen != all.seen {
+		return false, nil
+	}
 	same := func(a, b knownPoint) bool { return a.same(&b) }
-	if put.seen != all.seen || slices.EqualFunc(put.points, all.points, same) && put.newest.Equal(all.newest) && put.assumed.Equal(all.assumed) {
-		return nil
+	if slices.EqualFunc(put.points, all.points, same) && put.newest.Equal(all.newest) && put.assumed.Equal(all.assumed) {
+		return true, nil
 	}
 	k.mu.Lock()
 	delete(k.series, id)
 	k.mu.Unlock()
-	return fmt.Errorf("series %s: %w", id, errKept)
+	return false, fmt.Errorf("series %s: %w", id, errKept)
 }
 
 // arrived holds the rows that advance reads of one series.
@@ -259,7 +271,8 @@ func (db ObservationStore) advance(ctx context.Context, ids []series.ID, kept []
 
 // with returns the state at an instant, which follows from s and what was read.
 func (s *knownPoints) with(news arrived, asOf time.Time) *knownPoints {
-	next := &knownPoints{asOf: asOf, seen: max(s.seen, news.seen), newest: s.newest, assumed: s.assumed, points: s.points, additions: s.additions}
+	next := &knownPoints{asOf: asOf, seen: max(s.seen, news.seen), newest: s.newest, assumed: s.assumed, additions: s.additions}
+	next.points, next.values, next.replaced, next.tip = s.points, s.values, s.replaced, s.tip
 	if s.later.until.After(asOf) {
 		next.later = s.later
 	}
@@ -268,17 +281,66 @@ func (s *knownPoints) with(news arrived, asOf time.Time) *knownPoints {
 		from, to := news.from.UnixMicro(), news.to.UnixMicro()
 		news.more = slices.DeleteFunc(news.more, func(r arrivedRow) bool { return from <= r.at && r.at <= to })
 		first, end := s.place(from), s.place(to+1)
-		next.points = slices.Concat(s.points[:first], added(nil, news.again), s.points[end:])
+		if again := added(nil, news.again); first == len(s.points) {
+			next.append(s, again)
+		} else {
+			next.renew(slices.Concat(s.points[:first], again, s.points[end:]))
+		}
 		next.note(news.again)
 	}
 	if len(news.more) > 0 {
-		next.points = added(next.points, news.more)
+		next.renew(added(next.points, news.more))
 		next.note(news.more)
 	}
 	if news.seen != 0 || len(news.more) > 0 {
 		next.additions++
 	}
 	return next
+}
+
+// renew gives s points in memory of its own, with room for more.
+func (s *knownPoints) renew(points []knownPoint) {
+	room := len(points)/16 + 16
+	s.points, s.values, s.replaced = slices.Grow(points, room), make([]series.Point, 0, len(points)+room), nil
+	s.tip = new(atomic.Int64)
+	s.tip.Store(int64(len(points)))
+	s.list(points)
+}
+
+// append gives s the points of an earlier state and some that are later than all of them.
+func (s *knownPoints) append(before *knownPoints, points []knownPoint) {
+	n := int64(len(before.points))
+	if before.tip == nil || !before.tip.CompareAndSwap(n, n+int64(len(points))) {
+		s.renew(slices.Concat(before.points, points))
+		return
+	}
+	s.points = append(before.points, points...)
+	s.list(points)
+}
+
+// list adds the values of points.
+func (s *knownPoints) list(points []knownPoint) {
+	for i := range points {
+		s.values = pointOf(s.values, &points[i], points[i].newest)
+		s.replaced = pointOf(s.replaced, &points[i], points[i].replaced())
+	}
+}
+
+// pointOf adds a value of a point to a list, if it is a number.
+func pointOf(list []series.Point, p *knownPoint, v vintageValue) []series.Point {
+	if math.IsNaN(v.value) {
+		return list
+	}
+	return append(list, series.Point{ObservedAt: series.InstantOfMicroseconds(p.at), VintageAt: series.InstantOfMicroseconds(v.at), Value: v.value})
+}
+
+// firsts are the first numbers of the points.
+func (s *knownPoints) firsts() []series.Point {
+	list := make([]series.Point, 0, len(s.points))
+	for i := range s.points {
+		list = pointOf(list, &s.points[i], s.points[i].first)
+	}
+	return list
 }
 
 // place is the index of the first point at or after a time.
@@ -323,24 +385,12 @@ func latest(a, b time.Time) time.Time {
 	return a
 }
 
-// set returns the series as a set. The function of selects a value of each observation and when it became known. The observation is left out
-// if that is not a number.
-func set(ids []series.ID, states []*knownPoints, of func(*knownPoint) vintageValue) series.Set {
+// set returns the lists that the function of has of the series. It leaves out empty ones.
+func set(ids []series.ID, states []*knownPoints, of func(*knownPoints) []series.Point) series.Set {
 	out := make(series.Set, len(ids))
 	for i, s := range states {
-		var list []series.Point
-		for k := range s.points {
-			if v := of(&s.points[k]); !math.IsNaN(v.value) {
-				if list == nil {
-					list = make([]series.Point, 0, len(s.points)-k)
-				}
-				list = append(list, series.Point{
-					ObservedAt: series.InstantOfMicroseconds(s.points[k].at), VintageAt: series.InstantOfMicroseconds(v.at), Value: v.value,
-				})
-			}
-		}
-		if len(list) > 0 {
-			out[ids[i]] = list
+		if list := of(s); len(list) > 0 {
+			out[ids[i]] = slices.Clip(list)
 		}
 	}
 	return out

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -75,11 +76,15 @@ type Input struct {
 	Synthetic bool      `json:"synthetic"`
 }
 
+const (
+	savedColumns = `signal, at, status, cause, covers_from, observed_at, known_at, first_ingested_at, value, lo, hi, baseline, scale, z_score, delta_pct, n,
+		components, inputs, backtest, uncertainty, synthetic, code_version, run_id, served_at, loads_seen`
+	savedValues = `@signal, @at, @status, @cause, @covers_from, @observed_at, @known_at, @first_ingested_at, @value, @lo, @hi, @baseline, @scale, @z_score,
+		@delta_pct, @n, @components, @inputs, @backtest, @uncertainty, @synthetic, @code_version, nullif(@run_id, 0), world_now(), @loads_seen`
+)
+
 const saveSnapshotSQL = `
-	insert into snapshots as s (signal, at, status, cause, covers_from, observed_at, known_at, first_ingested_at, value, lo, hi, baseline, scale, z_score, delta_pct, n,
-		components, inputs, backtest, uncertainty, synthetic, code_version, run_id, served_at, loads_seen)
-	values (@signal, @at, @status, @cause, @covers_from, @observed_at, @known_at, @first_ingested_at, @value, @lo, @hi, @baseline, @scale, @z_score, @delta_pct, @n,
-		@components, @inputs, @backtest, @uncertainty, @synthetic, @code_version, nullif(@run_id, 0), world_now(), @loads_seen)
+	insert into snapshots as s (` + savedColumns + `) values (` + savedValues + `)
 	on conflict (signal, at) do update
 	set status = excluded.status, cause = excluded.cause, covers_from = excluded.covers_from,
 		observed_at = excluded.observed_at, known_at = excluded.known_at, first_ingested_at = excluded.first_ingested_at, value = excluded.value, lo = excluded.lo, hi = excluded.hi, baseline = excluded.baseline, scale = excluded.scale,
@@ -96,7 +101,12 @@ const saveSnapshotSQL = `
 // same signal and instant. From the snapshot's instant to the next computed instant, the history equals the track, in whichever order the
 // two were computed. The same track again adds nothing. It stores all or nothing, and only while the attempt in f is current. Listeners on
 // ChannelSnapshots are notified at the commit.
-func (db SnapshotStore) SaveSnapshot(ctx context.Context, f task.Fence, s Snapshot, track signals.Track) (err error) {
+func (db SnapshotStore) SaveSnapshot(ctx context.Context, f task.Fence, s Snapshot, track signals.Track) error {
+	return db.SaveGrowing(ctx, f, s, signals.Whole(slices.Clone(track)))
+}
+
+// SaveGrowing is SaveSnapshot for a track that may continue an earlier one. It keeps the track, which must not be changed later.
+func (db SnapshotStore) SaveGrowing(ctx context.Context, f task.Fence, s Snapshot, track signals.Growing) (err error) {
 	ctx, span := telemetry.Step(ctx, "snapshot", slog.String("signal", s.Signal), slog.Time("at", s.At), slog.String("status", s.Status))
 	defer func() { span.End(err) }()
 	args, err := snapshotArgs(f, s)

@@ -151,17 +151,21 @@ func (a stateAround) changed(s Snapshot, f task.Fence) []State {
 	if a.now.State == s.Status || a.now.State == signals.StatusDeprecated {
 		return nil
 	}
-	by := byHand
-	if f.RunID != 0 {
-		by = fmt.Sprintf("run %d", f.RunID)
-	}
-	cause := s.Cause
-	if cause == "" {
-		cause = "computed"
-	}
-	list := []State{{Signal: s.Signal, At: s.At, State: s.Status, Cause: cause, By: by}}
+	list := []State{stateOf(s, f)}
 	if a.later != nil && a.now.State != "" {
 		list = append(list, State{Signal: s.Signal, At: *a.later, State: a.now.State, Cause: a.now.Cause, By: a.now.By})
 	}
 	return list
+}
+
+// stateOf is the state that a snapshot gives to its signal.
+func stateOf(s Snapshot, f task.Fence) State {
+	state := State{Signal: s.Signal, At: s.At, State: s.Status, Cause: s.Cause, By: byHand}
+	if f.RunID != 0 {
+		state.By = fmt.Sprintf("run %d", f.RunID)
+	}
+	if state.Cause == "" {
+		state.Cause = "computed"
+	}
+	return state
 }

@@ -144,7 +144,9 @@ func (c *checks) recompute(ctx context.Context) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		again, _, err := c.r.program.Signals.Compute(ctx, def, *at)
+		whole := c.r.program.Signals
+		whole.Tracks = nil
+		again, _, err := whole.Compute(ctx, def, *at)
 		if err != nil {
 			return "", err
 		}
