@@ -24,6 +24,9 @@ func FuzzCheckAgreesWithTheRules(f *testing.F) {
 		r.edit(&l)
 		f.Add(l.Ticker, l.Price, l.Date)
 	}
+	for _, price := range []string{"1.0", "1.000", "12.345", "1:.00", "1..00", "1/2.00", "9.9/", "9.9:", "1\xd0.00", "1.\xd00", "123456789012.00", "1234567890123.00", "10.00", "1x.00"} {
+		f.Add("A", price, "2025-01-02")
+	}
 	f.Fuzz(func(t *testing.T, ticker, price, date string) {
 		l := chain.Link{Seq: 1, Ticker: ticker, Price: price, Date: date, PreviousHash: chain.Genesis}
 		l.Hash = chain.Hash(l)

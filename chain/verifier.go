@@ -19,8 +19,8 @@ type Verifier struct {
 	// day is the date of the newest link as yyyymmdd.
 	day    int
 	broken *Error
-	// buf holds a preimage at its end, so that the date and the previous hash have fixed places. Between two calls its last 64 bytes are
-	// the head, which is the previous hash of the next preimage.
+	// buf holds a preimage at its end, so that the date and the previous hash have fixed places. Between two calls it has the date of the newest
+	// link, and its last 64 bytes are the head, which is the previous hash of the next preimage.
 	buf [maxPreimage]byte
 }
 
@@ -53,6 +53,7 @@ func Resume(c Checkpoint) (*Verifier, error) {
 	}
 	v.start()
 	v.length, v.day = c.Length, dayOf(c.Date)
+	copy(v.buf[atDate:], c.Date)
 	copy(v.buf[atHead:], c.Head)
 	return v, nil
 }
@@ -121,19 +122,21 @@ func add[T text](v *Verifier, l *linkOf[T]) error {
 	}
 	v.length++
 	v.day = day
-	copy(v.buf[atHead:], l.Hash)
+	copy(v.buf[atHead:], l.Hash[:hashLength])
 	return nil
 }
 
-// follow holds all rules of the next link. It returns the link's date as dayOf reads it.
+// follow holds all rules of the next link. It returns the link's date as dayOf reads it. Errors are made elsewhere: their code takes registers
+// from what good links need.
 func follow[T text](v *Verifier, l *linkOf[T]) (int, *Error) {
 	if l.Seq != v.length+1 {
-		return 0, &Error{Seq: l.Seq, Field: "seq", Reason: fmt.Sprintf("expected %d", v.length+1)}
+		return 0, v.seqFault(l.Seq)
 	}
 	if len(l.Ticker) > maxTicker || len(l.Price) > maxPrice || len(l.Date) != dateLength {
 		_, e := checkFields(l.Seq, l.Ticker, l.Price, l.Date)
 		return 0, e
 	}
+	day := nextDay(v, l.Date)
 	// Written before the checks, the short values have reached the cache by the time that they are hashed.
 	copy(v.buf[atDate:], l.Date)
 	atPrice := atDate - 1 - len(l.Price)
@@ -141,22 +144,71 @@ func follow[T text](v *Verifier, l *linkOf[T]) (int, *Error) {
 	v.buf[atPrice-1] = '|'
 	atTicker := atPrice - 1 - len(l.Ticker)
 	copy(v.buf[atTicker:], l.Ticker)
-	day, e := checkFields(l.Seq, l.Ticker, l.Price, l.Date)
-	if e != nil {
+	if day == 0 || tickerFault(l.Ticker) != "" || priceFault(l.Price) != "" {
+		_, e := checkFields(l.Seq, l.Ticker, l.Price, l.Date)
 		return 0, e
 	}
 	if day <= v.day {
-		return 0, &Error{Seq: l.Seq, Field: "date", Reason: fmt.Sprintf("%s does not come after %s, the date of the pick before", string(l.Date), v.date())}
+		return 0, v.dateFault(l.Seq, string(l.Date))
 	}
 	// The head was computed here or checked by Resume, so what equals it has the form of a hash.
-	if string(l.PreviousHash) != string(v.buf[atHead:]) {
-		return 0, &Error{Seq: l.Seq, Field: "previous_hash", Reason: fmt.Sprintf("is %.80q, the hash of the pick before is %s", string(l.PreviousHash), v.head())}
+	if !isHead(l.PreviousHash, v.buf[atHead:]) {
+		return 0, v.previousFault(l.Seq, string(l.PreviousHash))
 	}
 	sum := sha256.Sum256(v.buf[atTicker:])
 	if !isHexOf(l.Hash, &sum) {
-		return 0, &Error{Seq: l.Seq, Field: "hash", Reason: fmt.Sprintf("is %.80q, recomputed %s", string(l.Hash), hex.EncodeToString(sum[:]))}
+		return 0, hashFault(l.Seq, string(l.Hash), sum[:])
 	}
 	return day, nil
+}
+
+//go:noinline
+func (v *Verifier) seqFault(seq int64) *Error {
+	return &Error{Seq: seq, Field: "seq", Reason: fmt.Sprintf("expected %d", v.length+1)}
+}
+
+//go:noinline
+func (v *Verifier) dateFault(seq int64, date string) *Error {
+	return &Error{Seq: seq, Field: "date", Reason: fmt.Sprintf("%s does not come after %s, the date of the pick before", date, v.date())}
+}
+
+//go:noinline
+func (v *Verifier) previousFault(seq int64, hash string) *Error {
+	return &Error{Seq: seq, Field: "previous_hash", Reason: fmt.Sprintf("is %.80q, the hash of the pick before is %s", hash, v.head())}
+}
+
+//go:noinline
+func hashFault(seq int64, hash string, sum []byte) *Error {
+	return &Error{Seq: seq, Field: "hash", Reason: fmt.Sprintf("is %.80q, recomputed %s", hash, hex.EncodeToString(sum))}
+}
+
+// nextDay reads the date of the next link as dayOf does. Of a date in the month of the link before, which is still in the buffer, it reads two
+// digits alone. Each month has 28 days.
+func nextDay[T text](v *Verifier, date T) int {
+	if v.day > 0 && loadEight(date, 0) == loadEight(v.buf[atDate:], 0) {
+		tens, ones := date[dateLength-2]-'0', date[dateLength-1]-'0'
+		if n := int(tens)*10 + int(ones); ones <= 9 && n >= 1 && n <= 28 {
+			return v.day - v.day%100 + n
+		}
+	}
+	return dayOf(date)
+}
+
+// isHead reports whether h is head. A loop over the words took longer.
+func isHead[T text](h T, head []byte) bool {
+	if len(h) != hashLength || len(head) != hashLength {
+		return false
+	}
+	var differ uint64
+	differ |= loadEight(h, 0) ^ loadEight(head, 0)
+	differ |= loadEight(h, 8) ^ loadEight(head, 8)
+	differ |= loadEight(h, 16) ^ loadEight(head, 16)
+	differ |= loadEight(h, 24) ^ loadEight(head, 24)
+	differ |= loadEight(h, 32) ^ loadEight(head, 32)
+	differ |= loadEight(h, 40) ^ loadEight(head, 40)
+	differ |= loadEight(h, 48) ^ loadEight(head, 48)
+	differ |= loadEight(h, 56) ^ loadEight(head, 56)
+	return differ == 0
 }
 
 // isHexOf reports whether h is sum in lower-case hex. It compares eight digits at a time as it makes them: with hex.Encode and a separate
@@ -166,11 +218,20 @@ func isHexOf[T text](h T, sum *[sha256.Size]byte) bool {
 		return false
 	}
 	var differ uint64
-	for i := 0; i < sha256.Size; i += 4 {
-		digits := uint64(twoDigits[sum[i]]) | uint64(twoDigits[sum[i+1]])<<16 | uint64(twoDigits[sum[i+2]])<<32 | uint64(twoDigits[sum[i+3]])<<48
-		differ |= digits ^ loadEight(h, 2*i)
-	}
+	differ |= eightDigits(sum, 0) ^ loadEight(h, 0)
+	differ |= eightDigits(sum, 4) ^ loadEight(h, 8)
+	differ |= eightDigits(sum, 8) ^ loadEight(h, 16)
+	differ |= eightDigits(sum, 12) ^ loadEight(h, 24)
+	differ |= eightDigits(sum, 16) ^ loadEight(h, 32)
+	differ |= eightDigits(sum, 20) ^ loadEight(h, 40)
+	differ |= eightDigits(sum, 24) ^ loadEight(h, 48)
+	differ |= eightDigits(sum, 28) ^ loadEight(h, 56)
 	return differ == 0
+}
+
+// eightDigits writes four bytes of sum from i on in hex, the first digit lowest.
+func eightDigits(sum *[sha256.Size]byte, i int) uint64 {
+	return uint64(twoDigits[sum[i]]) | uint64(twoDigits[sum[i+1]])<<16 | uint64(twoDigits[sum[i+2]])<<32 | uint64(twoDigits[sum[i+3]])<<48
 }
 
 // twoDigits holds the hex digits of each byte, the first one lower.
@@ -181,6 +242,12 @@ var twoDigits = func() (t [256]uint16) {
 	}
 	return t
 }()
+
+// loadFour reads four bytes of h from i on, the first one lowest.
+func loadFour[T text](h T, i int) uint32 {
+	_ = h[i+3]
+	return uint32(h[i]) | uint32(h[i+1])<<8 | uint32(h[i+2])<<16 | uint32(h[i+3])<<24
+}
 
 // loadEight reads eight bytes of h from i on, the first one lowest. The compiler makes one load of it.
 func loadEight[T text](h T, i int) uint64 {

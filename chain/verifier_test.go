@@ -156,6 +156,37 @@ func TestDatesAscend(t *testing.T) {
 	}
 }
 
+// The verifier reads a date in the month of the link before in another way than Check reads any date.
+func TestADateInTheMonthOfTheLinkBeforeIsReadAsAnyOther(t *testing.T) {
+	t.Parallel()
+	const characters = "0123456789/:-\x00\xff"
+	for _, before := range []string{"2024-02-01", "2025-02-27", "2025-04-29"} {
+		at := chain.Checkpoint{Length: 1, Head: strings.Repeat("a", 64), Date: before}
+		taken := 0
+		for _, month := range []string{before[:8], "2025-05-", "\x00\x00\x00\x00\x00\x00\x00\x00"} {
+			for _, tens := range []byte(characters) {
+				for _, ones := range []byte(characters) {
+					l := chain.Link{Seq: 2, Ticker: "A", Price: "1.00", Date: month + string([]byte{tens, ones}), PreviousHash: at.Head}
+					l.Hash = chain.Hash(l)
+					v, err := chain.Resume(at)
+					if err != nil {
+						t.Fatal(err)
+					}
+					field := "date"
+					if chain.Check(l) == nil && l.Date > before {
+						field = ""
+						taken++
+					}
+					wantField(t, v.Add(l), 2, field)
+				}
+			}
+		}
+		if taken < 31 {
+			t.Errorf("after %s only %d dates are taken", before, taken)
+		}
+	}
+}
+
 // holds reports whether links still pass for the chain that ends in want.
 func holds(links []chain.Link, want chain.Checkpoint) bool {
 	got, err := chain.Verify(chain.Each(links))
