@@ -95,11 +95,13 @@ func (p *knownPoint) same(o *knownPoint) bool {
 }
 
 // The first row of each series says what arrived since it was read. Others are all vintages where something arrived, and vintages that were
-// there before and were not known yet.
+// there before and were not known yet. The lengths of arrays in a subquery are unknown to the planner: if it saw them, it would plan each call anew,
+// which takes longer than the rest.
 const knownSinceSQL = `
 	with t as (
 		select t.n, t.series, t.after, t.later_from, t.later_to, a.*
-		from unnest(@series::text[], @seen::bigint[], @after::timestamptz[], @later_from::timestamptz[], @later_to::timestamptz[])
+		from unnest((select @series::text[]), (select @seen::bigint[]), (select @after::timestamptz[]), (select @later_from::timestamptz[]),
+				(select @later_to::timestamptz[]))
 			with ordinality as t (series, seen, after, later_from, later_to, n)
 		cross join lateral (
 			select max(n) as arrived, min(observed_from) as new_from, max(observed_to) as new_to,
