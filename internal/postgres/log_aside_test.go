@@ -239,6 +239,55 @@ func TestAppendSkipsWhatIsThereAndRefusesAnotherLeaf(t *testing.T) {
 	}
 }
 
+// The leaves of all fetches of a statement are added at once, and each is judged as if it came alone.
+func TestFetchesOfOneStatementAreJudgedEachByItself(t *testing.T) {
+	t.Parallel()
+	db, url, s := logFixture(t)
+	const insert = `insert into fetches (id, source, url, status, fetched_at, sha256, bytes, constructed) overriding system value
+		select id, 's', 'https://upstream.example/' || id, status, timestamptz '2026-01-02T03:04:05Z' + id * interval '1 s', encode(sha256(id::text::bytea), 'hex'), id, constructed
+		from (values %s) as t (id, status, constructed)`
+	fetch := func(rows string) error { return exec(t, url, "", fmt.Sprintf(insert, rows)) }
+	size := func(want int64) {
+		t.Helper()
+		if err := sequence(t.Context(), db, postgres.LogSources, s); err != nil {
+			t.Fatal(err)
+		}
+		if h := whole(t, db, url, postgres.LogSources); h.Size != want {
+			t.Errorf("the log has %d leaves, want %d", h.Size, want)
+		}
+	}
+	// The log has the true leaf of a fetch to come, and another leaf for the one after it.
+	err := exec(t, url, "", `
+		select log_append('sources', 'body:' || t.key, body_leaf(row(f.*)::fetches)) from (values (903, 903), (904, 5)) as t (key, id), lateral (
+			select (jsonb_populate_record(null::fetches, jsonb_build_object('id', t.id, 'source', 's', 'url', 'https://upstream.example/' || t.id,
+				'fetched_at', timestamptz '2026-01-02T03:04:05Z' + t.id * interval '1 s', 'sha256', encode(sha256(t.id::text::bytea), 'hex'), 'bytes', t.id,
+				'not_modified', false))).*) f`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	size(3)
+	if err := fetch(`(905, 200, false), (903, 200, false), (902, 404, false), (901, 304, false), (906, 200, true)`); err != nil {
+		t.Fatal(err)
+	}
+	size(5) // 901 and 905; 903 is there
+	leaves, err := db.LogLeaves(t.Context(), postgres.LogSources, 3, 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []string{"\nbytes 901\n", "\nbytes 905\n"} {
+		if !strings.Contains(string(leaves[i]), want) {
+			t.Errorf("leaf %d is %q, want the one with %q", 3+i, leaves[i], want)
+		}
+	}
+	if err := fetch(`(907, 200, false), (904, 200, false)`); err == nil {
+		t.Error("a fetch is taken whose key has another leaf in the log")
+	}
+	if err := exec(t, url, "", strings.Replace(fmt.Sprintf(insert, `(908, 200, false), (909, 200, false)`), "'s'", `E'two\nlines'`, 1)); err == nil {
+		t.Error("a fetch is taken whose leaf has no known form")
+	}
+	size(5)
+}
+
 // The form of a body's leaf is compared as bytes, which is faster than the expression that says what the form is. They must agree on
 // whatever stands in a leaf: a hundred edits of a true one at each of some places, and leaves of other kinds.
 func TestTheFormOfABodysLeafIsThatOfItsExpression(t *testing.T) {
