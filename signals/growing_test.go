@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -144,4 +145,49 @@ func sameBits(a, b Track) bool {
 		return a.ObservedAt == b.ObservedAt && a.KnownAt == b.KnownAt && a.N == b.N && equal(a.Value, b.Value) && equal(a.Lo, b.Lo) &&
 			equal(a.Hi, b.Hi) && equal(a.Baseline, b.Baseline) && equal(a.Scale, b.Scale)
 	})
+}
+
+// TestTracksAtOnce computes one signal at several instants at once, with one memory.
+func TestTracksAtOnce(t *testing.T) {
+	t.Parallel()
+	for _, d := range All() {
+		if d.growth == nil {
+			continue
+		}
+		in := series.Set{}
+		random := rand.New(rand.NewPCG(27, 3))
+		for _, id := range d.Inputs {
+			in[id] = walk(random, date("2014-01-01"), date("2026-01-01"), 100, 1, func(t time.Time) bool { return d.Frequency != "weekly" || friday(t) })
+		}
+		known := func(back int) series.Set {
+			set := series.Set{}
+			for id, points := range in {
+				set[id] = points[:len(points)-back]
+			}
+			return set
+		}
+		const instants = 40
+		want := make([]Track, instants)
+		for i := range want {
+			want[i] = d.Compute(known(instants-i), date("2026-01-05"))
+		}
+		var tracks Tracks
+		var group sync.WaitGroup
+		got := make([][3]Growing, instants)
+		for place := range 3 {
+			group.Go(func() {
+				for i := range got {
+					got[i][place] = tracks.Compute(d, known(instants-i), date("2026-01-05"))
+				}
+			})
+		}
+		group.Wait()
+		for i := range got {
+			for _, g := range got[i] {
+				if !sameBits(g.Track(), want[i]) {
+					t.Fatalf("%s: the track of instant %d is not the whole one", d.ID, i)
+				}
+			}
+		}
+	}
 }

@@ -3,6 +3,7 @@ package postgres_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"sync"
 	"testing"
 	"time"
 
@@ -130,5 +131,46 @@ func TestACachedSeriesThatIsNotTheStoredOneIsReported(t *testing.T) {
 	}
 	if failed != 1 {
 		t.Errorf("%d of 40 questions failed, want the one that read everything again", failed)
+	}
+}
+
+// Readers at once continue one memory, while observations come.
+func TestReadersAtOnceReadWhatTheDatabaseSays(t *testing.T) {
+	t.Parallel()
+	kept, url := open(t, postgres.RoleWorker)
+	store(t, kept, load(t, kept, "2026-01-08T00:00:00Z", reading("seen", "2026-01-05T00:00:00Z", 1))) // a fetch to refer to
+	now := instant(t, "2026-02-01T00:00:00Z")
+	var group sync.WaitGroup
+	var got [3][30]series.Set
+	for day := range 30 {
+		at := now.AddDate(0, 0, day).Format(time.RFC3339)
+		if err := exec(t, url, "", fmt.Sprintf(`insert into observations (series, observed_at, vintage_at, value, fetch_id)
+			select s, '%[1]s', '%[1]s', %d, min(id) from fetches, unnest(array['a', 'b']) as s group by s`, at, day)); err != nil {
+			t.Fatal(err)
+		}
+		for reader := range got {
+			group.Go(func() {
+				set, err := kept.ObservationsAsOf(t.Context(), []series.ID{"a", "b"}, now.AddDate(0, 0, day))
+				if err != nil {
+					t.Error(err)
+				}
+				got[reader][day] = set
+			})
+		}
+	}
+	group.Wait()
+	for reader := range got {
+		for day, set := range got[reader] {
+			for _, id := range []series.ID{"a", "b"} {
+				if len(set[id]) != day+1 {
+					t.Fatalf("on day %d %s has %d observations", day, id, len(set[id]))
+				}
+				for i, p := range set[id] {
+					if p.ObservedAt != series.InstantOf(now.AddDate(0, 0, i)) || p.Value != float64(i) {
+						t.Fatalf("on day %d observation %d of %s is %v", day, i, id, p)
+					}
+				}
+			}
+		}
 	}
 }
