@@ -134,42 +134,47 @@ func TestACachedSeriesThatIsNotTheStoredOneIsReported(t *testing.T) {
 	}
 }
 
-// Readers at once continue one memory, while observations come.
+// Readers at once continue one memory, as of different instants, while observations come and some are revised on the next day.
 func TestReadersAtOnceReadWhatTheDatabaseSays(t *testing.T) {
 	t.Parallel()
 	kept, url := open(t, postgres.RoleWorker)
 	store(t, kept, load(t, kept, "2026-01-08T00:00:00Z", reading("seen", "2026-01-05T00:00:00Z", 1))) // a fetch to refer to
 	now := instant(t, "2026-02-01T00:00:00Z")
-	var group sync.WaitGroup
-	var got [3][30]series.Set
-	for day := range 30 {
-		at := now.AddDate(0, 0, day).Format(time.RFC3339)
-		if err := exec(t, url, "", fmt.Sprintf(`insert into observations (series, observed_at, vintage_at, value, fetch_id)
-			select s, '%[1]s', '%[1]s', %d, min(id) from fetches, unnest(array['a', 'b']) as s group by s`, at, day)); err != nil {
-			t.Fatal(err)
+	const days, together = 60, 3
+	got := make([]series.Set, days)
+	for first := 0; first < days; first += together {
+		for day := first; day < first+together; day++ {
+			at, before := now.AddDate(0, 0, day).Format(time.RFC3339), now.AddDate(0, 0, day-1).Format(time.RFC3339)
+			if err := exec(t, url, "", fmt.Sprintf(`insert into observations (series, observed_at, vintage_at, value, fetch_id)
+				select 'a', at, '%s', value, f.id
+				from (values ('%s'::timestamptz, %d.5), ('%s', %d)) as v (at, value), (select min(id) as id from fetches) f
+				where value >= %d`, at, before, day-1, at, day, first)); err != nil {
+				t.Fatal(err)
+			}
 		}
-		for reader := range got {
+		var group sync.WaitGroup
+		for day := first; day < first+together; day++ {
 			group.Go(func() {
-				set, err := kept.ObservationsAsOf(t.Context(), []series.ID{"a", "b"}, now.AddDate(0, 0, day))
+				set, err := kept.ObservationsAsOf(t.Context(), []series.ID{"a"}, now.AddDate(0, 0, day))
 				if err != nil {
 					t.Error(err)
 				}
-				got[reader][day] = set
+				got[day] = set
 			})
 		}
+		group.Wait()
 	}
-	group.Wait()
-	for reader := range got {
-		for day, set := range got[reader] {
-			for _, id := range []series.ID{"a", "b"} {
-				if len(set[id]) != day+1 {
-					t.Fatalf("on day %d %s has %d observations", day, id, len(set[id]))
-				}
-				for i, p := range set[id] {
-					if p.ObservedAt != series.InstantOf(now.AddDate(0, 0, i)) || p.Value != float64(i) {
-						t.Fatalf("on day %d observation %d of %s is %v", day, i, id, p)
-					}
-				}
+	for day, set := range got {
+		if len(set["a"]) != day+1 {
+			t.Fatalf("on day %d there are %d observations", day, len(set["a"]))
+		}
+		for i, p := range set["a"] {
+			want := float64(i)
+			if i < day && i%together < together-1 { // the last one of the readers before is not revised: the next readers begin with observations after it
+				want += 0.5
+			}
+			if p.ObservedAt != series.InstantOf(now.AddDate(0, 0, i)) || p.Value != want {
+				t.Fatalf("on day %d observation %d is %v, want %g", day, i, p, want)
 			}
 		}
 	}
