@@ -119,6 +119,7 @@ func (b *chargeBench) prepare(ctx context.Context) error {
 func (b *chargeBench) run(ctx context.Context) error {
 	var many, one, theirs []float64
 	var waits []time.Duration
+	b.count(chargeRounds)
 	for round := range chargeRounds + 1 {
 		m, waited, err := b.charge(ctx, b.keys)
 		if err != nil {

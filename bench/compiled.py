@@ -10,7 +10,7 @@ import reference
 AT = reference.AT
 DAY = 86400
 INPUTS = {name: (frame.index.values, frame["value"].values, frame["known"].values) for name, frame in reference.INPUTS.items()}
-compiled = numba.njit(nogil=True)
+compiled = numba.njit(nogil=True, error_model="numpy")  # a division by zero needs no check
 
 
 @compiled
@@ -91,6 +91,29 @@ def told(known, tested):
 
 
 @compiled
+def calendar(first, last, back):
+    """For each day from first to last, which year it is in, and its place in a leap year. The years begin so many before the first; for each,
+    the day on which it begins, and whether it is a leap year."""
+    base = civil(first)[0] - back
+    begins, leaps = np.empty(civil(last)[0] - base + 1, dtype=np.int32), np.empty(civil(last)[0] - base + 1, dtype=np.bool_)
+    for k in range(len(begins)):
+        begins[k], leaps[k] = number(base + k, 1, 1), leap(base + k)
+    year, place_ = np.empty(last - first + 1, dtype=np.int32), np.empty(last - first + 1, dtype=np.int32)
+    k = back
+    at = first - begins[k]
+    if at > 58 and not leaps[k]:
+        at += 1
+    for i in range(len(year)):
+        year[i], place_[i] = k, at
+        at += 1
+        if at == 59 and not leaps[k]:
+            at = 60
+        if at == 366:
+            k, at = k + 1, 0
+    return base, begins, leaps, year, place_
+
+
+@compiled
 def seasons(days, values, first_year, last_year, reach, least, read):
     """Mean and standard deviation of the values within reach days of the same month and day in the years from first_year to last_year
     that lie before, or in the five years before where first_year is 0, for the days that are read."""
@@ -100,17 +123,23 @@ def seasons(days, values, first_year, last_year, reach, least, read):
         return baseline, scale
     middle, sums, squares = sums_of(values)
     first, before = positions(days)
+    back = max(5, civil(days[0])[0] - first_year) if first_year else 5
+    base, begins, leaps, year, place_ = calendar(days[0], days[-1], back)
+    top = len(before) - 1
     for i in range(n):
         if not read[i]:
             continue
-        year, month, day = civil(days[i])
-        begin, end = (first_year, min(last_year, year - 1)) if first_year else (year - 5, year - 1)
+        k, at = year[days[i] - days[0]], place_[days[i] - days[0]]
+        begin, end = (first_year - base, min(last_year - base, k - 1)) if first_year else (k - 5, k - 1)
         matched, count, total, square = 0, 0, 0.0, 0.0
         for y in range(begin, end + 1):
-            centre = number(y, month, day) - first
-            if centre + reach + 1 < 0 or centre - reach >= len(before):
+            centre = begins[y] + at - first
+            if at >= 59 and not leaps[y]:  # the 28th for a 29 February that is not there, and every later day of the year
+                centre -= 1
+            a, z = centre - reach, centre + reach + 1
+            if z < 0 or a > top:
                 continue
-            lo, hi = before[max(0, centre - reach)], before[min(len(before) - 1, centre + reach + 1)]
+            lo, hi = before[max(0, a)], before[min(top, z)]
             if hi - lo >= least:
                 matched += 1
                 count += hi - lo
@@ -217,29 +246,43 @@ def petroleum(days, v, known, at, tested):
                 levels += 1
                 level += v[j] - v[i]
                 square += (v[j] - v[i]) ** 2
-                if not np.isnan(change[j]):
+                if not tested and not np.isnan(change[j]):
                     moves += 1
                     move += change[j]
         if levels >= 3:
             mean = level / levels
             baseline[i] = v[i] + mean
             scale[i] = np.sqrt(max(square - levels * mean * mean, 0.0) / (levels - 1))
+        if tested:  # no interval is read
+            continue
         if moves >= 3:
             surprise[i] = change[i] - move / moves
-        if not np.isnan(surprise[i]):
-            at_ = place(window, size, surprise[i])
+        start = number(year - 5, month, day)
+        new = surprise[i]
+        while days[oldest] <= start:
+            gone = surprise[oldest]
+            oldest += 1
+            if np.isnan(gone):
+                continue
+            out = place(window, size, gone)
+            if not np.isnan(new):  # the new one takes the place of the one that goes
+                while out + 1 < size and window[out + 1] < new:
+                    window[out] = window[out + 1]
+                    out += 1
+                while out > 0 and window[out - 1] > new:
+                    window[out] = window[out - 1]
+                    out -= 1
+                window[out], new = new, np.nan
+                continue
+            size -= 1
+            for j in range(out, size):
+                window[j] = window[j + 1]
+        if not np.isnan(new):
+            at_ = place(window, size, new)
             for j in range(size, at_, -1):
                 window[j] = window[j - 1]
-            window[at_] = surprise[i]
+            window[at_] = new
             size += 1
-        start = number(year - 5, month, day)
-        while days[oldest] <= start:
-            if not np.isnan(surprise[oldest]):
-                at_ = place(window, size, surprise[oldest])
-                size -= 1
-                for j in range(at_, size):
-                    window[j] = window[j + 1]
-            oldest += 1
         if size >= 104:
             lo[i] = v[i] + window[max(int(np.ceil(0.05 * size)), 1) - 1]
             hi[i] = v[i] + window[max(int(np.ceil(0.95 * size)), 1) - 1]

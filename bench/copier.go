@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"strings"
 	"time"
@@ -37,11 +38,14 @@ func startCopier(ctx context.Context, dsn string) (c *copier, err error) {
 	return c, c.cmd.Start()
 }
 
-// copy copies the rows of a query.
-func (c *copier) copy(query string) error {
+// copy copies the rows of a query to nowhere.
+func (c *copier) copy(query string) error { return c.copyTo(query, os.DevNull) }
+
+// copyTo copies the rows of a query to a file.
+func (c *copier) copyTo(query, file string) error {
 	const done = "copied"
 	// \copy is one line.
-	_, err := fmt.Fprintf(c.in, "\\copy (%s) to '/dev/null' csv header\nselect '%s';\n", strings.Join(strings.Fields(query), " "), done)
+	_, err := fmt.Fprintf(c.in, "\\copy (%s) to '%s' csv header\nselect '%s';\n", strings.Join(strings.Fields(query), " "), file, done)
 	if err == nil && c.out.Scan() && c.out.Text() == done {
 		return nil
 	}

@@ -1,15 +1,17 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	_ "embed"
 	"errors"
 	"fmt"
+	"io"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -91,7 +93,7 @@ func (m *meter) exportSizes(ctx context.Context, csv, parquet string) error {
 }
 
 // againstDuckDB encodes rows in memory, as DuckDB does with its table.
-func (s *fixture) againstDuckDB(ctx context.Context, m *meter, then time.Time, file string) error {
+func (s *fixture) againstDuckDB(ctx context.Context, m *meter, then time.Time, file string) (err error) {
 	node, err := exec.LookPath("node")
 	packages, absolute := filepath.Abs(npmPackages)
 	if _, there := os.Stat(packages); errors.Join(err, absolute, there) != nil {
@@ -105,32 +107,120 @@ func (s *fixture) againstDuckDB(ctx context.Context, m *meter, then time.Time, f
 		}
 		rows = append(rows, p)
 	}
-	var ours []time.Duration
-	for i := range m.rounds + 1 {
-		took, err := m.once(func() error { return encode(rows, filepath.Join(s.dir, "ours.parquet")) })
-		if err != nil {
-			return err
-		}
-		if i > 0 {
-			ours = append(ours, took)
-		}
-	}
 	script := filepath.Join(s.dir, "export.mjs")
 	if err := os.WriteFile(script, duckDBExport, 0o600); err != nil {
 		return err
 	}
-	out, err := exec.CommandContext(ctx, node, script, packages, file, strconv.Itoa(m.rounds)).CombinedOutput() //nolint:gosec // our own
-	if err != nil {
-		return fmt.Errorf("DuckDB: %w: %s", err, out)
-	}
-	theirs, size, err := readExport(string(out))
+	peer, err := startDuckDB(ctx, node, script, packages, file)
 	if err != nil {
 		return err
 	}
-	m.ratio("Parquet from memory, against DuckDB's", len(rows), median(ours), median(theirs), 1)
-	m.say("  %-38s DuckDB's Parquet with gzip %.1f", "bytes a row", float64(size)/float64(len(rows)))
+	defer func() { err = errors.Join(err, peer.close()) }()
+	if err := peer.same(rows); err != nil {
+		return fmt.Errorf("the Parquet file that the API made: %w", err)
+	}
+	ours, theirs, err := m.turns(
+		func() (time.Duration, error) {
+			return m.once(func() error { return encode(rows, filepath.Join(s.dir, "ours.parquet")) })
+		},
+		peer.export,
+	)
+	if err != nil {
+		return err
+	}
+	m.ratio("Parquet from memory, against DuckDB's", len(rows), ours, theirs, 1)
+	m.say("  %-38s DuckDB's Parquet with gzip %.1f", "bytes a row", float64(peer.size)/float64(len(rows)))
 	return nil
 }
+
+// duckDB is a process that exports the rows of a file when it is asked to.
+type duckDB struct {
+	cmd  *exec.Cmd
+	in   io.WriteCloser
+	out  *bufio.Scanner
+	said bytes.Buffer
+	// sums has the number of rows, and then the sum of each column that export.mjs names. size is that of the newest export in bytes.
+	sums []float64
+	size int64
+}
+
+func startDuckDB(ctx context.Context, node, script, packages, file string) (*duckDB, error) {
+	d := &duckDB{cmd: exec.CommandContext(ctx, node, script, packages, file)} //nolint:gosec // our own
+	d.cmd.Stderr = &d.said
+	in, err := d.cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	out, err := d.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	d.in, d.out = in, bufio.NewScanner(out)
+	if err := d.cmd.Start(); err != nil {
+		return nil, err
+	}
+	if d.sums, err = d.line(); err != nil {
+		return nil, errors.Join(err, d.close())
+	}
+	return d, nil
+}
+
+// line reads numbers.
+func (d *duckDB) line() (numbers []float64, err error) {
+	if !d.out.Scan() {
+		return nil, fmt.Errorf("DuckDB: %w: %s", errors.Join(io.ErrUnexpectedEOF, d.out.Err()), d.said.Bytes())
+	}
+	for word := range strings.FieldsSeq(d.out.Text()) {
+		f, err := strconv.ParseFloat(word, 64)
+		if err != nil {
+			return nil, fmt.Errorf("DuckDB says %q", d.out.Text())
+		}
+		numbers = append(numbers, f)
+	}
+	return numbers, nil
+}
+
+// export returns how long DuckDB took to write its rows to a file.
+func (d *duckDB) export() (time.Duration, error) {
+	if _, err := fmt.Fprintln(d.in); err != nil {
+		return 0, err
+	}
+	took, err := d.line()
+	if err != nil {
+		return 0, err
+	}
+	if len(took) != 2 || took[0] <= 0 {
+		return 0, fmt.Errorf("DuckDB says %v", took)
+	}
+	d.size = int64(took[1])
+	return time.Duration(took[0] * float64(time.Millisecond)), nil
+}
+
+// same compares the rows that DuckDB has read from the file with the rows of the database, by their number and the sums of their columns.
+func (d *duckDB) same(rows []postgres.Point) error {
+	want := make([]float64, 9)
+	want[0] = float64(len(rows))
+	for _, p := range rows {
+		for i, v := range []float64{
+			p.Value, p.Lo, p.Hi, p.Baseline, p.Z, float64(p.Vintage), float64(p.ObservedAt.UnixMicro()), float64(p.PublishedAt.UnixMicro()),
+		} {
+			if !math.IsNaN(v) { // unknown
+				want[1+i] += v
+			}
+		}
+	}
+	if len(d.sums) != len(want) {
+		return fmt.Errorf("DuckDB says %v", d.sums)
+	}
+	for i, w := range want {
+		if math.Abs(d.sums[i]-w) > 1e-9*max(math.Abs(w), float64(len(rows))) {
+			return fmt.Errorf("number of rows and sums of columns are %v, and those of the database %v", d.sums, want)
+		}
+	}
+	return nil
+}
+
+func (d *duckDB) close() error { return errors.Join(d.in.Close(), d.cmd.Wait()) }
 
 // encode writes points to a file as the API does to its clients.
 func encode(rows []postgres.Point, file string) (err error) {
@@ -144,24 +234,4 @@ func encode(rows []postgres.Point, file string) (err error) {
 		postgres.PutPoint(w, p, postgres.HistoryQuery{})
 	}
 	return w.Close()
-}
-
-// readExport reads the lines of export.mjs: milliseconds, and at the end a size.
-func readExport(out string) (took []time.Duration, size int64, err error) {
-	lines := strings.Fields(out)
-	for i, line := range lines {
-		f, err := strconv.ParseFloat(line, 64)
-		if err != nil {
-			return nil, 0, fmt.Errorf("DuckDB says %q", out)
-		}
-		if i == len(lines)-1 {
-			size = int64(f)
-			continue
-		}
-		took = append(took, time.Duration(f*float64(time.Millisecond)))
-	}
-	if len(took) == 0 || slices.Min(took) <= 0 {
-		return nil, 0, fmt.Errorf("DuckDB says %q", out)
-	}
-	return took, size, nil
 }

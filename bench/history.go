@@ -205,6 +205,9 @@ func (s *fixture) against(ctx context.Context, m *meter, what, path string, asOf
 	}
 	defer func() { err = errors.Join(err, c.close()) }()
 	query := copied(s.def.ID, asOf)
+	if err := s.sameRows(ctx, c, path, query); err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
 	ours, theirs, err := m.turns(
 		func() (time.Duration, error) {
 			return m.once(func() error { _, err := s.get(ctx, path, nil); return err })
@@ -218,6 +221,19 @@ func (s *fixture) against(ctx context.Context, m *meter, what, path string, asOf
 	}
 	m.ratio(what, fortyYears, ours, theirs, target)
 	return nil
+}
+
+// sameRows compares the rows of a response with those of the query.
+func (s *fixture) sameRows(ctx context.Context, c *copier, path, query string) error {
+	var body bytes.Buffer
+	if _, err := s.copyTo(ctx, path, &body); err != nil {
+		return err
+	}
+	file := filepath.Join(s.dir, "copied.csv")
+	if err := c.copyTo(query, file); err != nil {
+		return err
+	}
+	return sameAs(path, body.Bytes(), file)
 }
 
 func latestHistory(ctx context.Context, m *meter) error {

@@ -102,6 +102,7 @@ func (b *loadBench) run(ctx context.Context) error {
 	b.engine.Transport = localHost{ln.Addr().String(), &http.Transport{}}
 
 	var all []loadTimes
+	b.count(loadRounds)
 	for round := range loadRounds + 1 {
 		t, err := b.round(ctx, round)
 		if err != nil {

@@ -95,6 +95,7 @@ func (b *latestBench) run(ctx context.Context, s *fixture, nginx string, ours *a
 	fast := &latestSide{name: "fasthttp", url: library + "/latest", pid: libraryPID}
 	them := &latestSide{name: "nginx", url: address + "/latest", pid: pid}
 	sides := []*latestSide{us, plain, fast, them}
+	b.count(latestRounds)
 	for round := range latestRounds + 1 {
 		for _, side := range sides {
 			if err := b.round(ctx, side, round > 0); err != nil {

@@ -1,10 +1,12 @@
 // Command bench measures the program's promises about its speed: `go run ./bench`. Every figure is a ratio of two things that are measured
-// alternately in one run on one machine, so that a busy or a slow machine affects both. It needs the programs of a PostgreSQL and, for the
-// comparison with pandas, a python3 that has it. It prints the results; nothing depends on them. Start at targets.
+// alternately in one run on one machine, so that a busy or a slow machine affects both. Where both sides answer the same question, the
+// answers are compared first. It needs the programs of a PostgreSQL and, for some comparisons, others that it names where they are missing. It prints the
+// results; nothing depends on them. Start at targets.
 package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -17,6 +19,7 @@ import (
 	"time"
 
 	"tidemark/ingest/world"
+	"tidemark/internal/devstack"
 )
 
 // targets lists what is measured, in order.
@@ -48,9 +51,47 @@ const (
 	scaleID = "scale"
 )
 
+// usage says what can be named.
+func usage() string {
+	var out strings.Builder
+	out.WriteString("Usage: go run ./bench [NAME...]. Without a name it measures all but log-years and scale.\n")
+	for _, t := range targets {
+		_, _ = fmt.Fprintf(&out, "  %-9s %s\n", t.id, t.what)
+	}
+	return out.String()
+}
+
+// chosen returns the names to measure; help is true if they ask what there is.
+func chosen(args []string) (only []string, help bool, err error) {
+	for _, name := range args {
+		if slices.Contains([]string{"-h", "-help", "--help", "help"}, name) {
+			return nil, true, nil
+		}
+		known := false
+		for _, t := range targets {
+			if strings.EqualFold(t.id, name) {
+				only, known = append(only, t.id), true
+			}
+		}
+		if !known {
+			err = errors.Join(err, fmt.Errorf("there is no measurement %q", name))
+		}
+	}
+	return only, false, err
+}
+
 func main() {
+	only, help, err := chosen(os.Args[1:])
+	switch {
+	case err != nil:
+		_, _ = fmt.Fprintf(os.Stderr, "bench: %v\n%s", err, usage())
+		os.Exit(2) //nolint:forbidigo // this is main
+	case help:
+		_, _ = fmt.Fprint(os.Stdout, usage())
+		return
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := run(ctx, os.Args[1:], os.Stdout)
+	err = run(ctx, only, os.Stdout)
 	stop()
 	if err != nil {
 		_, _ = fmt.Fprintln(os.Stderr, "bench:", err)
@@ -58,22 +99,31 @@ func main() {
 	}
 }
 
-// run measures the named targets, or all if only is empty.
-func run(ctx context.Context, only []string, out io.Writer) error {
-	m := &meter{out: out, now: world.Wall{}.Now, rounds: 15}
+// run measures the named targets, or all if only is empty. One that fails does not keep the others from being measured.
+func run(ctx context.Context, only []string, out io.Writer) (failed error) {
 	for _, t := range targets {
 		if len(only) > 0 && !slices.Contains(only, t.id) || len(only) == 0 && (t.id == yearsID || t.id == scaleID) {
 			continue
 		}
+		m := &meter{out: out, now: world.Wall{}.Now, rounds: 15, counted: &[]int{}}
 		m.say("%s: %s", t.id, t.what)
 		before := readCPUTimes()
-		if err := t.run(ctx, m); err != nil {
-			return fmt.Errorf("%s: %w", t.id, err)
+		err := t.run(ctx, m)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case errors.Is(err, devstack.ErrNotInstalled):
+			err = fmt.Errorf("%w: `make deps` puts one into .cache, and `make bench` looks there", err)
 		}
-		m.say("  the host gave %.1f%% of this machine's time to others meanwhile: times are longer by that, the longest most of all",
-			100*readCPUTimes().stolenSince(before))
+		if err != nil {
+			m.say("  FAILED: %v", err)
+			failed = errors.Join(failed, fmt.Errorf("%s: %w", t.id, err))
+			continue
+		}
+		m.say("  %sthe host gave %.1f%% of this machine's time to others meanwhile: times are longer by that, the longest most of all",
+			m.medians(), 100*readCPUTimes().stolenSince(before))
 	}
-	return nil
+	return failed
 }
 
 // meter takes times and prints them.
@@ -81,6 +131,23 @@ type meter struct {
 	out    io.Writer
 	now    func() time.Time
 	rounds int
+	// counted has the number of rounds of each median. Copies of a meter share it.
+	counted *[]int
+}
+
+// count notes that a median is of so many rounds.
+func (m *meter) count(rounds int) { *m.counted = append(*m.counted, rounds) }
+
+// medians says of how many rounds the medians are.
+func (m *meter) medians() string {
+	if len(*m.counted) == 0 {
+		return ""
+	}
+	least, most := slices.Min(*m.counted), slices.Max(*m.counted)
+	if least == most {
+		return fmt.Sprintf("medians of %d rounds; ", least)
+	}
+	return fmt.Sprintf("medians of %d to %d rounds; ", least, most)
 }
 
 func (m *meter) say(format string, args ...any) { _, _ = fmt.Fprintf(m.out, format+"\n", args...) }
@@ -134,6 +201,7 @@ func processorTime(who int) (time.Duration, error) {
 // turns lets ours and theirs take turns, after one of each that does not count, and returns the median time of either.
 func (m *meter) turns(ours, theirs func() (time.Duration, error)) (a, b time.Duration, err error) {
 	var as, bs []time.Duration
+	m.count(m.rounds)
 	for i := range m.rounds + 1 {
 		a, err := ours()
 		if err != nil {

@@ -15,6 +15,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"syscall"
 	"time"
@@ -123,6 +124,9 @@ func verifyChain(ctx context.Context, m *meter) error {
 		if err := s.inMemory(m); err != nil {
 			return err
 		}
+		if err := s.refusesStored(ctx); err != nil {
+			return err
+		}
 		null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
 		if err != nil {
 			return err
@@ -163,6 +167,21 @@ func (s *recordFixture) verify(ctx context.Context, look func()) error {
 	return err
 }
 
+// refusesStored reads the stored chain with the price of one link changed on its way to the verifier.
+func (s *recordFixture) refusesStored(ctx context.Context) error {
+	var v chain.Verifier
+	err := s.db.StreamChain(ctx, func(seq int64, ticker, price, date, previous, hash []byte) error {
+		if seq == longChain/2 {
+			price = append(slices.Clone(price), '1')
+		}
+		return v.AddBytes(seq, ticker, price, date, previous, hash)
+	})
+	if err == nil {
+		return errors.New("the verifier accepts another price in a link of the stored chain")
+	}
+	return nil
+}
+
 // inMemory compares the verifier with SHA-256 of the same bytes, by processor time. Ten years of picks fit into the processor's caches; a longer
 // chain would measure how long its links take to come from memory. The turns are many and short, so that other work of the machine affects few of
 // them.
@@ -170,6 +189,9 @@ func (s *recordFixture) inMemory(m *meter) error {
 	const part, times = 2_500, 4
 	short := *m
 	short.rounds = 500
+	if err := refuses(s.links[:part]); err != nil {
+		return err
+	}
 	links, preimages := s.links[:part], make([][]byte, part)
 	for i, l := range links {
 		preimages[i] = chain.AppendPreimage(nil, l)
@@ -221,6 +243,31 @@ func (s *recordFixture) onAllCores(m *meter) error {
 		}
 		return g.Wait()
 	})
+}
+
+// refuses says whether the verifier notices what is worth measuring: a chain in which a price, a ticker or a hash is another one.
+func refuses(links []chain.Link) error {
+	if err := verifyPart(links, 0, len(links)); err != nil {
+		return err
+	}
+	for what, change := range map[string]func(*chain.Link){
+		"price":         func(l *chain.Link) { l.Price += "1" },
+		"ticker":        func(l *chain.Link) { l.Ticker += "X" },
+		"hash":          func(l *chain.Link) { l.Hash = l.PreviousHash },
+		"previous hash": func(l *chain.Link) { l.PreviousHash = l.Hash },
+	} {
+		for _, at := range []int{1, len(links) / 2, len(links) - 1} {
+			changed := slices.Clone(links)
+			change(&changed[at])
+			if verifyPart(changed, 0, len(changed)) == nil {
+				return fmt.Errorf("the verifier accepts another %s in link %d", what, changed[at].Seq)
+			}
+			if verifyPart(changed, at, len(changed)) == nil {
+				return fmt.Errorf("the verifier of a part accepts another %s in link %d", what, changed[at].Seq)
+			}
+		}
+	}
+	return nil
 }
 
 func verifyPart(links []chain.Link, from, to int) error {

@@ -148,7 +148,7 @@ class Since(pd.api.indexers.BaseIndexer):
 def petroleum(inputs, tested=False):
     stocks = inputs["eia.WCESTUS1"]
     days, v = stocks.index.values, stocks["value"].values
-    change = np.where(np.concatenate([[0], np.diff(days)]) == 7, np.concatenate([[np.nan], np.diff(v)]), np.nan)
+    change = None if tested else np.where(np.concatenate([[0], np.diff(days)]) == 7, np.concatenate([[np.nan], np.diff(v)]), np.nan)
     same, moved, dates = [], [], Calendar(days)
     for k in range(1, 6):
         centre = dates.years_before(k)
@@ -156,11 +156,16 @@ def petroleum(inputs, tested=False):
         found = (j < len(days)) & (days[np.minimum(j, len(days) - 1)] <= centre + 3)
         j = np.where(found, j, 0)
         same.append(np.where(found, v[j], np.nan))
-        moved.append(np.where(found, change[j], np.nan))
-    same, moved = pd.DataFrame(np.column_stack(same)), pd.DataFrame(np.column_stack(moved))
+        if not tested:
+            moved.append(np.where(found, change[j], np.nan))
+    same = pd.DataFrame(np.column_stack(same))
     enough = (same.count(axis=1) >= 3).values
     baseline = np.where(enough, same.mean(axis=1).values, np.nan)
     scale = np.where(enough, same.std(axis=1).values, np.nan)
+    if tested:  # no interval is read
+        none = np.full(len(days), np.nan)
+        return days, stocks["known"].values, v, none, none, baseline, scale
+    moved = pd.DataFrame(np.column_stack(moved))
     season = np.where((moved.count(axis=1) >= 3).values, moved.mean(axis=1).values, np.nan)
     surprise = change - season
     window = pd.Series(surprise).rolling(Since(np.searchsorted(days, dates.years_before(5), "right")), min_periods=104)
@@ -169,7 +174,6 @@ def petroleum(inputs, tested=False):
     # The smallest value that 95 % do not exceed: of 20 values the one below rank 0.95 * 19, of 21 the one above 0.95 * 20.
     below, above = (window.quantile(0.95, interpolation=how).values for how in ("lower", "higher"))
     return days, stocks["known"].values, v, v + low, v + np.where(n % 20 == 0, below, above), baseline, scale
-
 
 
 def arrived(series):

@@ -238,6 +238,7 @@ func (b *scaleBench) loadKeys(ctx context.Context) error {
 		took.Round(time.Second), perSecond(scaleKeys, took), float64(after-before)/scaleKeys)
 	c := &chargeBench{meter: b.meter, charger: postgres.NewCharger(api.KeyStore)}
 	var many, few []float64
+	b.count(chargeRounds)
 	for round := range chargeRounds + 1 {
 		all, _, err := c.charge(ctx, keys)
 		if err != nil {

@@ -81,6 +81,7 @@ func ensureSandbox(ctx context.Context, server string) error {
 func startsOf(ctx context.Context, m *meter, what, dir, server string, paths []string) error {
 	var ready []time.Duration
 	var idle, busy []int
+	m.count(startRounds)
 	for range startRounds {
 		p, err := startAPI(ctx, dir, server, "SIGNALS_RATE_LIMIT=off", "PAGES_RATE_LIMIT=off", "RATE_LIMIT=off")
 		if err != nil {
