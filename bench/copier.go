@@ -54,14 +54,9 @@ func (c *copier) copyTo(query, file string) error {
 
 func (c *copier) close() error { return errors.Join(c.in.Close(), c.cmd.Wait()) }
 
-// copiedColumns are the columns of a history as CSV.
-const copiedColumns = `replace(replace(observed_at::text, ' ', 'T'), '+00', 'Z') as observed_at,
-	replace(replace(greatest(input_known_at, '-infinity')::text, ' ', 'T'), '+00', 'Z') as ingested_at,
-	value, lo as uncertainty_lo, hi as uncertainty_hi, baseline as baseline_value, delta_pct as delta_vs_baseline_pct, z_score,
-	vintage, case when vintage > 1 then 'true' else 'false' end as revised,
-	replace(replace(input_known_at::text, ' ', 'T'), '+00', 'Z') as published_at,
-	case when input_known_at <= '-infinity' then 'true' else 'false' end as published_at_assumed,
-	case when lo is not null then '' end as bounds, case when lo is not null then '' end as basis`
+// copiedColumns are what the rows of a history have in an answer, as the database writes them and with nothing computed besides.
+const copiedColumns = `observed_at, input_known_at as ingested_at, value, lo as uncertainty_lo, hi as uncertainty_hi, baseline as baseline_value,
+	delta_pct as delta_vs_baseline_pct, z_score, vintage`
 
 // copied is the query of a signal's history as of an instant, with all digits.
 func copied(signal string, asOf time.Time) string {

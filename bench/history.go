@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -12,11 +13,13 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"runtime"
 	"time"
 
+	jsonexp "github.com/go-json-experiment/json"
 	"golang.org/x/sync/errgroup"
 
 	"tidemark/api"
@@ -266,8 +269,8 @@ type listed struct {
 	IntervalFrom string    `json:"basis"`
 }
 
-// againstLibrary compares a response over HTTP, which is written row by row from columns in memory, with encoding/json alone, which writes the
-// same rows from structs in memory to nowhere.
+// againstLibrary compares a response, which is written row by row from columns in memory, with the library way: a handler of net/http that has the same
+// rows as structs in memory and hands them to an encoder. Both are read over HTTP by the same client.
 func (s *fixture) againstLibrary(ctx context.Context, m *meter) error {
 	var body bytes.Buffer
 	if _, err := s.copyTo(ctx, "/history", &body); err != nil {
@@ -282,18 +285,35 @@ func (s *fixture) againstLibrary(ctx context.Context, m *meter) error {
 	if len(list.Data) != fortyYears {
 		return fmt.Errorf("the history has %d rows, want %d", len(list.Data), fortyYears)
 	}
-	ours, theirs, err := m.turns(
-		func() (time.Duration, error) {
-			return m.once(func() error { _, err := s.get(ctx, "/history", nil); return err })
-		},
-		func() (time.Duration, error) {
-			return m.once(func() error { return json.NewEncoder(io.Discard).Encode(list) })
-		},
-	)
-	if err != nil {
-		return err
+	for _, library := range []struct {
+		name   string
+		encode func(io.Writer) error
+	}{
+		{"encoding/json", func(w io.Writer) error { return json.NewEncoder(w).Encode(list) }},
+		{"go-json-experiment", func(w io.Writer) error { return jsonexp.MarshalWrite(w, list) }},
+	} {
+		plain := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			out := bufio.NewWriterSize(w, 64<<10)
+			if err := errors.Join(library.encode(out), out.Flush()); err != nil {
+				panic(http.ErrAbortHandler)
+			}
+		}))
+		theirs := *s
+		theirs.url = plain.URL
+		ours, theirTime, err := m.turns(
+			func() (time.Duration, error) {
+				return m.once(func() error { _, err := s.get(ctx, "/history", nil); return err })
+			},
+			func() (time.Duration, error) {
+				return m.once(func() error { _, err := theirs.get(ctx, "/history", nil); return err })
+			},
+		)
+		plain.Close()
+		if err != nil {
+			return err
+		}
+		m.ratio("JSON, against "+library.name, fortyYears, ours, theirTime, 1.3)
 	}
-	m.ratio("JSON, against encoding/json alone", fortyYears, ours, theirs, 1.3)
 	return nil
 }
 

@@ -79,7 +79,7 @@ func (b *latestBench) run(ctx context.Context, s *fixture, nginx string, ours *a
 	if err := os.WriteFile(filepath.Join(files, "latest"), body, 0o644); err != nil { //nolint:gosec // nginx's workers run as another user
 		return err
 	}
-	address, pid, stop, err := startNginx(ctx, nginx, s.dir, files)
+	address, pid, stop, err := startNginx(ctx, nginx, s.dir, files, false)
 	if err != nil {
 		return err
 	}

@@ -90,7 +90,7 @@ func main() {
 		_, _ = fmt.Fprint(os.Stdout, usage())
 		return
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err = run(ctx, only, os.Stdout)
 	stop()
 	if err != nil {
@@ -101,6 +101,7 @@ func main() {
 
 // run measures the named targets, or all if only is empty. One that fails does not keep the others from being measured.
 func run(ctx context.Context, only []string, out io.Writer) (failed error) {
+	_, _ = fmt.Fprintf(out, "With %s.\n", strings.Join(versions(ctx), ", "))
 	for _, t := range targets {
 		if len(only) > 0 && !slices.Contains(only, t.id) || len(only) == 0 && (t.id == yearsID || t.id == scaleID) {
 			continue

@@ -386,7 +386,7 @@ func (s *recordFixture) against(ctx context.Context, m *meter, program, ours str
 			return err
 		}
 	}
-	theirs, _, stop, err := startNginx(ctx, program, s.dir, files)
+	theirs, _, stop, err := startNginx(ctx, program, s.dir, files, true)
 	if err != nil {
 		return err
 	}

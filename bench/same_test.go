@@ -2,6 +2,7 @@ package main
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"tidemark/chain"
@@ -13,7 +14,7 @@ func TestAnAnswerIsComparedWithItsPeer(t *testing.T) {
 	const head = "observed_at,ingested_at,value,uncertainty_lo,uncertainty_hi,baseline_value,delta_vs_baseline_pct,z_score,vintage\n"
 	const first = "2026-01-02T00:00:00Z,2026-01-05T10:00:00Z,1.234567890123456,1,2,,,,1\n"
 	const second = "2026-01-03T00:00:00Z,2026-01-06T10:00:00.123456Z,-3,,,4,5,6,2\n"
-	theirs, err := csvTable([]byte(head + first + second))
+	theirs, err := csvTable([]byte(strings.NewReplacer("T", " ", "Z", "+00").Replace(head + first + second)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -32,7 +32,7 @@ error_log DIR/nginx.log;
 events {}
 http {
 	access_log off;
-	sendfile on;
+	sendfile SENDFILE;
 	tcp_nopush on;
 	keepalive_requests 1000000000;
 	open_file_cache max=100;
@@ -50,11 +50,11 @@ http {
 }
 `
 
-// startNginx serves a folder, and returns the address, the process and what ends it.
-func startNginx(ctx context.Context, program, dir, files string) (address string, pid int, stop func(), err error) {
+// startNginx serves a folder, and returns the address, the process and what ends it. sendfile is faster for long files, and slower for short ones.
+func startNginx(ctx context.Context, program, dir, files string, sendfile bool) (address string, pid int, stop func(), err error) {
 	address, pid, stop, err = startServer(ctx, func(address string) (*exec.Cmd, error) {
 		config := filepath.Join(dir, "nginx.conf")
-		text := strings.NewReplacer("DIR", dir, "ADDRESS", address, "FILES", files).Replace(nginxConfig)
+		text := strings.NewReplacer("DIR", dir, "ADDRESS", address, "FILES", files, "SENDFILE", map[bool]string{true: "on", false: "off"}[sendfile]).Replace(nginxConfig)
 		return exec.CommandContext(ctx, program, "-p", dir, "-c", config), os.WriteFile(config, []byte(text), 0o644) //nolint:gosec // nginx's workers run as another user
 	})
 	if err != nil {

@@ -39,6 +39,14 @@ type postgresBinaries struct {
 	major   int
 }
 
+// PostgresVersion returns the version of the server that StartPostgres would run on new data, for example "15.18"; "" if there is none.
+func PostgresVersion(ctx context.Context) string {
+	if chosen, _ := findPostgres(ctx, nil, false, 0); chosen != nil {
+		return chosen.version
+	}
+	return ""
+}
+
 // findPostgres returns the installed Postgres to run data of the major version want (zero: no data yet). It prefers an installation of that
 // version, and otherwise takes the first usable installation in search order. found lists all inspected installations, for error messages.
 func findPostgres(ctx context.Context, binDirs []string, only bool, want int) (chosen *postgresBinaries, found []postgresBinaries) {

@@ -1,9 +1,10 @@
 // Drives the pages as visitors do, in a real browser.
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { test } from "node:test";
 import assert from "node:assert/strict";
-import { base, chain, crowded, elsewhere, everyPage, faint, inWords, joined, json, nameOf, research, shoot, signals, text, tooWide, violations, visit, widths, yesterday } from "./stand.mjs";
+import { base, chain, crowded, elsewhere, everyPage, faint, inWords, joined, json, nameOf, research, shoot, signals, steps, text, tooWide, violations, visit, widths, yesterday } from "./stand.mjs";
+
+const test = steps();
 
 test("home says what there is, is light and does not shift", async () => {
   await visit("/", {}, async (page) => {
@@ -1601,3 +1602,5 @@ test("a browser that must wait for the stream of changes comes again by itself",
     streams.abort();
   }
 });
+
+test.at(2);

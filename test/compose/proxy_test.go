@@ -1,0 +1,102 @@
+package compose
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"tidemark/test/program"
+)
+
+// The proxy keeps its connections to the APIs: with one for each request, it has no port left after some hundreds of requests a second.
+func TestTheProxyKeepsItsConnections(t *testing.T) {
+	t.Parallel()
+	nginx, err := exec.LookPath("nginx")
+	if err != nil {
+		t.Skip("nginx is not on this machine: deploy/nginx.conf was not run")
+	}
+	text, err := os.ReadFile(filepath.Join(root, "deploy/nginx.conf"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var opened atomic.Int64
+	api := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, r.Header.Get("X-Forwarded-For"))
+	}))
+	api.Config.ConnState = func(_ net.Conn, s http.ConnState) {
+		if s == http.StateNew {
+			opened.Add(1)
+		}
+	}
+	api.Start()
+	defer api.Close()
+	free, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := free.Addr().String()
+	_ = free.Close()
+
+	// The folders and the process's file of the container are not this machine's, and neither are its names and its ports. Versions of nginx before
+	// 1.27.3 do not know "resolve" there.
+	dir := t.TempDir()
+	local := strings.NewReplacer("/tmp/", dir+"/", "server api:8080 resolve", "server "+strings.TrimPrefix(api.URL, "http://"), "listen 8080;", "listen "+address+";").
+		Replace(string(text))
+	file := filepath.Join(dir, "nginx.conf")
+	if err := os.WriteFile(file, []byte(local), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.CommandContext(t.Context(), nginx, "-t", "-p", dir, "-c", file).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	proxy := exec.CommandContext(t.Context(), nginx, "-p", dir, "-c", file, "-g", "daemon off; master_process off;")
+	var said bytes.Buffer
+	proxy.Stderr = &said
+	if err := proxy.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = proxy.Wait() }()
+	defer func() { _ = proxy.Process.Signal(os.Interrupt) }()
+	const requests = 50
+	program.Until(t, program.Timeout, "the proxy answers", func() (bool, string) {
+		_, err := asked(t, address)
+		return err == nil, fmt.Sprint(err, said.String())
+	})
+	for range requests {
+		got, err := asked(t, address)
+		if err != nil || got != "127.0.0.1" {
+			t.Fatalf("%q, %v\n%s", got, err, said.String())
+		}
+	}
+	if n := opened.Load(); n > 2 {
+		t.Errorf("%d requests opened %d connections to the API", requests, n)
+	}
+}
+
+// asked is what an address answers.
+func asked(t *testing.T, address string) (string, error) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address, http.NoBody)
+	if err != nil {
+		return "", err
+	}
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	body, err := io.ReadAll(resp.Body)
+	if err == nil && resp.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s: %s", resp.Status, body)
+	}
+	return string(body), err
+}
