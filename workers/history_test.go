@@ -343,18 +343,24 @@ func TestTwoExchangesOfOneInstantAreBothImported(t *testing.T) {
 	}
 }
 
-// stopper ends its context when something was asked of the ledger for the nth time.
+// stopper ends its context when more fetches are to be recorded than are left.
 type stopper struct {
 	*postgres.DB
 	left int
 	stop func()
 }
 
-func (s *stopper) RecordFetch(ctx context.Context, f series.Fetch, run int64) (int64, error) {
-	if s.left--; s.left < 0 {
-		s.stop()
+// RecordFetches records as many fetches as are left, as if the process died before the others came.
+func (s *stopper) RecordFetches(ctx context.Context, list []series.Fetch) ([]int64, error) {
+	if len(list) <= s.left {
+		s.left -= len(list)
+		return s.DB.RecordFetches(ctx, list)
 	}
-	return s.DB.RecordFetch(ctx, f, run)
+	if _, err := s.DB.RecordFetches(ctx, list[:s.left]); err != nil {
+		return nil, err
+	}
+	s.stop()
+	return nil, ctx.Err()
 }
 
 func TestAnImportAndARebuildThatWereKilledGoOn(t *testing.T) {

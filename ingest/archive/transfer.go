@@ -17,8 +17,8 @@ type FetchLog interface {
 	Fetches(ctx context.Context, source string) iter.Seq2[series.Fetch, error]
 	// FindFetch returns the ids of the rows that hold this exchange already, in order.
 	FindFetch(ctx context.Context, f series.Fetch) ([]int64, error)
-	// RecordFetch adds a row and returns its id.
-	RecordFetch(ctx context.Context, f series.Fetch, runID int64) (int64, error)
+	// RecordFetches adds rows that no run made, all or none, and returns their ids in order.
+	RecordFetches(ctx context.Context, list []series.Fetch) ([]int64, error)
 	// Steps yields what was done with the fetches, in its order.
 	Steps(ctx context.Context) iter.Seq2[series.Step, error]
 	// AddSteps records steps for fetches, all named by their ids, and returns the number of new steps. It records all or nothing.
@@ -75,6 +75,23 @@ func Import(ctx context.Context, from *Folder, to *Store, ledger FetchLog, until
 		}
 	}
 	var ids []int64
+	var waiting []series.Fetch
+	var places []int
+	record := func() error {
+		if len(waiting) == 0 {
+			return nil
+		}
+		added, err := ledger.RecordFetches(ctx, waiting)
+		if err != nil {
+			return err
+		}
+		for i, id := range added {
+			ids[places[i]] = id
+		}
+		done.Exchanges += len(added)
+		waiting, places = waiting[:0], places[:0]
+		return nil
+	}
 	seen := map[[sha256.Size]byte]int{}
 	for f, err := range from.Fetches() {
 		if err != nil {
@@ -104,12 +121,16 @@ func Import(ctx context.Context, from *Folder, to *Store, ledger FetchLog, until
 		if _, err := to.Put(ctx, body); err != nil {
 			return done, err
 		}
-		id, err := ledger.RecordFetch(ctx, f, 0)
-		if err != nil {
-			return done, err
+		waiting, places = append(waiting, f), append(places, len(ids))
+		ids = append(ids, absent)
+		if len(waiting) == recordedAtOnce {
+			if err := record(); err != nil {
+				return done, err
+			}
 		}
-		ids = append(ids, id)
-		done.Exchanges++
+	}
+	if err := record(); err != nil {
+		return done, err
 	}
 	_, ok, err := from.Origin()
 	if err != nil || !ok {
@@ -123,6 +144,9 @@ func Import(ctx context.Context, from *Folder, to *Store, ledger FetchLog, until
 
 // absent replaces the id of an exchange that is not imported.
 const absent = 0
+
+// recordedAtOnce is how many exchanges an import records in one statement. A killed import has put that many bodies at most that no row names.
+const recordedAtOnce = 100
 
 // stepsUntil leaves out what was done after an instant, or with an exchange that is absent. A zero instant leaves out nothing.
 func stepsUntil(steps iter.Seq2[series.Step, error], until time.Time) iter.Seq2[series.Step, error] {

@@ -71,6 +71,47 @@ func (db FetchStore) RecordFetch(ctx context.Context, f series.Fetch, runID int6
 	return id, nil
 }
 
+// RecordFetches adds fetches that no run made to the fetch log, all or none, and returns their ids in order.
+func (db FetchStore) RecordFetches(ctx context.Context, list []series.Fetch) ([]int64, error) {
+	rows := make([]fetchRow, len(list))
+	for i, f := range list {
+		if f.Header == nil {
+			f.Header = map[string]string{}
+		}
+		rows[i] = fetchRow{i, f.Source, f.URL, f.Status, f.Header, f.FetchedAt, f.SHA256, f.Bytes, f.NotModified, f.Synthetic, f.Constructed}
+	}
+	found, err := db.pool.Query(ctx, `
+		insert into fetches (source, url, status, header, fetched_at, sha256, bytes, not_modified, synthetic, constructed)
+		select source, url, status, header, fetched_at, sha256, bytes, not_modified, synthetic, constructed
+		from jsonb_to_recordset(@rows) as t (n int, source text, url text, status int, header jsonb, fetched_at timestamptz, sha256 text, bytes bigint,
+			not_modified boolean, synthetic boolean, constructed boolean)
+		order by n
+		returning id`, pgx.NamedArgs{"rows": rows})
+	if err != nil {
+		return nil, fmt.Errorf("record %d fetches: %w", len(list), err)
+	}
+	ids, err := pgx.CollectRows(found, pgx.RowTo[int64])
+	if err != nil {
+		return nil, fmt.Errorf("record %d fetches: %w", len(list), err)
+	}
+	return ids, nil
+}
+
+// fetchRow is a row of fetches as jsonb_to_recordset reads it, with its place in a list.
+type fetchRow struct {
+	N           int               `json:"n"`
+	Source      string            `json:"source"`
+	URL         string            `json:"url"`
+	Status      int               `json:"status"`
+	Header      map[string]string `json:"header"`
+	FetchedAt   time.Time         `json:"fetched_at"`
+	SHA256      string            `json:"sha256"`
+	Bytes       int64             `json:"bytes"`
+	NotModified bool              `json:"not_modified"`
+	Synthetic   bool              `json:"synthetic"`
+	Constructed bool              `json:"constructed"`
+}
+
 // NewestBodies lists the SHA-256 sums of the newest bodies, at most n, without duplicates.
 func (db FetchStore) NewestBodies(ctx context.Context, n int) ([]string, error) {
 	rows, err := db.reads.Query(ctx, `

@@ -334,3 +334,51 @@ func TestTheFormOfABodysLeafIsThatOfItsExpression(t *testing.T) {
 		t.Errorf("%d of %d leaves are known, so that there is little to compare", known, len(leaves))
 	}
 }
+
+func TestFetchesRecordedTogetherAreAsThoseRecordedAlone(t *testing.T) {
+	t.Parallel()
+	db, url, s := logFixture(t)
+	at := time.Date(2026, 1, 2, 3, 4, 5, 678901000, time.UTC)
+	list := []series.Fetch{
+		{Source: "s", URL: "https://upstream.example/ü?a=\"1\"", Status: 200, Header: map[string]string{"Etag": `"x\y"`}, FetchedAt: at, SHA256: strings.Repeat("a", 64), Bytes: 1 << 40},
+		{Source: "s", URL: "https://upstream.example/2", Status: 304, FetchedAt: at.Add(-time.Hour), SHA256: strings.Repeat("b", 64), NotModified: true},
+		{Source: "r", URL: "https://upstream.example/3", Status: 500, FetchedAt: at.Add(time.Microsecond), SHA256: strings.Repeat("c", 64), Bytes: 3, Synthetic: true},
+		{Source: "r", URL: "https://upstream.example/4", Status: 200, FetchedAt: at, SHA256: strings.Repeat("d", 64), Bytes: 4, Constructed: true},
+	}
+	together, err := db.RecordFetches(t.Context(), list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var alone []int64
+	for _, f := range list {
+		id, err := db.RecordFetch(t.Context(), f, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		alone = append(alone, id)
+	}
+	rows := map[int64]string{}
+	for f, err := range db.Fetches(t.Context(), "") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		id := f.ID
+		f.ID = 0
+		rows[id] = fmt.Sprintf("%+v", f)
+	}
+	for i := range list {
+		if got, want := rows[together[i]], rows[alone[i]]; got != want || got == "" {
+			t.Errorf("fetch %d was recorded as %s, alone as %s", i, got, want)
+		}
+	}
+	if err := sequence(t.Context(), db, postgres.LogSources, s); err != nil {
+		t.Fatal(err)
+	}
+	if h := whole(t, db, url, postgres.LogSources); h.Size != 5 {
+		t.Errorf("the log has %d leaves, want 5", h.Size)
+	}
+	list[3].SHA256 = "none"
+	if _, err := db.RecordFetches(t.Context(), list); err == nil {
+		t.Error("a list with a fetch that has no hash is recorded")
+	}
+}
