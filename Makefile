@@ -9,7 +9,7 @@ export PATH := $(CURDIR)/.cache/debian/bin:$(PATH)
 LINT := .cache/golangci-lint
 GETH := .cache/geth
 # How long all fuzz targets run together.
-FUZZ_SECONDS ?= 120
+FUZZ_SECONDS ?= 60
 # How long things go wrong in each set-up of `make chaos`, and what decides them; 0: any.
 CHAOS_SECONDS ?= 300
 CHAOS_SEED ?= 0
@@ -35,7 +35,7 @@ run: ## Start everything on made-up data and say where to look
 test: ## Check everything, as CI does
 	@tools/check.sh deps modules vet format lint \
 		then race beside processes contracts e2e-payments public-witness conformance simulate-short \
-		then contention-short chaos-short then computing fuzz beside browser
+		then contention-short then computing fuzz chaos-short beside browser
 
 .PHONY: deps
 deps: ## Make sure that PostgreSQL and Redis are on this machine
@@ -283,6 +283,8 @@ size: ## Say how large the program is, and of how many packages
 
 .PHONY: bench
 bench: ## Measure against what others make of the same work, side by side
+	@tools/deps.sh
+	@tools/deps.sh pandas
 	@go run ./bench
 
 .PHONY: fuzz

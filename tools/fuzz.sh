@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs every fuzz target of the module for its share of the seconds given, and at least two seconds. Building comes on top. The inputs that
+# Runs every fuzz target of the module for its share of the seconds given, and at least one second. Building comes on top. The inputs that
 # found something new are kept in .cache/fuzz, so that the next time goes on from there; an input that breaks a target is written below
 # its package's testdata/fuzz, where every test runs it from then on.
 set -euo pipefail
@@ -20,7 +20,7 @@ mkdir -p "$corpus"
 kept() { find "$corpus" -type f | wc -l; }
 before=$(kept)
 each=$((seconds / ${#targets[@]}))
-[ "$each" -ge 2 ] || each=2
+[ "$each" -ge 1 ] || each=1
 echo "${#targets[@]} targets, $each s each; $before inputs are kept in .cache/fuzz"
 
 log=$(mktemp) built=$(mktemp -d)

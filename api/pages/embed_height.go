@@ -56,7 +56,7 @@ func (b signalBody) embedHeight(width int) float64 {
 		lineHeight, headline = 1.75, 1.4
 	}
 	heads := wrappedLines(1.06*16.8, room, strings.Fields(cmp.Or(b.findingShown().String(), b.Def.Name)))
-	total := embedSpare + max(0, float64(embedPhone-width)/4) + 16 + 4 + 16.8*headline*heads + 5.6 + 300 + 5.6
+	total := embedSpare + max(0, float64(embedPhone-width)/2.5) + 16 + 4 + 16.8*headline*heads + 5.6 + 300 + 5.6
 	if b.AsOf != "" {
 		total += 16 * lineHeight * wrappedLines(1.06*16, room, strings.Fields(b.Said("signal.as of", b.Date(b.AsOf))))
 	}
