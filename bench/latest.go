@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -10,6 +12,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"tidemark/api/view"
 )
 
 const (
@@ -118,7 +122,45 @@ func (b *latestBench) run(ctx context.Context, s *fixture, nginx string, ours *a
 			middle(us.costs).Seconds()/middle(side.costs).Seconds())
 	}
 	b.say("  %-38s ratio %6.2f  target <= 1.35  %s", "CPU a request", cost, verdict(cost <= 1.35))
+	encoded, err := b.encoding(body)
+	if err != nil {
+		return err
+	}
+	own := middle(us.costs)
+	b.say("  %-38s %.1f µs of CPU more a request  ratio %6.2f", "answers that are not made beforehand", float64(encoded.Nanoseconds())/1e3, (own+encoded).Seconds()/own.Seconds())
 	return nil
+}
+
+// encoding is the processor time of making the answer's JSON with encoding/json, which is done once for each answer and not for each request.
+func (b *latestBench) encoding(body []byte) (time.Duration, error) {
+	const times = 1000
+	var answer view.SignalSnapshot
+	if err := json.Unmarshal(body, &answer); err != nil {
+		return 0, err
+	}
+	made, err := view.Encode(answer)
+	if err != nil {
+		return 0, err
+	}
+	if !bytes.Equal(bytes.TrimSpace(made), bytes.TrimSpace(body)) {
+		return 0, fmt.Errorf("the answer is encoded as other bytes: %s, want %s", made, body)
+	}
+	var took []time.Duration
+	for range latestRounds {
+		t, err := b.processor(func() error {
+			for range times {
+				if _, err := view.Encode(answer); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return 0, err
+		}
+		took = append(took, t/times)
+	}
+	return middle(took), nil
 }
 
 var (

@@ -120,23 +120,23 @@ func (s *recordFixture) psql(ctx context.Context, in io.Reader, out *os.File, co
 
 // verifyChain measures P8.
 func verifyChain(ctx context.Context, m *meter) error {
-	err := withRecord(ctx, longChain, func(ctx context.Context, s *recordFixture) error {
+	err := withRecord(ctx, longChain, func(ctx context.Context, s *recordFixture) (err error) {
 		if err := s.inMemory(m); err != nil {
 			return err
 		}
 		if err := s.refusesStored(ctx); err != nil {
 			return err
 		}
-		null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+		c, err := startCopier(ctx, s.dsn)
 		if err != nil {
 			return err
 		}
-		defer func() { _ = null.Close() }()
+		defer func() { err = errors.Join(err, c.close()) }()
 		ours, theirs, err := m.turns(
 			func() (time.Duration, error) { return m.once(func() error { return s.verify(ctx, nil) }) },
 			func() (time.Duration, error) {
 				return m.once(func() error {
-					return s.psql(ctx, nil, null, "copy (select seq, ticker, price, date, previous_hash, hash from announced_picks order by seq) to stdout")
+					return c.copy("select seq, ticker, price, date, previous_hash, hash from announced_picks order by seq")
 				})
 			},
 		)

@@ -57,7 +57,7 @@ type growth struct {
 }
 
 // Tracks computes tracks, and keeps the last one of each signal. If the inputs continue those of the kept track in the same memory, it only
-// computes the estimates that are not settled. The zero value is empty. Nil keeps nothing. It is safe for concurrent use.
+// computes the estimates that are not settled. Now and then it computes the whole nevertheless, so that nothing wrong would stay. The zero value is empty. Nil keeps nothing. It is safe for concurrent use.
 type Tracks struct {
 	mu   sync.Mutex
 	last map[string]computed
@@ -68,7 +68,12 @@ type computed struct {
 	in      series.Set
 	at      time.Time
 	settled Track
+	// continued is how often this memory was continued.
+	continued int
 }
+
+// wholeEvery is how often a track is continued before it is computed whole again.
+const wholeEvery = 31
 
 // Compute returns the estimates of the definition's Compute, bit for bit. The inputs must not be changed later.
 func (t *Tracks) Compute(d Definition, in series.Set, at time.Time) Growing {
@@ -76,11 +81,11 @@ func (t *Tracks) Compute(d Definition, in series.Set, at time.Time) Growing {
 		return Whole(d.Compute(in, at))
 	}
 	last, some := t.take(d.ID)
-	if some && len(last.settled) > 0 && continued(d, last.in, in) {
+	if some && len(last.settled) > 0 && last.continued < wholeEvery && continued(d, last.in, in) {
 		if rest, ok := d.growth.tail(last.settled, in, at); ok {
 			n := max(0, len(rest)-d.growth.open)
 			last.settled = append(last.settled, rest[:n]...)
-			t.put(d.ID, computed{in, at, last.settled})
+			t.put(d.ID, computed{in, at, last.settled, last.continued + 1})
 			return Growing{slices.Clip(last.settled), slices.Clone(rest[n:])}
 		}
 	}
@@ -91,8 +96,15 @@ func (t *Tracks) Compute(d Definition, in series.Set, at time.Time) Growing {
 	}
 	n := max(0, len(track)-d.growth.open)
 	settled := append(make(Track, 0, n+n/16+16), track[:n]...)
-	t.put(d.ID, computed{in, at, settled})
+	t.put(d.ID, computed{in, at, settled, 0})
 	return Growing{slices.Clip(settled), slices.Clone(track[n:])}
+}
+
+// Forget drops the track of a signal, so that the next one is computed whole. A caller that could not store a track forgets it.
+func (t *Tracks) Forget(signal string) {
+	if t != nil {
+		t.take(signal)
+	}
 }
 
 func (t *Tracks) take(signal string) (computed, bool) {

@@ -147,6 +147,44 @@ func sameBits(a, b Track) bool {
 	})
 }
 
+// What is settled is computed again now and then: a wrong estimate among it does not stay, and a track that could not be stored is forgotten.
+func TestAWrongSettledEstimateDoesNotStay(t *testing.T) {
+	t.Parallel()
+	d, _ := ByID("hormuz-transit")
+	var points []series.Point
+	for day := series.DateOf(2019, time.January, 1); len(points) < 2500; day = day.AddDate(0, 0, 1) {
+		points = append(points, series.Point{ObservedAt: day, VintageAt: day.AddDate(0, 0, 3), Value: float64(100 + len(points)%7)})
+	}
+	in := func(n int) series.Set {
+		set := series.Set{}
+		for _, id := range d.Inputs {
+			set[id] = points[:n]
+		}
+		return set
+	}
+	at := date("2026-01-05")
+	for what, heal := range map[string]func(*Tracks){"after some time": func(*Tracks) {}, "when it is forgotten": func(t *Tracks) { t.Forget(d.ID) }} {
+		var tracks Tracks
+		n := len(points) - 2*wholeEvery
+		tracks.Compute(d, in(n), at)
+		tracks.last[d.ID].settled[100].Value++
+		n++
+		if got := tracks.Compute(d, in(n), at); sameBits(got.Track(), d.Compute(in(n), at)) {
+			t.Fatalf("%s: the wrong estimate is not in the next track, so this test tests nothing", what)
+		}
+		heal(&tracks)
+		wrong := 0
+		for ; n < len(points); n++ {
+			if got := tracks.Compute(d, in(n), at); !sameBits(got.Track(), d.Compute(in(n), at)) {
+				wrong++
+			}
+		}
+		if most := map[string]int{"after some time": wholeEvery}[what]; wrong > most {
+			t.Errorf("%s: %d tracks are wrong, want at most %d", what, wrong, most)
+		}
+	}
+}
+
 // TestTracksAtOnce computes one signal at several instants at once, with one memory.
 func TestTracksAtOnce(t *testing.T) {
 	t.Parallel()

@@ -98,6 +98,7 @@ func (h History) compute(ctx context.Context, p postgres.Pending, done *Redone) 
 		return fmt.Errorf("compute %s for %s: %w", def.ID, p.Step.At, err)
 	}
 	if err := h.DB.SaveGrowing(ctx, task.Fence{}, snap, track); err != nil {
+		h.Signals.Tracks.Forget(def.ID)
 		return err
 	}
 	done.Snapshots++

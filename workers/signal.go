@@ -52,7 +52,11 @@ func (s Signals) Run(ctx context.Context, t task.Task) error {
 	if err := adopt(ctx, s.DB, signalsMethod()); err != nil {
 		return err
 	}
-	return s.DB.SaveGrowing(ctx, t.Fence, snap, track)
+	if err := s.DB.SaveGrowing(ctx, t.Fence, snap, track); err != nil {
+		s.Tracks.Forget(def.ID)
+		return err
+	}
+	return nil
 }
 
 // early reports whether a schedule's run would give numbers to a slot before the first bytes of an input came. A new installation starts

@@ -81,12 +81,14 @@ func (db FetchStore) RecordFetches(ctx context.Context, list []series.Fetch) ([]
 		rows[i] = fetchRow{i, f.Source, f.URL, f.Status, f.Header, f.FetchedAt, f.SHA256, f.Bytes, f.NotModified, f.Synthetic, f.Constructed}
 	}
 	found, err := db.pool.Query(ctx, `
+		with added as (
 		insert into fetches (source, url, status, header, fetched_at, sha256, bytes, not_modified, synthetic, constructed)
 		select source, url, status, header, fetched_at, sha256, bytes, not_modified, synthetic, constructed
 		from jsonb_to_recordset(@rows) as t (n int, source text, url text, status int, header jsonb, fetched_at timestamptz, sha256 text, bytes bigint,
 			not_modified boolean, synthetic boolean, constructed boolean)
 		order by n
-		returning id`, pgx.NamedArgs{"rows": rows})
+		returning id)
+		select id from added order by id`, pgx.NamedArgs{"rows": rows})
 	if err != nil {
 		return nil, fmt.Errorf("record %d fetches: %w", len(list), err)
 	}

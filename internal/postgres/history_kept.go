@@ -266,7 +266,7 @@ const storeChangesSQL = `
 		where mark.version = @kept_version and mark.at = @kept_at and mark.computed = @kept_computed
 	), held as (
 		update runs set rows_added = coalesce(rows_added, 0) + @rows, heartbeat_at = clock_timestamp()
-		from kept where id = @run_id and attempt = @attempt and status = 'running'
+		where id = @run_id and attempt = @attempt and status = 'running' and exists (select from kept)
 		returning id
 	), may as (
 		select from kept where not @fenced or exists (select from held)
@@ -307,8 +307,10 @@ func (db SnapshotStore) storeChanges(
 	})
 	var known bool
 	var mark trackMark
-	err := db.pool.again(ctx, uncommitted, func() error {
+	// It may run twice: if the first time was committed, the mark is no longer the kept one.
+	err := db.pool.again(ctx, always, func() error {
 		var at, computed *time.Time
+		known, mark = false, trackMark{} // nothing of a try that was rolled back
 		var b pgx.Batch
 		b.Queue(lockSignalSQL, pgx.NamedArgs{"signal": s.Signal})
 		b.Queue(storeChangesSQL, changes).QueryRow(func(row pgx.Row) error { return row.Scan(&known, &mark.version, &at, &computed) })
@@ -316,7 +318,7 @@ func (db SnapshotStore) storeChanges(
 		if err != nil && !undone(err) {
 			return commitError{err}
 		}
-		if at != nil && computed != nil {
+		if err == nil && at != nil && computed != nil {
 			mark.at, mark.computed = *at, *computed
 		}
 		return err

@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -211,6 +212,46 @@ func TestDifferencesThatAreRejectedAtTheCommitAreAnError(t *testing.T) {
 	}
 	if err := next.to(t.Context(), db); err != nil {
 		t.Error(err)
+	}
+}
+
+// An attempt whose commit failed for a reason that passes tries again. If it was superseded meanwhile, it stores nothing and is told so.
+func TestATryThatWasRolledBackTellsNothing(t *testing.T) {
+	t.Parallel()
+	_, url := open(t, postgres.RoleWorker)
+	var hook fatal
+	db := another(t, url, postgres.WithTracer(&hook))
+	say(t, db, noon(10), "1=1")
+	id, err := db.AddRun(t.Context(), task.Signal, "s", noon(11), "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := task.Fence{RunID: id, Attempt: 1}
+	if ok, err := db.Claim(t.Context(), f, "w"); err != nil || !ok {
+		t.Fatal(ok, err)
+	}
+	// The first commit fails.
+	if err := exec(t, url, "", `
+		create sequence tries;
+		create function once() returns trigger language plpgsql security definer as $$
+		begin
+			if nextval('tries') = 1 then raise exception 'again' using errcode = 'serialization_failure'; end if;
+			return null;
+		end $$;
+		create constraint trigger once after insert on snapshots deferrable initially deferred for each row execute function once()`); err != nil {
+		t.Fatal(err)
+	}
+	before := versions(t, url)
+	hook.arm(1, true, func() {
+		if err := exec(t, url, "", fmt.Sprintf("update runs set attempt = 2 where id = %d", id)); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := db.SaveSnapshot(t.Context(), f, snapshot(noon(11)), track(t, "1=1 2=2")); !errors.Is(err, postgres.ErrFenced) {
+		t.Errorf("the superseded attempt is told %v, want that it is fenced off", err)
+	}
+	if d := cmp.Diff(before, versions(t, url)); d != "" {
+		t.Errorf("it left rows:\n%s", d)
 	}
 }
 

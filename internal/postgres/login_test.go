@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"tidemark/internal/pgtest"
 	"tidemark/internal/postgres"
@@ -146,7 +147,7 @@ func TestEachFunctionThatWorksAsItsOwnerHasAPathAndNoOpenRight(t *testing.T) {
 		select p.oid::regprocedure::text from pg_proc p
 		where p.pronamespace = 'public'::regnamespace and p.prosecdef
 			and (not coalesce(p.proconfig::text like '%search_path%pg_temp%', false)
-				or p.prorettype <> 'trigger'::regtype and has_function_privilege('public', p.oid, 'execute'))`)
+				or has_function_privilege('public', p.oid, 'execute'))`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,6 +157,23 @@ func TestEachFunctionThatWorksAsItsOwnerHasAPathAndNoOpenRight(t *testing.T) {
 	}
 	if len(open) > 0 {
 		t.Errorf("without a path, or for everybody: %v", open)
+	}
+}
+
+// A login may make temporary tables. If it could put the triggers of our tables on one of its own, rows of that would enter the log.
+func TestNoLoginPutsATriggerOfOursOnATableOfItsOwn(t *testing.T) {
+	t.Parallel()
+	url := pgtest.New(t)
+	for _, role := range []string{postgres.RoleAPI, postgres.RoleWorker} {
+		c := loginAs(t, url, role)
+		for _, function := range []string{"log_fetches", "log_record"} {
+			_, err := c.Exec(t.Context(), `
+				create temporary table mine (like public.fetches);
+				create trigger mine after insert on mine referencing new table as added for each statement execute function `+function+`()`)
+			if pe, ok := errors.AsType[*pgconn.PgError](err); !ok || pe.Code != "42501" { // insufficient_privilege
+				t.Errorf("%s puts %s on a table of its own: %v", role, function, err)
+			}
+		}
 	}
 }
 

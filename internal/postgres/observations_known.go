@@ -187,7 +187,7 @@ func (k *knownSeries) compare(id series.ID, put, all *knownPoints) (bool, error)
 		return false, nil
 	}
 	same := func(a, b knownPoint) bool { return a.same(&b) }
-	if slices.EqualFunc(put.points, all.points, same) && put.newest.Equal(all.newest) && put.assumed.Equal(all.assumed) {
+	if slices.EqualFunc(put.points, all.points, same) && slices.Equal(put.values, all.values) && slices.Equal(put.replaced, all.replaced) && put.newest.Equal(all.newest) && put.assumed.Equal(all.assumed) {
 		return true, nil
 	}
 	k.mu.Lock()
