@@ -143,6 +143,7 @@ COMPUTING_TESTS = \
 	TestTheIntervalOfAnEdgeHoldsItsLevel \
 	TestTheNotesOfAFormulaExistInAllLanguages \
 	TestTheProbabilityOfOverfittingIsThatOfThePapersTable \
+	TestTracksThatGrowAreWholeTracks \
 	TestThePastComesOutBitForBit \
 	TestThePickOfEachOtherWeightIsNamed \
 	TestWholeTextsHoldTheRulesOfLanguage

@@ -18,7 +18,7 @@ import (
 
 // SnapshotStore keeps the values of signals: snapshots, histories, backtests and states.
 //
-// It reads estimates, fetches, observations, signal_states, snapshots, watermarks, world. It writes estimates, signal_states, snapshots.
+// It reads estimates, fetches, observations, signal_states, snapshots, watermarks, world. It writes estimates, runs, signal_states, snapshots.
 type SnapshotStore struct{ *connections }
 
 // Snapshot is the stored state of one signal at an instant. Unknown numbers are nil.

@@ -1,7 +1,6 @@
 package compose
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"net"
@@ -59,8 +58,12 @@ func TestTheProxyKeepsItsConnections(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	proxy := exec.CommandContext(t.Context(), nginx, "-p", dir, "-c", file, "-g", "daemon off; master_process off;")
-	var said bytes.Buffer
-	proxy.Stderr = &said
+	said, err := os.Create(filepath.Join(dir, "said"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = said.Close() }()
+	proxy.Stderr = said
 	if err := proxy.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -69,12 +72,13 @@ func TestTheProxyKeepsItsConnections(t *testing.T) {
 	const requests = 50
 	program.Until(t, program.Timeout, "the proxy answers", func() (bool, string) {
 		_, err := asked(t, address)
-		return err == nil, fmt.Sprint(err, said.String())
+		return err == nil, fmt.Sprint(err)
 	})
 	for range requests {
 		got, err := asked(t, address)
 		if err != nil || got != "127.0.0.1" {
-			t.Fatalf("%q, %v\n%s", got, err, said.String())
+			out, _ := os.ReadFile(said.Name())
+			t.Fatalf("%q, %v\n%s", got, err, out)
 		}
 	}
 	if n := opened.Load(); n > 2 {
