@@ -35,7 +35,7 @@ run: ## Start everything on made-up data and say where to look
 test: ## Check everything, as CI does
 	@tools/check.sh deps modules vet format lint \
 		then race beside processes contracts e2e-payments public-witness conformance simulate-short \
-		then contention-short then computing fuzz chaos-short beside browser
+		then contention-short chaos-short then computing fuzz beside browser
 
 .PHONY: deps
 deps: ## Make sure that PostgreSQL and Redis are on this machine

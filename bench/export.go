@@ -198,7 +198,7 @@ func (d *duckDB) export(compression string) (time.Duration, error) {
 	return time.Duration(took[0] * float64(time.Millisecond)), nil
 }
 
-// same compares the rows that DuckDB has read from the file with the rows of the database, by their number and the sums of their columns.
+// same compares the rows that DuckDB has read from the file with the rows of the database. It compares their number and the sums of their columns.
 func (d *duckDB) same(rows []postgres.Point) error {
 	want := make([]float64, 9)
 	want[0] = float64(len(rows))
@@ -216,7 +216,7 @@ func (d *duckDB) same(rows []postgres.Point) error {
 	}
 	for i, w := range want {
 		if math.Abs(d.sums[i]-w) > 1e-9*max(math.Abs(w), float64(len(rows))) {
-			return fmt.Errorf("number of rows and sums of columns are %v, and those of the database %v", d.sums, want)
+			return fmt.Errorf("number of rows and sums of columns are %v, and of the rows in the database %v", d.sums, want)
 		}
 	}
 	return nil

@@ -226,7 +226,7 @@ func (s *fixture) against(ctx context.Context, m *meter, what, path string, asOf
 	return nil
 }
 
-// sameRows compares the rows of a response with those of the query.
+// sameRows compares the rows of a response with the rows of the query.
 func (s *fixture) sameRows(ctx context.Context, c *copier, path, query string) error {
 	var body bytes.Buffer
 	if _, err := s.copyTo(ctx, path, &body); err != nil {
@@ -269,8 +269,8 @@ type listed struct {
 	IntervalFrom string    `json:"basis"`
 }
 
-// againstLibrary compares a response, which is written row by row from columns in memory, with the library way: a handler of net/http that has the same
-// rows as structs in memory and hands them to an encoder. Both are read over HTTP by the same client.
+// againstLibrary compares a response with the library way. The program writes it row by row from columns in memory. The library's handler has the
+// same rows as structs in memory and hands them to an encoder. The same client reads both over HTTP.
 func (s *fixture) againstLibrary(ctx context.Context, m *meter) error {
 	var body bytes.Buffer
 	if _, err := s.copyTo(ctx, "/history", &body); err != nil {

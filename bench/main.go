@@ -74,7 +74,7 @@ func chosen(args []string) (only []string, help bool, err error) {
 			}
 		}
 		if !known {
-			err = errors.Join(err, fmt.Errorf("there is no measurement %q", name))
+			err = errors.Join(err, fmt.Errorf("unknown measurement %q", name))
 		}
 	}
 	return only, false, err
@@ -99,7 +99,7 @@ func main() {
 	}
 }
 
-// run measures the named targets, or all if only is empty. One that fails does not keep the others from being measured.
+// run measures the named targets, or all if only is empty. A measurement that fails does not stop the others.
 func run(ctx context.Context, only []string, out io.Writer) (failed error) {
 	_, _ = fmt.Fprintf(out, "With %s.\n", strings.Join(versions(ctx), ", "))
 	for _, t := range targets {

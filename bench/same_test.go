@@ -8,7 +8,7 @@ import (
 	"tidemark/chain"
 )
 
-// An answer that is not its peer's is no answer that is fast.
+// An answer with other rows than its peer is not a fast answer.
 func TestAnAnswerIsComparedWithItsPeer(t *testing.T) {
 	t.Parallel()
 	const head = "observed_at,ingested_at,value,uncertainty_lo,uncertainty_hi,baseline_value,delta_vs_baseline_pct,z_score,vintage\n"
@@ -74,7 +74,7 @@ func TestNamesOfMeasurements(t *testing.T) {
 		{args: nil},
 		{args: []string{"p1", "P7-once"}, want: []string{"P1", "P7-once"}},
 		{args: []string{"-h"}, help: true},
-		{args: []string{"P1", "P15", "x"}, err: "there is no measurement \"P15\"\nthere is no measurement \"x\""},
+		{args: []string{"P1", "P15", "x"}, err: "unknown measurement \"P15\"\nunknown measurement \"x\""},
 	} {
 		got, help, err := chosen(c.args)
 		said := ""

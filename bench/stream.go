@@ -97,9 +97,9 @@ func streamVisible(ctx context.Context, m *meter) error {
 // frameBytes is about the length of an event.
 const frameBytes = 700
 
-// bareWrites measures the kernel's part, without anything around it: writes of an event to as many local connections as there are listeners, on
-// all cores. used is the processor time of one write while the other ends do not read, so that nothing wakes. elapsed is the median time until
-// the last of the other ends has read it, where each waits for it as a listener does.
+// bareWrites measures the kernel's part alone. It writes an event to as many local connections as there are listeners, on all cores. used is the
+// processor time of one write while the other ends do not read, so nothing wakes. Then each other end waits for the event, as a listener does.
+// elapsed is the median time until the last end has read it.
 func (m *meter) bareWrites(ctx context.Context) (used, elapsed time.Duration, err error) {
 	const rounds = 10
 	ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")

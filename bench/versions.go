@@ -13,8 +13,8 @@ import (
 // number is the version in what a program says of itself.
 var number = regexp.MustCompile(`[0-9]+(?:\.[0-9]+)+`)
 
-// versions names what is measured with: Go, the cores, and the programs of others that are on this machine. The libraries of the peers are named
-// where they are measured.
+// versions names what is measured with: Go, the cores, and the programs of others that are on this machine. Each peer names its own
+// library.
 func versions(ctx context.Context) []string {
 	out := []string{runtime.Version(), strconv.Itoa(runtime.GOMAXPROCS(0)) + " cores"}
 	if server := devstack.PostgresVersion(ctx); server != "" {

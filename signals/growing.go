@@ -47,7 +47,7 @@ func continues[T any](before, after []T) bool {
 	return len(before) > 0 && len(after) >= len(before) && &before[0] == &after[0]
 }
 
-// growth says how a track goes on when later observations are added to its inputs.
+// growth says how a track continues when later observations are added to its inputs.
 type growth struct {
 	// open is how many of the newest estimates may change without new observations, or with the next one.
 	open int

@@ -147,7 +147,7 @@ func sameBits(a, b Track) bool {
 	})
 }
 
-// What is settled is computed again now and then: a wrong estimate among it does not stay, and a track that could not be stored is forgotten.
+// The settled estimates are computed again now and then, so a wrong estimate does not stay. A track that could not be stored is forgotten.
 func TestAWrongSettledEstimateDoesNotStay(t *testing.T) {
 	t.Parallel()
 	d, _ := ByID("hormuz-transit")

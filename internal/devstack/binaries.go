@@ -39,7 +39,7 @@ type postgresBinaries struct {
 	major   int
 }
 
-// PostgresVersion returns the version of the server that StartPostgres would run on new data, for example "15.18"; "" if there is none.
+// PostgresVersion returns the version of the server that StartPostgres would run on new data, for example "15.18". It is empty if no server is installed.
 func PostgresVersion(ctx context.Context) string {
 	if chosen, _ := findPostgres(ctx, nil, false, 0); chosen != nil {
 		return chosen.version

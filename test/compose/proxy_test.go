@@ -86,7 +86,7 @@ func TestTheProxyKeepsItsConnections(t *testing.T) {
 	}
 }
 
-// asked is what an address answers.
+// asked returns the answer of an address.
 func asked(t *testing.T, address string) (string, error) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address, http.NoBody)

@@ -1,10 +1,9 @@
 // Drives the pages as visitors do, in a real browser.
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
+import { test } from "node:test";
 import assert from "node:assert/strict";
-import { base, chain, crowded, elsewhere, everyPage, faint, inWords, joined, json, nameOf, research, shoot, signals, steps, text, tooWide, violations, visit, widths, yesterday } from "./stand.mjs";
-
-const test = steps();
+import { base, chain, crowded, elsewhere, everyPage, faint, inWords, joined, json, nameOf, research, shoot, signals, text, tooWide, violations, visit, widths, yesterday } from "./stand.mjs";
 
 test("home says what there is, is light and does not shift", async () => {
   await visit("/", {}, async (page) => {
@@ -1605,5 +1604,3 @@ test("a browser that must wait for the stream of changes comes again by itself",
     streams.abort();
   }
 });
-
-test.at(2);

@@ -1,5 +1,5 @@
 // What the tests of the pages share: one browser, and how a page is opened and looked at.
-import { after, before, describe, test } from "node:test";
+import { after, before } from "node:test";
 import assert from "node:assert/strict";
 import { mkdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -17,16 +17,6 @@ before(async () => {
   });
 });
 after(() => browser?.close());
-
-// steps lists steps that know nothing of each other. Its function at runs them, some at a time: a page waits now and then, while another one is drawn.
-export function steps() {
-  const listed = [];
-  const step = (name, does) => listed.push([name, does]);
-  step.at = (concurrency) => describe(`${concurrency} at a time`, { concurrency }, () => {
-    for (const [name, does] of listed) test(name, does);
-  });
-  return step;
-}
 
 // visit opens a page in a context of its own and hands it over, with the list of all that it asks for. Whatever the browser complains of, a refused policy too, fails the test,
 // but for what is expected.
