@@ -16,6 +16,8 @@ command -v node >/dev/null && command -v npm >/dev/null || skip 'there is no nod
 node -e 'process.exit(process.versions.node.split(".")[0] >= 20 ? 0 : 1)' || skip "Node $(node --version) is older than 20"
 browser=$(tools/deps.sh chromium | sed -n 's/^chromium at //p') || true
 [ -n "$browser" ] || skip 'there is no Chromium on this machine, and none could be got'
+shell=$(tools/deps.sh shell | sed -n 's/^shell at //p') || true
+browser=${shell:-$browser}
 if ! cmp -s "$source/package-lock.json" "$npm/installed"; then
 	echo 'Installing the packages that drive the browser, once'
 	rm -rf "$npm"

@@ -61,7 +61,7 @@ func (p Plane) SVG() string {
 	}
 	p.shapes(&b, s, share)
 	for _, v := range rows {
-		b.WriteString(rowLabel(s.y(v), p.Words.label(v, step)))
+		b.WriteString(s.rowLabel(v, p.Words.label(v, step)))
 	}
 	for _, v := range columns {
 		anchor := "middle"

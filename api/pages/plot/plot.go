@@ -212,7 +212,7 @@ func (f Figure) svg(widths []breadth) string {
 		fmt.Fprintf(&b, `<line class="axis" x1="0" x2="100%%" y1="%s" y2="%s"/>`, y, y)
 	}
 	for _, v := range values {
-		b.WriteString(rowLabel(s.y(v), f.Words.label(v, step)+f.Suffix))
+		b.WriteString(s.rowLabel(v, f.Words.label(v, step)+f.Suffix))
 	}
 	labels(&b, s, f.Marks)
 	dates(&b, s, f, widths)
@@ -330,9 +330,14 @@ func gutterOf(letters int) float64 {
 	return .7*float64(letters) + .6
 }
 
-// rowLabel writes a label of y left of the shapes, where no line passes through it.
-func rowLabel(y float64, text string) string {
-	return fmt.Sprintf(`<text x="0" dx="-.5em" y="%s" dy=".35em" text-anchor="end">%s</text>`, number(y), html.EscapeString(text))
+// rowLabel writes the label of a value of y left of the shapes, where no line passes through it. The label of a value at the end of the shapes
+// is higher than its line, so that large letters stay clear of a column's label at the left edge.
+func (s scale) rowLabel(v float64, text string) string {
+	y, shift := s.y(v), ".35em"
+	if s.end-y < 2*tickLength {
+		shift = ".1em"
+	}
+	return fmt.Sprintf(`<text x="0" dx="-.5em" y="%s" dy="%s" text-anchor="end">%s</text>`, number(y), shift, html.EscapeString(text))
 }
 
 // nothing returns the sentence for a figure without values.
