@@ -189,7 +189,7 @@ func TestAKeptTrackThatIsNotTheStoredOneIsReported(t *testing.T) {
 	}
 }
 
-// What the server rejects at the commit is an error, although all statements before it succeeded.
+// A save that the server rejects at the commit returns an error, although all statements before it succeeded.
 func TestDifferencesThatAreRejectedAtTheCommitAreAnError(t *testing.T) {
 	t.Parallel()
 	db, url := open(t, postgres.RoleWorker)

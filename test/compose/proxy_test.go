@@ -21,7 +21,7 @@ func TestTheProxyKeepsItsConnections(t *testing.T) {
 	t.Parallel()
 	nginx, err := exec.LookPath("nginx")
 	if err != nil {
-		t.Skip("nginx is not on this machine: deploy/nginx.conf was not run")
+		t.Skip("deploy/nginx.conf was not run, because nginx is not installed (on Debian: apt-get install nginx-light)")
 	}
 	text, err := os.ReadFile(filepath.Join(root, "deploy/nginx.conf"))
 	if err != nil {
