@@ -1,9 +1,10 @@
 package signals
 
 import (
+	"cmp"
 	"math"
+	"slices"
 
-	"gonum.org/v1/gonum/dsp/fourier"
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
@@ -120,43 +121,6 @@ func productsAt(x, y []float64, shift int) float64 {
 	return sum
 }
 
-// circular is productsAt for all shifts, by Fourier transforms: it costs O(n log n).
-func circular(x, y []float64) []float64 {
-	n := len(x)
-	t := fourier.NewFFT(smooth(2 * n))
-	padded := make([]float64, t.Len())
-	copy(padded, y)
-	a := t.Coefficients(nil, padded)
-	copy(padded, x)
-	for i, c := range t.Coefficients(nil, padded) {
-		a[i] *= complex(real(c), -imag(c))
-	}
-	sums := t.Sequence(padded, a)
-	out := make([]float64, n)
-	for shift := range out {
-		out[shift] = sums[shift] / float64(t.Len())
-		if shift > 0 {
-			out[shift] += sums[t.Len()-n+shift] / float64(t.Len())
-		}
-	}
-	return out
-}
-
-// smooth is the smallest number from n on whose only prime factors are 2, 3 and 5: a transform of so many numbers is fast.
-func smooth(n int) int {
-	for ; ; n++ {
-		rest := n
-		for _, p := range [...]int{2, 3, 5} {
-			for rest%p == 0 {
-				rest /= p
-			}
-		}
-		if rest == 1 {
-			return n
-		}
-	}
-}
-
 // lags is the smallest shift of a shift test, in cases. It is 1.3 times the square root of the number of cases. It is twice the overlap if that is more
 // (Lazarus, Lewis, Stock and Watson, Journal of Business & Economic Statistics 36, 2018).
 func lags(n, overlap int) int {
@@ -183,41 +147,52 @@ type numbered struct {
 	i int
 }
 
-// inOrderOf sorts numbers that are all known. It sorts by their bytes, the lowest first, which takes a third of the instructions of a sort by
-// comparisons here.
+// digits are how often inOrderOf sorts by some of the leading bits, and digitBits by how many.
+const digits, digitBits = 2, 11
+
+// inOrderOf sorts numbers that are all known. It sorts by sign, exponent and the first ten binary digits, the lower half of these bits first.
+// Then few are out of order, and change places with their neighbours.
 func inOrderOf(numbers []float64) ordered {
-	var counts [8][256]int32
+	var counts [digits][1 << digitBits]int32
 	order, other := make(ordered, len(numbers)), make(ordered, len(numbers))
 	for i, x := range numbers {
 		order[i] = numbered{x, i}
-		key := order[i].key()
+		leading := order[i].leading()
 		for digit := range counts {
-			counts[digit][byte(key>>(8*digit))]++
+			counts[digit][leading>>(digitBits*digit)%(1<<digitBits)]++
 		}
 	}
 	for digit := range counts {
 		count := &counts[digit]
-		if len(order) > 0 && int(count[byte(order[0].key()>>(8*digit))]) == len(order) {
-			continue // the byte is the same in all
-		}
 		var before int32
 		for value, n := range count {
 			count[value], before = before, before+n
 		}
 		for _, c := range order {
-			place := &count[byte(c.key()>>(8*digit))]
+			place := &count[c.leading()>>(digitBits*digit)%(1<<digitBits)]
 			other[*place] = c
 			*place++
 		}
 		order, other = other, order
 	}
+	moves := 0
+	for i := 1; i < len(order); i++ {
+		for j := i; j > 0 && order[j].x < order[j-1].x; j-- {
+			order[j], order[j-1] = order[j-1], order[j]
+			moves++
+		}
+		if moves > 4*len(order) { // many have their leading bits in common
+			slices.SortFunc(order, func(a, b numbered) int { return cmp.Compare(a.x, b.x) })
+			break
+		}
+	}
 	return order
 }
 
-// key has the order of the numbers.
-func (c numbered) key() uint64 {
+// leading are the first bits of a number that has the order of the numbers.
+func (c numbered) leading() uint64 {
 	bits := math.Float64bits(c.x)
-	return bits ^ (uint64(int64(bits)>>63) | 1<<63)
+	return (bits ^ (uint64(int64(bits)>>63) | 1<<63)) >> (64 - digits*digitBits)
 }
 
 // some are n of the cases, in the same order. place is a case's place among them, negative if it is none of them.

@@ -241,6 +241,56 @@ func TestAShiftTestCountsTheShiftsThatRelateAsMuch(t *testing.T) {
 	wantNear(t, "p", rankingOf(cases).shiftP(e), float64(as)/float64(all))
 }
 
+// The transforms of all sizes give the products that are added up one after the other.
+func TestTransformsGiveTheProductsOfAllShifts(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(3, 19))
+	for _, n := range []int{1, 2, 3, 4, 5, 8, 9, 16, 17, 31, 32, 33, 150, 1025, 2000} {
+		x, y := make([]float64, n), make([]float64, n)
+		for i := range x {
+			x[i], y[i] = rng.NormFloat64(), rng.NormFloat64()
+		}
+		for shift, got := range circular(x, y) {
+			if want := productsAt(x, y, shift); math.Abs(got-want) > 1e-10 {
+				t.Fatalf("%d numbers, shifted by %d: %v, want %v", n, shift, got, want)
+			}
+		}
+	}
+}
+
+func TestNumbersComeInOrder(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(4, 19))
+	for what, number := range map[string]func(i int) float64{
+		"far apart":        func(int) float64 { return rng.NormFloat64() * math.Pow(10, float64(rng.IntN(600)-300)) },
+		"scores":           func(int) float64 { return rng.NormFloat64() },
+		"equal ones":       func(int) float64 { return float64(rng.IntN(7) - 3) },
+		"close together":   func(int) float64 { return 100 + 1e-9*rng.Float64() },
+		"falling":          func(i int) float64 { return -1e-6 * float64(i) },
+		"zeros and others": func(i int) float64 { return []float64{0, math.Copysign(0, -1), 5e-324, -5e-324}[i%4] },
+	} {
+		for _, n := range []int{0, 1, 2, 50, 3000} {
+			x := make([]float64, n)
+			for i := range x {
+				x[i] = number(i)
+			}
+			order := inOrderOf(x)
+			var got []float64
+			seen := make([]bool, n)
+			for _, c := range order {
+				if seen[c.i] || x[c.i] != c.x {
+					t.Fatalf("%d %s: number %d is %v", n, what, c.i, c.x)
+				}
+				seen[c.i] = true
+				got = append(got, c.x)
+			}
+			if len(got) != n || !slices.IsSorted(got) {
+				t.Errorf("%d %s are not in order", n, what)
+			}
+		}
+	}
+}
+
 // The signal wins only where it beats the rule and chance, after the correction for all tests; the publisher wins where its own forecasts are nearer.
 func TestWhoWinsABacktest(t *testing.T) {
 	t.Parallel()
