@@ -96,11 +96,7 @@ func eiaWeeklyPetroleum() Definition {
 // and 95 % quantiles of the surprises of the last five years.
 func computePetroleum(in series.Set, _ time.Time) Track {
 	crude := in[crudeStocks]
-	track, stands := petroleumLevels(crude)
-	surprises := make([]float64, len(stands))
-	for i := range stands {
-		surprises[i] = stands[i].surprise()
-	}
+	track, surprises := petroleumLevels(crude, true)
 	lower, upper := trailingQuantiles(crude, surprises, seasonYears, petroleumSurprises, (1-Level)/2, (1+Level)/2)
 	for i := range track {
 		track[i].Lo, track[i].Hi = known(track[i].Value+lower[i]), known(track[i].Value+upper[i])
@@ -118,27 +114,31 @@ func readPetroleum(in series.Set, at time.Time, intervals bool) Track {
 	if intervals {
 		return asKnown(computePetroleum(in, at))
 	}
-	track, _ := petroleumLevels(in[crudeStocks])
+	track, _ := petroleumLevels(in[crudeStocks], false)
 	return asKnown(track)
 }
 
-// petroleumLevels are the estimates without bounds, and how each week stands.
-func petroleumLevels(crude []series.Point) (Track, []week) {
-	track, stands := make(Track, len(crude)), weeks(crude)
-	for i, p := range crude {
-		level := &stands[i].level
-		track[i] = Estimate{
-			ObservedAt: p.ObservedAt,
-			KnownAt:    p.VintageAt,
-			Value:      p.Value,
-			Lo:         math.NaN(),
-			Hi:         math.NaN(),
-			Baseline:   level.mean(),
-			Scale:      level.sd(),
-			N:          level.n,
-		}.known()
+// petroleumLevels are the estimates without bounds, and the surprise of each week where they are asked for.
+func petroleumLevels(crude []series.Point, surprised bool) (track Track, surprises []float64) {
+	track = make(Track, len(crude))
+	var changes []float64
+	if surprised {
+		changes, surprises = make([]float64, len(crude)), make([]float64, len(crude))
 	}
-	return track, stands
+	same := sameWeeksOf(crude)
+	for i := range track {
+		matches := same.of(i)
+		level, e := matches.values(crude), &track[i]
+		e.at(crude[i])
+		e.Lo, e.Hi = math.NaN(), math.NaN()
+		e.Baseline, e.Scale, e.N = level.mean(), level.sd(), level.n
+		e.sanitize()
+		if surprised {
+			changes[i] = weekChange(crude, i)
+			surprises[i] = changes[i] - matches.changes(changes).mean()
+		}
+	}
+	return track, surprises
 }
 
 // petroleumTrials holds each interval against the stocks of seven days later.
@@ -191,7 +191,7 @@ func newestWeek(points []series.Point) (series.Point, week, bool) {
 	newest := points[len(points)-1]
 	// The matched weeks of five years ago have changes that look one week further back.
 	recent := points[len(until(points, newest.ObservedAt.AddDate(-seasonYears-1, 0, 0))):]
-	return newest, weeks(recent)[len(recent)-1], true
+	return newest, weekOf(recent), true
 }
 
 const petroleumBrief = `## What it says

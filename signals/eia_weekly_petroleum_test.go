@@ -81,10 +81,10 @@ func TestPetroleumIntervalIsTheQuantilesOfTheSurprises(t *testing.T) {
 	last, value := track[len(track)-1], points[len(points)-1].Value
 
 	var surprises []float64
-	season := weeks(points)
 	for i := range points {
-		if points[i].ObservedAt.Time().After(earlier(points[len(points)-1].ObservedAt.Time(), 5)) && !math.IsNaN(season[i].surprise()) {
-			surprises = append(surprises, season[i].surprise())
+		surprise := weekOf(points[:i+1]).surprise()
+		if points[i].ObservedAt.Time().After(earlier(points[len(points)-1].ObservedAt.Time(), 5)) && !math.IsNaN(surprise) {
+			surprises = append(surprises, surprise)
 		}
 	}
 	slices.Sort(surprises)

@@ -220,34 +220,90 @@ func (d datedSeries) around(reach, first, last int) seasonalWindows {
 	return out
 }
 
-// sameWeeks finds the point in the same week for every point of a weekly series and each of the five previous years, as an index. That is
-// the nearest point at most three days from the same month and day, the earlier of two equally near. Since weeks end on one weekday, seven
-// days hold exactly one. The index is -1 if the series has a gap or has not begun.
-func sameWeeks(points []series.Point) [][seasonYears]int {
-	const reach = 3
-	days := make([]int, len(points))
-	for i := range points {
-		days[i] = points[i].ObservedAt.Days()
-	}
-	out := make([][seasonYears]int, len(points))
-	var next [seasonYears]int // the first point that is not before the reach; it only ever moves forward
-	before := anniversaries{ago: func(calendarDay) []int { return previousYears[:] }}
-	for i := range points {
-		for k, back := range before.daysBack(days[i]) {
-			centre := days[i] - back
-			for days[next[k]] < centre-reach { // ends at i at the latest
-				next[k]++
-			}
-			best, distance := -1, reach+1
-			for j := next[k]; days[j] <= centre+reach; j++ {
-				if d := max(days[j]-centre, centre-days[j]); d < distance {
-					best, distance = j, d
-				}
-			}
-			out[i][k] = best
+// matchedWeeks are the points of a weekly series in the same week of each of the five previous years, as indexes: -1 if the series has a gap or
+// has not begun.
+type matchedWeeks [seasonYears]int
+
+// values is the sample of the matched weeks' values, empty where fewer than minSeasonYears are matched.
+func (m *matchedWeeks) values(points []series.Point) moments {
+	var sample moments
+	for _, j := range m {
+		if j >= 0 {
+			sample = sample.add(points[j].Value)
 		}
 	}
-	return out
+	return sample.ofYears()
+}
+
+// changes is the sample of what the matched weeks have in a list, where that is known.
+func (m *matchedWeeks) changes(changes []float64) moments {
+	var sample moments
+	for _, j := range m {
+		if j >= 0 && !math.IsNaN(changes[j]) {
+			sample = sample.add(changes[j])
+		}
+	}
+	return sample.ofYears()
+}
+
+// ofYears is a sample with one value a year, the empty one if it has fewer than minSeasonYears.
+func (m moments) ofYears() moments {
+	if m.n < minSeasonYears {
+		return moments{}
+	}
+	return m
+}
+
+// sameWeeks finds the matched weeks of one point of a weekly series after the other. The same week is the nearest point at most three days from the
+// same month and day, the earlier of two equally near. Since weeks end on one weekday, seven days hold exactly one.
+type sameWeeks struct {
+	days []int32
+	// next are the first points that are not before the reach. They only ever move forward.
+	next   [seasonYears]int
+	before anniversaries
+}
+
+func sameWeeksOf(points []series.Point) sameWeeks {
+	days := make([]int32, len(points))
+	for i := range points {
+		days[i] = int32(points[i].ObservedAt.Days())
+	}
+	return sameWeeks{days: days, before: anniversaries{ago: func(calendarDay) []int { return previousYears[:] }}}
+}
+
+// of are the matched weeks of the i-th point. Calls must ascend.
+func (s *sameWeeks) of(i int) (matches matchedWeeks) {
+	const reach = 3
+	day := int(s.days[i])
+	for k, back := range s.before.daysBack(day) {
+		centre, j := day-back, s.next[k]
+		for int(s.days[j]) < centre-reach { // ends at i at the latest
+			j++
+		}
+		s.next[k] = j
+		best, distance := -1, reach+1
+		for ; int(s.days[j]) <= centre+reach; j++ {
+			if d := max(int(s.days[j])-centre, centre-int(s.days[j])); d < distance {
+				best, distance = j, d
+			}
+		}
+		matches[k] = best
+	}
+	return matches
+}
+
+// sameWeeksOfNewest are the matched weeks of the last point.
+func sameWeeksOfNewest(points []series.Point) matchedWeeks {
+	s := sameWeeksOf(points)
+	return s.of(len(points) - 1)
+}
+
+// weekChange is the difference of the i-th point of a weekly series from seven days before, NaN after a gap.
+func weekChange(points []series.Point, i int) float64 {
+	if i == 0 || points[i].ObservedAt.Days()-points[i-1].ObservedAt.Days() != 7 {
+		return math.NaN()
+	}
+	return points[i].Value - points[i-1].Value
 }
 
 // week is how one week of a weekly series stands against the same weeks of the five previous years. The samples are empty, and the
@@ -264,31 +320,22 @@ type week struct {
 // surprise is the week's change less the mean change of the matched weeks.
 func (w week) surprise() float64 { return w.change - w.season.mean() }
 
-// weeks compares every point of a weekly series with the same weeks of the five previous years.
-func weeks(points []series.Point) []week {
-	out := make([]week, len(points))
-	for i, matches := range sameWeeks(points) {
-		w := week{low: math.Inf(1), high: math.Inf(-1), change: math.NaN()}
-		if i > 0 && points[i].ObservedAt.Days()-points[i-1].ObservedAt.Days() == 7 {
-			w.change = points[i].Value - points[i-1].Value
-		}
-		for _, j := range matches {
-			if j < 0 {
-				continue
-			}
-			w.level = w.level.add(points[j].Value)
-			w.low, w.high = min(w.low, points[j].Value), max(w.high, points[j].Value)
-			if change := out[j].change; !math.IsNaN(change) {
-				w.season = w.season.add(change)
-			}
-		}
-		if w.level.n < minSeasonYears {
-			w.level, w.low, w.high = moments{}, math.NaN(), math.NaN()
-		}
-		if w.season.n < minSeasonYears {
-			w.season = moments{}
-		}
-		out[i] = w
+// weekOf compares the last point of a weekly series with the same weeks of the five previous years.
+func weekOf(points []series.Point) week {
+	changes := make([]float64, len(points))
+	for i := range points {
+		changes[i] = weekChange(points, i)
 	}
-	return out
+	last := len(points) - 1
+	matches := sameWeeksOfNewest(points)
+	w := week{level: matches.values(points), low: math.NaN(), high: math.NaN(), change: changes[last], season: matches.changes(changes)}
+	if w.level.n > 0 {
+		w.low, w.high = math.Inf(1), math.Inf(-1)
+		for _, j := range matches {
+			if j >= 0 {
+				w.low, w.high = min(w.low, points[j].Value), max(w.high, points[j].Value)
+			}
+		}
+	}
+	return w
 }

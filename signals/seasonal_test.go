@@ -258,8 +258,9 @@ func TestSameWeekOfThePreviousYears(t *testing.T) {
 	for day := date("1982-08-20"); day.Year() < 2030; day = day.AddDate(0, 0, 7) {
 		fridays = append(fridays, series.Point{ObservedAt: series.InstantOf(day)})
 	}
-	matches := sameWeeks(fridays)
+	same, matches := sameWeeksOf(fridays), make([]matchedWeeks, len(fridays))
 	for i, p := range fridays {
+		matches[i] = same.of(i)
 		for k, j := range matches[i] {
 			centre := earlier(p.ObservedAt.Time(), k+1)
 			if centre.Before(date("1982-08-17")) {
@@ -297,8 +298,8 @@ func TestSameWeekKeepsToTheNearestAndLeavesGapsOpen(t *testing.T) {
 		point("2024-06-02", 5), // one day after
 		point("2025-06-01", 6),
 	}
-	got := sameWeeks(points)[5]
-	if want := [seasonYears]int{4, 2, -1, 0, -1}; got != want {
+	got := sameWeeksOfNewest(points)
+	if want := (matchedWeeks{4, 2, -1, 0, -1}); got != want {
 		t.Errorf("matches %v, want %v", got, want)
 	}
 }
@@ -314,7 +315,7 @@ func TestWeeksByHand(t *testing.T) {
 		point("2024-05-10", 50), point("2024-05-17", 50), // 0
 		point("2025-05-09", 80), point("2025-05-16", 95), // +15
 	}
-	w := weeks(points)[len(points)-1]
+	w := weekOf(points)
 	wantNear(t, "mean of the matched weeks", w.level.mean(), (110+118+94+200+50)/5.0)
 	if w.level.n != 5 || w.low != 50 || w.high != 200 {
 		t.Errorf("n %d, range %v to %v, want 5, 50 to 200", w.level.n, w.low, w.high)
@@ -328,10 +329,10 @@ func TestWeeksByHand(t *testing.T) {
 	wantNear(t, "surprise", w.surprise(), 12)
 
 	// The week of 13 May 2022 has two years behind it.
-	if early := weeks(points)[5]; early.level.n != 0 || !math.IsNaN(early.low) || !math.IsNaN(early.high) || !math.IsNaN(early.surprise()) {
+	if early := weekOf(points[:6]); early.level.n != 0 || !math.IsNaN(early.low) || !math.IsNaN(early.high) || !math.IsNaN(early.surprise()) {
 		t.Errorf("two matched years make %+v, want nothing known", early)
 	}
-	if first := weeks(points)[0]; !math.IsNaN(first.change) {
+	if first := weekOf(points[:1]); !math.IsNaN(first.change) {
 		t.Errorf("the first week changed by %v", first.change)
 	}
 }
@@ -349,7 +350,8 @@ func TestWeeksEqualADirectComputation(t *testing.T) {
 		return v - before, ok && okBefore
 	}
 	surprises := 0
-	for i, got := range weeks(points) {
+	for i := range points {
+		got := weekOf(points[:i+1])
 		var levels, seasonal []float64
 		for k := 1; k <= seasonYears; k++ {
 			for offset := -3; offset <= 3; offset++ {

@@ -168,6 +168,18 @@ func (s *sorted) remove(x float64) {
 	*s = slices.Delete(*s, i, i+1)
 }
 
+// replace takes one old number away, which must be there, and inserts a new one: it moves what lies between them.
+func (s *sorted) replace(old, x float64) {
+	list, from, to := *s, s.place(old), s.place(x)
+	if to > from {
+		to--
+		copy(list[from:to], list[from+1:])
+	} else {
+		copy(list[to+1:from+1], list[to:])
+	}
+	list[to] = x
+}
+
 // place is how many members are below x. No member is NaN, which slices.BinarySearch would look for at each step.
 func (s *sorted) place(x float64) int {
 	list, from := *s, 0
@@ -247,14 +259,21 @@ func trailingQuantiles(points []series.Point, values []float64, years, minKnown 
 	lower, upper = make([]float64, len(points)), make([]float64, len(points))
 	var window sorted
 	oldest := 0
-	for i, point := range points {
-		if !math.IsNaN(values[i]) {
-			window.insert(values[i])
-		}
-		for start := dayIn(point.ObservedAt).yearsBefore(years); points[oldest].ObservedAt.Days() <= start; oldest++ {
-			if !math.IsNaN(values[oldest]) {
-				window.remove(values[oldest])
+	before := anniversaries{ago: func(calendarDay) []int { return []int{years} }}
+	for i := range points {
+		day, newest := points[i].ObservedAt.Days(), values[i]
+		for start := day - before.daysBack(day)[0]; points[oldest].ObservedAt.Days() <= start; oldest++ {
+			switch gone := values[oldest]; {
+			case math.IsNaN(gone):
+			case math.IsNaN(newest):
+				window.remove(gone)
+			default:
+				window.replace(gone, newest)
+				newest = math.NaN() // is in
 			}
+		}
+		if !math.IsNaN(newest) {
+			window.insert(newest)
 		}
 		lower[i], upper[i] = math.NaN(), math.NaN()
 		if len(window) >= minKnown {

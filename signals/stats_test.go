@@ -198,6 +198,14 @@ func TestQuantileIsTheInverseOfTheEmpiricalDistribution(t *testing.T) {
 			}
 		}
 	}
+	for range 300 {
+		want, old, x := slices.Clone(s), s[rng.IntN(len(s))], float64(rng.IntN(54)-2)
+		want.remove(old)
+		want.insert(x)
+		if s.replace(old, x); !slices.Equal(s, want) {
+			t.Fatalf("%v in place of %v makes %v, want %v", x, old, s, want)
+		}
+	}
 	for len(s) > 0 {
 		s.remove(s[rng.IntN(len(s))])
 		if !slices.IsSorted(s) {

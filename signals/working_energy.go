@@ -3,7 +3,6 @@ package signals
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"tidemark/internal/series"
 )
@@ -65,7 +64,7 @@ func petroleumCells(in series.Set, e Estimate) Working {
 		return w
 	}
 	var values []float64
-	for _, j := range sameWeeks(crude)[len(crude)-1] {
+	for _, j := range sameWeeksOfNewest(crude) {
 		if j >= 0 {
 			w.Baseline = append(w.Baseline, cellsOf(crudeStocks, crude[j])...)
 			values = append(values, crude[j].Value)
@@ -104,7 +103,8 @@ func petroleumComponentCells(in series.Set) (out []Cell) {
 func weekCells(id series.ID, points []series.Point, i int) (out []Cell) {
 	reach := points[i].ObservedAt.AddDate(-seasonYears-1, 0, 0)
 	recent := points[len(until(points[:i+1], reach)) : i+1]
-	for _, j := range append(slices.Clone(sameWeeks(recent)[len(recent)-1][:]), len(recent)-1) {
+	matches := sameWeeksOfNewest(recent)
+	for _, j := range append(matches[:], len(recent)-1) {
 		if j >= 0 {
 			out = append(out, cellsOf(id, recent[max(0, j-1):j+1]...)...)
 		}
