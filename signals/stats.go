@@ -285,7 +285,8 @@ func trailingQuantiles(points []series.Point, values []float64, years, minKnown 
 
 // known is x, or NaN where arithmetic on absurd input ended in an infinity.
 func known(x float64) float64 {
-	if x-x != 0 && x == x { // an infinity less itself is NaN, and so is NaN
+	const infinity = 0x7ff << 53
+	if math.Float64bits(x)<<1 == infinity { // without its sign
 		return math.NaN()
 	}
 	return x
