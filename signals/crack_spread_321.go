@@ -145,9 +145,15 @@ func readCrackSpread(in series.Set, at time.Time, intervals bool) Track {
 func crackEstimate(spread datedSeries, at time.Time, intervals bool) func(i int, e *Estimate) {
 	days, last := spread.days, len(spread.days)-1
 	season := crackSeason.over(spread)
-	var moves func(i int) moments
+	var moves []float64 // the spread of the daily changes up to each day
 	if intervals {
-		moves = trailing(changes(spread.values), crackMoves)
+		moves = make([]float64, len(days))
+		for i := range min(crackMoves, len(moves)) {
+			moves[i] = math.NaN()
+		}
+		for i, m := range trailing(changes(spread.values), crackMoves) {
+			moves[i+1] = m.sd()
+		}
 	}
 	return func(i int, e *Estimate) {
 		half := math.NaN()
@@ -156,7 +162,7 @@ func crackEstimate(spread datedSeries, at time.Time, intervals bool) func(i int,
 			if i == last {
 				read = dayOf(at)
 			}
-			half = crackHalfWidth(int(days[i]), read, moves(i-1).sd(), i == last)
+			half = crackHalfWidth(int(days[i]), read, moves[i], i == last)
 		}
 		e.Lo, e.Hi = e.Value-half, e.Value+half
 		sample := season(i)

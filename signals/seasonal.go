@@ -199,23 +199,44 @@ type seasonalWindows struct {
 // the history's start: the same windows give the same bits however far back the history goes. It costs O(n) in the values and days.
 func (d datedSeries) around(reach, first, last int) seasonalWindows {
 	out := seasonalWindows{first: first, samples: make([]moments, max(0, last-first+1))}
-	width := 2*reach + 1
-	w := windows{values: d.values, end: func(i int) int {
-		next := int32((floorDiv(int(d.days[i]), width) + 1) * width)
-		for i++; i < len(d.days) && d.days[i] < next; {
-			i++
-		}
-		return i
-	}}
-	lo, hi := 0, 0
+	width, days := 2*reach+1, d.days
+	lo, hi := 0, 0   // the values within reach
+	from, to := 0, 0 // the values of the block that lo lies in, from one that was lo
+	var tails []moments
+	var head moments // of the values from start to end
+	start, end := 0, 0
 	for i := range out.samples {
-		for lo < len(d.days) && int(d.days[lo]) < first+i-reach {
+		for lo < len(days) && int(days[lo]) < first+i-reach {
 			lo++
 		}
-		for hi < len(d.days) && int(d.days[hi]) <= first+i+reach {
+		for hi < len(days) && int(days[hi]) <= first+i+reach {
 			hi++
 		}
-		out.samples[i] = w.over(lo, hi)
+		if lo >= hi {
+			continue
+		}
+		if lo >= to {
+			from, to = lo, lo+1
+			for next := (floorDiv(int(days[lo]), width) + 1) * width; to < len(days) && int(days[to]) < next; {
+				to++
+			}
+			tails = tailsOf(d.values[from:to], tails)
+		}
+		begin := to
+		if hi < to { // the window begins with its block, where the values before are missing
+			begin = lo
+		}
+		if start != begin {
+			start, end, head = begin, begin, moments{}
+		}
+		for ; end < hi; end++ {
+			head = head.add(d.values[end])
+		}
+		if hi < to {
+			out.samples[i] = head
+		} else {
+			out.samples[i] = tails[lo-from].merge(head)
+		}
 	}
 	return out
 }

@@ -252,6 +252,40 @@ func TestABaselineHasTheSameBitsHoweverFarBackTheHistoryGoes(t *testing.T) {
 	}
 }
 
+func TestSamplesAroundAnyDayWithAnyHoles(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(5, 6))
+	for range 300 {
+		var points datedSeries
+		for day := rng.IntN(200) - 100; len(points.days) < 80; day += 1 + rng.IntN(3) {
+			if rng.IntN(30) == 0 {
+				day += rng.IntN(60)
+			}
+			points.add(day, 100+10*rng.NormFloat64())
+		}
+		reach, first := rng.IntN(16), int(points.days[0])-30+rng.IntN(60)
+		around := points.around(reach, first, int(points.days[79])+rng.IntN(30))
+		for i, got := range around.samples {
+			var window []float64
+			for j, day := range points.days {
+				if d := int(day) - first - i; max(d, -d) <= reach {
+					window = append(window, points.values[j])
+				}
+			}
+			if got.n != len(window) {
+				t.Fatalf("%d days around day %d are %d values, want %d", reach, first+i, got.n, len(window))
+			}
+			if got.n == 0 {
+				continue
+			}
+			mean, sd := stat.MeanStdDev(window, nil)
+			if !near(got.mean(), mean, 0) || !near(got.sd(), sd, 1e-3) {
+				t.Fatalf("%d days around day %d: %v, %v, want %v, %v", reach, first+i, got.mean(), got.sd(), mean, sd)
+			}
+		}
+	}
+}
+
 func TestSameWeekOfThePreviousYears(t *testing.T) {
 	t.Parallel()
 	var fridays []series.Point

@@ -1,6 +1,7 @@
 package signals
 
 import (
+	"iter"
 	"math"
 	"slices"
 
@@ -66,7 +67,11 @@ func (m moments) mean() float64 {
 
 // deviations is the sum of the squared deviations from the mean.
 func (m moments) deviations() float64 {
-	return max(0, m.squares-float64(m.sum*(m.sum/float64(m.n))))
+	d := m.squares - float64(m.sum*(m.sum/float64(m.n)))
+	if d < 0 {
+		return 0
+	}
+	return d
 }
 
 // sd is the sample standard deviation (n-1), NaN for fewer than two values.
@@ -77,68 +82,36 @@ func (m moments) sd() float64 {
 	return math.Sqrt(m.deviations() / float64(m.n-1))
 }
 
-// windows returns the moments of stretches of one sequence of values. It cuts the sequence into blocks and keeps the moments from every
-// value of a block to the block's end, and the moments of a growing stretch after it. A stretch over the border of two blocks is then one
-// merge. This is the method of van Herk (1992) and of Gil and Werman (1993) for sliding minima, with moments in place of the minimum.
-// Stretches that only move forward, and are as wide as a block, cost O(1) each and memory for one block. Any other stretch is also
-// supported, with the same bits in every order of calls.
-type windows struct {
-	values []float64
-	// end is where the block of the i-th value ends.
-	end func(i int) int
-	// tails[i] is of values[from+i:to], where to ends the block that from lies in.
-	tails    []moments
-	from, to int
-	// run is of values[runFrom:runEnd].
-	run             moments
-	runFrom, runEnd int
-}
+// Windows that slide over a sequence of values come from blocks of it: the moments from every value of a block to the block's end, and those of a
+// growing stretch after it. A window over the border of two blocks is then one merge. This is the method of van Herk (1992) and of Gil and Werman
+// (1993) for sliding minima, with moments in place of the minimum. It costs O(1) a window, and memory for one block.
 
-// over is the moments of values[lo:hi].
-func (w *windows) over(lo, hi int) moments {
-	if lo >= hi {
-		return moments{}
-	}
-	if lo < w.from || lo >= w.to {
-		w.enter(lo)
-	}
-	if hi < w.to { // the stretch begins with its block, where the values before are missing
-		return w.running(lo, hi)
-	}
-	return w.tails[lo-w.from].merge(w.running(w.to, hi))
-}
-
-// enter sets the tails of the block of the i-th value, from there on.
-func (w *windows) enter(i int) {
-	w.from, w.to = i, w.end(i)
-	w.tails = slices.Grow(w.tails[:0], w.to-i)[:w.to-i]
+// tailsOf are the moments from every value of a block to the block's end. It reuses memory.
+func tailsOf(block []float64, memory []moments) []moments {
+	tails := slices.Grow(memory[:0], len(block))[:len(block)]
 	var tail moments
-	for j, v := range slices.Backward(w.values[i:w.to]) {
-		tail = tail.add(v)
-		w.tails[j] = tail
+	for i, x := range slices.Backward(block) {
+		tail = tail.add(x)
+		tails[i] = tail
 	}
+	return tails
 }
 
-// running returns the moments of values[from:to]. It continues from the last result if that began at the same value.
-func (w *windows) running(from, to int) moments {
-	if from != w.runFrom || to < w.runEnd {
-		w.runFrom, w.runEnd, w.run = from, from, moments{}
-	}
-	for ; w.runEnd < to; w.runEnd++ {
-		w.run = w.run.add(w.values[w.runEnd])
-	}
-	return w.run
-}
-
-// trailing returns a function for the moments of the n values that end with values[i]; the empty sample if there are fewer. Calls with
-// ascending i are cheap.
-func trailing(values []float64, n int) func(i int) moments {
-	w := windows{values: values, end: func(i int) int { return min(len(values), i-i%n+n) }}
-	return func(i int) moments {
-		if i+1 < n {
-			return moments{}
+// trailing yields the moments of the n values that end with the i-th, for each i that has so many.
+func trailing(values []float64, n int) iter.Seq2[int, moments] {
+	return func(yield func(int, moments) bool) {
+		var tails []moments
+		for from := 0; from+n <= len(values); from += n {
+			tails = tailsOf(values[from:from+n], tails)
+			after := values[from+n:]
+			var head moments
+			for i, tail := range tails {
+				if !yield(from+i+n-1, tail.merge(head)) || i == len(after) {
+					return
+				}
+				head = head.add(after[i])
+			}
 		}
-		return w.over(i+1-n, i+1)
 	}
 }
 

@@ -55,9 +55,9 @@ func TestTrailingMomentsAgreeWithExactArithmetic(t *testing.T) {
 				values[i] = x
 			}
 			for _, n := range []int{2, 5, 60, 252} {
-				at := trailing(values, n)
+				at := trailed(values, n)
 				for i := range values {
-					m := at(i)
+					m := at[i]
 					if i < n-1 {
 						if m.n != 0 || !math.IsNaN(m.mean()) || !math.IsNaN(m.sd()) {
 							t.Fatalf("n %d, i %d: %+v from too short a history, want nothing", n, i, m)
@@ -88,9 +88,9 @@ func TestAConstantWindowHasNoSpreadWhateverStandsBesideIt(t *testing.T) {
 		for range 200 {
 			values = append(values, constant)
 		}
-		at := trailing(values, 7)
+		at := trailed(values, 7)
 		for i := 9; i < len(values); i++ { // before, the window still holds another value
-			m := at(i)
+			m := at[i]
 			if m.mean() != constant || m.sd() != 0 {
 				t.Fatalf("window of %v: mean %v, sd %v, want the value and exactly 0", constant, m.mean(), m.sd())
 			}
@@ -111,9 +111,9 @@ func TestAnUnknownOrAbsurdValueLeavesNoTraceBehindItsWindow(t *testing.T) {
 	for _, bad := range []float64{math.NaN(), 1e300, -1e17} {
 		broken := slices.Clone(values)
 		broken[100] = bad
-		before, after := trailing(values, 30), trailing(broken, 30)
+		before, after := trailed(values, 30), trailed(broken, 30)
 		for i := range values {
-			clean, got := before(i), after(i)
+			clean, got := before[i], after[i]
 			touched := i >= 100 && i < 130
 			if !touched && got != clean {
 				t.Fatalf("%v at 100 changed the window that ends at %d: %+v, want %+v", bad, i, got, clean)
@@ -125,43 +125,13 @@ func TestAnUnknownOrAbsurdValueLeavesNoTraceBehindItsWindow(t *testing.T) {
 	}
 }
 
-func TestWindowsAnswerForAnyStretchAndAnyBlocks(t *testing.T) {
-	t.Parallel()
-	rng := rand.New(rand.NewPCG(5, 6))
-	for range 300 {
-		values := make([]float64, 1+rng.IntN(80))
-		blocks := make([]int, len(values))
-		block := rng.IntN(10) - 5
-		for i := range values {
-			values[i] = 100 + 10*rng.NormFloat64()
-			if rng.IntN(5) == 0 {
-				block += 1 + rng.IntN(3) // blocks may be left out, as by a hole
-			}
-			blocks[i] = block
-		}
-		w := windows{values: values, end: func(i int) int {
-			at := i
-			for at < len(blocks) && blocks[at] == blocks[i] {
-				at++
-			}
-			return at
-		}}
-		for range 100 {
-			lo := rng.IntN(len(values))
-			hi := lo + rng.IntN(len(values)-lo+1)
-			got := w.over(lo, hi)
-			if got.n != hi-lo {
-				t.Fatalf("over(%d, %d) holds %d values", lo, hi, got.n)
-			}
-			if hi == lo {
-				continue
-			}
-			mean, sd := stat.MeanStdDev(values[lo:hi], nil)
-			if !near(got.mean(), mean, 0) || !near(got.sd(), sd, 1e-3) {
-				t.Fatalf("over(%d, %d) = %v, %v, want %v, %v (blocks %v)", lo, hi, got.mean(), got.sd(), mean, sd, blocks)
-			}
-		}
+// trailed are the samples of trailing, and empty ones before.
+func trailed(values []float64, n int) []moments {
+	out := make([]moments, len(values))
+	for i, m := range trailing(values, n) {
+		out[i] = m
 	}
+	return out
 }
 
 func TestMomentsByHand(t *testing.T) {
