@@ -141,7 +141,7 @@ func (v *View) History(ctx context.Context, s *Signal, r ListingRequest) (*Listi
 	if err := l.frame(ctx, s, asOf); err != nil {
 		return nil, err
 	}
-	sum := sha256.Sum256(fmt.Append(nil, r.part(), "\n", state, "\n", string(l.first), string(l.last), l.about, q.Interval))
+	sum := sha256.Sum256(fmt.Append(nil, r.part(), "\n", state, "\n", string(l.first), string(l.last), l.about, q.Interval, columns.Edition(r.Format)))
 	l.ETag = hex.EncodeToString(sum[:16])
 	return l, nil
 }

@@ -14,6 +14,7 @@ import (
 
 	"tidemark/chain"
 	"tidemark/chain/tlog"
+	"tidemark/internal/columns"
 	"tidemark/internal/postgres"
 )
 
@@ -149,7 +150,7 @@ func (st *RecordState) Page(from int64, limit int, format string) *RecordPage {
 		p.next = &p.links[limit].Seq
 		p.links = p.links[:limit]
 	}
-	sum := sha256.Sum256(fmt.Append(nil, st.Whole().Identity.ETag, " ", format, " ", from, " ", limit))
+	sum := sha256.Sum256(fmt.Append(nil, st.Whole().Identity.ETag, " ", format, " ", from, " ", limit, columns.Edition(format)))
 	p.ETag = hex.EncodeToString(sum[:16])
 	return p
 }

@@ -97,7 +97,7 @@ func watch(t *testing.T) {
 // maxPackages is the maximum number of packages of others in the linked program, including the standard library. `make size` prints the
 // present numbers. A change that needs more raises it, and gives the reason. The module's own packages do not count: a publisher and a
 // language are a folder each, and need no other place.
-const maxPackages = 934
+const maxPackages = 943
 
 // carried are packages that the program must never include: an EVM node, the network protocols of nodes, and their databases.
 var carried = regexp.MustCompile(`^github\.com/(ethereum/go-ethereum/(p2p|eth|node|rpc|core/txpool|ethdb/(leveldb|pebble))|syndtr/goleveldb|cockroachdb/pebble)(/|$)`)

@@ -55,10 +55,9 @@ func (s *arrowStream) group(columns []vector, rows int) error {
 	}
 	for i := range columns {
 		v := &columns[i]
-		nulls := v.nulls()
-		nodes = append(nodes, uint64(rows), uint64(nulls))
+		nodes = append(nodes, uint64(rows), uint64(v.unknown))
 		from := len(s.body)
-		if nulls > 0 {
+		if v.unknown > 0 {
 			valid := make([]int64, rows)
 			for r, k := range v.known {
 				if k {
@@ -69,7 +68,7 @@ func (s *arrowStream) group(columns []vector, rows int) error {
 		}
 		buffer(from)
 		from = len(s.body)
-		s.values(v)
+		s.values(v, rows)
 		buffer(from)
 		if v.Kind == Text {
 			from = len(s.body)
@@ -83,31 +82,31 @@ func (s *arrowStream) group(columns []vector, rows int) error {
 }
 
 // values appends one value for each row. The value of an unknown one has no meaning.
-func (s *arrowStream) values(v *vector) {
+func (s *arrowStream) values(v *vector, rows int) {
 	i := 0 // the next known value
 	switch v.Kind {
 	case Text:
 		s.body = append(s.body, 0, 0, 0, 0)
 		end := 0
-		for _, k := range v.known {
-			if k {
+		for r := range rows {
+			if v.has(r) {
 				end = v.ends[i]
 				i++
 			}
 			s.body = binary.LittleEndian.AppendUint32(s.body, uint32(end))
 		}
 	case Bool:
-		bit := make([]int64, len(v.known))
-		for r, k := range v.known {
-			if k {
+		bit := make([]int64, rows)
+		for r := range bit {
+			if v.has(r) {
 				bit[r] = v.whole[i]
 				i++
 			}
 		}
 		s.body = appendBits(s.body, bit)
 	default:
-		for _, k := range v.known {
-			n := uint64(0)
+		for r := range rows {
+			n, k := uint64(0), v.has(r)
 			if k && v.Kind == Number {
 				n = math.Float64bits(v.number[i])
 			} else if k {

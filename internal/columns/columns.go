@@ -1,12 +1,13 @@
 // Package columns writes tables as Apache Parquet files and as Apache Arrow streams. It covers what this program publishes: flat tables of
-// texts, numbers, dates and instants, with unknown values. It needs only the standard library: the public libraries would add 54 packages
-// (Parquet) or 77 (both formats) to the program. Start at Writer. parquet.go and arrow.go contain the two formats.
+// texts, numbers, dates and instants, with unknown values. It needs only the standard library and a compressor: the public libraries would
+// add 54 packages (Parquet) or 77 (both formats) to the program. Start at Writer. parquet.go and arrow.go contain the two formats.
 package columns
 
 import (
 	"fmt"
 	"io"
 	"math"
+	"sync"
 	"time"
 )
 
@@ -40,6 +41,15 @@ const (
 	Arrow   = "arrow"
 )
 
+// Edition names the bytes that a format gives to rows. It changes when the same rows get other bytes, so that the tags of files which are not
+// made of their bytes change, too.
+func Edition(format string) string {
+	if format == Parquet {
+		return "zstd 1.20.3"
+	}
+	return ""
+}
+
 // Pair is a text about the whole table, such as its license.
 type Pair struct{ Key, Value string }
 
@@ -64,19 +74,32 @@ type encoder interface {
 type vector struct {
 	Column
 
-	// known has an entry for each row. The other slices only have entries for known values: texts are ends in bytes.
-	known  []bool
-	whole  []int64
-	number []float64
-	ends   []int
-	bytes  []byte
+	// known has an entry for each row of a Nullable column, and unknown is how many of them are false. The other slices only have entries
+	// for known values: texts are ends in bytes.
+	known   []bool
+	unknown int
+	whole   []int64
+	number  []float64
+	ends    []int
+	bytes   []byte
 }
 
 // New returns a Writer of a table. It panics if format is unknown.
 func New(format string, w io.Writer, list []Column, about ...Pair) *Writer {
 	out := &Writer{columns: make([]vector, len(list))}
 	for i, c := range list {
-		out.columns[i].Column = c
+		v := vector{Column: c}
+		if c.Nullable {
+			v.known = borrow[bool](&knowns)
+		}
+		switch c.Kind {
+		case Text:
+		case Number:
+			v.number = borrow[float64](&numbers)
+		default:
+			v.whole = borrow[int64](&wholes)
+		}
+		out.columns[i] = v
 	}
 	switch format {
 	case Parquet:
@@ -89,14 +112,43 @@ func New(format string, w io.Writer, list []Column, about ...Pair) *Writer {
 	return out
 }
 
-// put marks the next value of the row as known or not, and returns its column if the value is known.
-func (w *Writer) put(kind Kind, known bool) *vector {
-	v := &w.columns[w.next]
-	if v.Kind != kind && known || !known && !v.Nullable {
-		panic(fmt.Sprintf("columns: the column %s does not take this value", v.Name))
+// The memory of the values goes from one Writer to the next.
+var (
+	knowns  sync.Pool
+	wholes  sync.Pool
+	numbers sync.Pool
+)
+
+// borrow returns memory that a Writer gave back, or none.
+func borrow[T any](from *sync.Pool) []T {
+	if b, ok := from.Get().(*[]T); ok {
+		return *b
 	}
-	v.known = append(v.known, known)
+	return nil
+}
+
+// giveBack keeps memory for the next Writer. Texts can be long, so theirs is not kept.
+func giveBack[T any](to *sync.Pool, b []T) {
+	if cap(b) > 0 {
+		b = b[:0]
+		to.Put(&b)
+	}
+}
+
+// put marks the next value of the row as known, and returns its column.
+func (w *Writer) put(kind Kind) *vector {
+	v := &w.columns[w.next]
+	if v.Kind != kind {
+		v.refuse()
+	}
+	if v.Nullable {
+		v.known = append(v.known, true)
+	}
 	return v
+}
+
+func (v *vector) refuse() {
+	panic(fmt.Sprintf("columns: the column %s does not take this value", v.Name))
 }
 
 // step moves on to the next column, and ends the row after the last.
@@ -117,13 +169,14 @@ func (w *Writer) flush() {
 	for i := range w.columns {
 		v := &w.columns[i]
 		v.known, v.whole, v.number, v.ends, v.bytes = v.known[:0], v.whole[:0], v.number[:0], v.ends[:0], v.bytes[:0]
+		v.unknown = 0
 	}
 	w.rows = 0
 }
 
 // Text adds a text.
 func (w *Writer) Text(s string) {
-	v := w.put(Text, true)
+	v := w.put(Text)
 	v.bytes = append(v.bytes, s...)
 	v.ends = append(v.ends, len(v.bytes))
 	w.step()
@@ -135,7 +188,7 @@ func (w *Writer) Number(f float64) {
 		w.Null()
 		return
 	}
-	v := w.put(Number, true)
+	v := w.put(Number)
 	v.number = append(v.number, f)
 	w.step()
 }
@@ -172,14 +225,19 @@ func (w *Writer) Date(day string) {
 }
 
 func (w *Writer) integral(kind Kind, n int64) {
-	v := w.put(kind, true)
+	v := w.put(kind)
 	v.whole = append(v.whole, n)
 	w.step()
 }
 
 // Null adds an unknown value. The column must be Nullable.
 func (w *Writer) Null() {
-	w.put(w.columns[w.next].Kind, false)
+	v := &w.columns[w.next]
+	if !v.Nullable {
+		v.refuse()
+	}
+	v.known = append(v.known, false)
+	v.unknown++
 	w.step()
 }
 
@@ -191,22 +249,21 @@ func (w *Writer) Close() error {
 	if w.rows > 0 {
 		w.flush()
 	}
+	for i := range w.columns {
+		v := &w.columns[i]
+		giveBack(&knowns, v.known)
+		giveBack(&wholes, v.whole)
+		giveBack(&numbers, v.number)
+		v.known, v.whole, v.number = nil, nil, nil
+	}
 	if w.err != nil {
 		return w.err
 	}
 	return w.format.end(w.columns)
 }
 
-// nulls returns the number of unknown values.
-func (v *vector) nulls() int {
-	n := 0
-	for _, k := range v.known {
-		if !k {
-			n++
-		}
-	}
-	return n
-}
+// has reports whether the value of a row is known.
+func (v *vector) has(row int) bool { return !v.Nullable || v.known[row] }
 
 // text returns the i-th known text.
 func (v *vector) text(i int) []byte {

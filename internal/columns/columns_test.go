@@ -2,6 +2,7 @@ package columns_test
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -165,6 +166,26 @@ func compare(t *testing.T, reader, file string, want [][]any) {
 		if d := cmp.Diff(want[i], got[i]); d != "" {
 			t.Fatalf("%s: row %d (-want +got):\n%s", reader, i, d)
 		}
+	}
+}
+
+// TestTheSameRowsHaveTheSameBytes makes files one after the other and beside each other, so that they use memory which others used. The hash is
+// that of the newest edition.
+func TestTheSameRowsHaveTheSameBytes(t *testing.T) {
+	t.Parallel()
+	const edition, hash = "zstd 1.20.3", "e312715db41080177d7e507fa8e400bde9d0212a683e2f2cdfc4118aeab2e47e"
+	first := encode(t, columns.Parquet, 300)
+	if got := fmt.Sprintf("%x", sha256.Sum256(first)); got != hash || columns.Edition(columns.Parquet) != edition {
+		t.Errorf("the hash is %s, and of the edition %s it is %s: the same rows have other bytes, so the edition must be another one", got, edition, hash)
+	}
+	long := encode(t, columns.Parquet, 70_000)
+	for i := range 4 {
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			t.Parallel()
+			if !bytes.Equal(encode(t, columns.Parquet, 300), first) || !bytes.Equal(encode(t, columns.Parquet, 70_000), long) {
+				t.Error("the same rows have other bytes")
+			}
+		})
 	}
 }
 

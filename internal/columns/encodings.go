@@ -15,22 +15,20 @@ func appendZigZag(b []byte, n int64) []byte {
 }
 
 // appendPacked appends numbers with width bits each, the lowest bits first. The last byte is filled with zeros.
-func appendPacked(b []byte, width int, numbers []uint64) []byte {
-	var low, high uint64 // 128 bits, because 7 leftover bits and 64 new bits must fit
+func appendPacked[N uint32 | uint64](b []byte, width int, numbers []N) []byte {
+	var word uint64
 	filled := 0
 	for _, n := range numbers {
-		low |= n << filled
-		if filled > 0 {
-			high = n >> (64 - filled)
-		}
-		for filled += width; filled >= 8; filled -= 8 {
-			b = append(b, byte(low))
-			low = low>>8 | high<<56
-			high >>= 8
+		word |= uint64(n) << filled
+		if filled += width; filled >= 64 {
+			b = binary.LittleEndian.AppendUint64(b, word)
+			filled -= 64
+			word = uint64(n) >> (width - filled)
 		}
 	}
-	if filled > 0 {
-		b = append(b, byte(low))
+	for ; filled > 0; filled -= 8 {
+		b = append(b, byte(word))
+		word >>= 8
 	}
 	return b
 }
@@ -59,18 +57,18 @@ func appendDelta(b []byte, numbers []int64) []byte {
 			deltas[i] = numbers[from+i] - numbers[from+i-1] // it may wrap: the reader wraps, too
 			least = min(least, deltas[i])
 		}
-		for i := range rest {
-			rest[i] = 0
-			if i < n {
-				rest[i] = uint64(deltas[i]) - uint64(least)
-			}
+		for i := range n {
+			rest[i] = uint64(deltas[i]) - uint64(least)
 		}
+		clear(rest[n:])
 		b = appendZigZag(b, least)
 		var widths [deltaBlock / deltaMini]int
 		for m := range widths {
+			all := uint64(0)
 			for _, r := range rest[m*deltaMini : (m+1)*deltaMini] {
-				widths[m] = max(widths[m], bits.Len64(r))
+				all |= r
 			}
+			widths[m] = bits.Len64(all)
 			b = append(b, byte(widths[m]))
 		}
 		for m, width := range widths {
@@ -83,7 +81,7 @@ func appendDelta(b []byte, numbers []int64) []byte {
 }
 
 // appendHybrid appends numbers in the RLE and bit-packing hybrid: runs of eight and more equal numbers once, the others packed in eights.
-func appendHybrid(b []byte, width int, numbers []uint64) []byte {
+func appendHybrid(b []byte, width int, numbers []uint32) []byte {
 	packedFrom := 0
 	flush := func(to int) { // the numbers from packedFrom to to are a multiple of eight, except at the end
 		if packedFrom == to {
@@ -123,15 +121,47 @@ func appendHybrid(b []byte, width int, numbers []uint64) []byte {
 // together, where a compressor finds them.
 func appendSplit(b []byte, numbers []float64) []byte {
 	n, from := len(numbers), len(b)
-	b = append(b, make([]byte, 8*n)...)
-	out := b[from:]
-	for i, f := range numbers {
-		u := math.Float64bits(f)
-		for k := range 8 {
-			out[k*n+i] = byte(u >> (8 * k))
+	b = slices.Grow(b, 8*n)[:from+8*n]
+	var places [8][]byte
+	for k := range places {
+		places[k] = b[from+k*n:][:n]
+	}
+	i := 0
+	for ; i+8 <= n; i += 8 {
+		var rows [8]uint64
+		for k, f := range numbers[i : i+8] {
+			rows[k] = math.Float64bits(f)
+		}
+		transpose(&rows)
+		for k, r := range rows {
+			binary.LittleEndian.PutUint64(places[k][i:], r)
+		}
+	}
+	for ; i < n; i++ {
+		u := math.Float64bits(numbers[i])
+		for k := range places {
+			places[k][i] = byte(u >> (8 * k))
 		}
 	}
 	return b
+}
+
+// transpose exchanges the rows and the columns of eight times eight bytes: first blocks of four, then of two, then single bytes.
+func transpose(rows *[8]uint64) {
+	for i := range 4 {
+		rows[i], rows[i+4] = exchange(rows[i], rows[i+4], 32, 0x00000000ffffffff)
+	}
+	for _, i := range [...]int{0, 1, 4, 5} {
+		rows[i], rows[i+2] = exchange(rows[i], rows[i+2], 16, 0x0000ffff0000ffff)
+	}
+	for _, i := range [...]int{0, 2, 4, 6} {
+		rows[i], rows[i+1] = exchange(rows[i], rows[i+1], 8, 0x00ff00ff00ff00ff)
+	}
+}
+
+// exchange exchanges the upper parts of a, which low leaves out, with the lower parts of b.
+func exchange(a, b uint64, by int, low uint64) (_, _ uint64) {
+	return a&low | b&low<<by, a>>by&low | b&^low
 }
 
 // appendBits appends truth values with one bit each.
