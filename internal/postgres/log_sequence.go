@@ -26,9 +26,25 @@ var ErrLogStopped = errors.New("the log is stopped")
 // maxLeaves limits how many leaves are numbered, or added to a tree, at once.
 const maxLeaves = 16384
 
-// A leaf that is there already, or comes twice, is dropped. A leaf that cannot be numbered is set aside, so that it stops no other. Most
-// leaves are neither, so only the odd ones are compared with others. Each key is looked up by itself: a join could read the whole log.
+// numberLeavesSQL numbers leaves that were all compared with their form. The keys of the log refuse a key that comes twice.
 const numberLeavesSQL = `
+	with span as materialized (
+		select min(id) as first, max(id) as last, bool_and(formed) as formed
+		from (select id, formed from log_pending where log = @log order by id limit @most) t
+	), taken as (
+		delete from log_pending
+		where log = @log and id between (select first from span) and (select last from span) and (select formed from span)
+		returning id, key, leaf
+	), numbered as (
+		insert into log_entries (log, idx, key, leaf)
+		select @log, @entries::bigint + row_number() over (order by id) - 1, key, leaf from taken order by id
+	)
+	update log_heads set entries = entries + (select count(*) from taken) where log = @log
+	returning (select count(*) from taken), (select formed from span) is not false` // primary keys, unique (log, key)
+
+// numberOddLeavesSQL numbers leaves of any kind. A leaf that is there already, or comes twice, is dropped. A leaf that cannot be numbered is set aside, so that it stops no other. Most
+// leaves are neither, so only the odd ones are compared with others. Each key is looked up by itself: a join could read the whole log.
+const numberOddLeavesSQL = `
 	with span as materialized (
 		select min(id) as first, max(id) as last from (select id from log_pending where log = @log order by id limit @most) t
 	), taken as (
@@ -56,23 +72,32 @@ const numberLeavesSQL = `
 		returning idx
 	)
 	update log_heads set entries = entries + (select count(*) from numbered) where log = @log
-	returning (select count(*) from taken)` // primary keys, unique (log, key)
+	returning (select count(*) from taken), true` // primary keys, unique (log, key)
 
 // NumberLeaves numbers the leaves without a number, in order, and returns how many it took. A leaf that cannot be numbered is set aside. If
 // several callers run, one works; the others return 0.
-func (db LogStore) NumberLeaves(ctx context.Context, log string) (n int64, err error) {
-	err = db.tx(ctx, func(tx pgx.Tx) error {
-		n = 0
-		h, ok, err := lockLogHead(ctx, tx, log)
-		if err != nil || !ok {
-			return err
-		}
-		return tx.QueryRow(ctx, numberLeavesSQL, pgx.NamedArgs{"log": log, "most": maxLeaves, "entries": h.Entries}).Scan(&n)
-	})
+func (db LogStore) NumberLeaves(ctx context.Context, log string) (int64, error) {
+	n, done, err := db.numberLeaves(ctx, log, numberLeavesSQL)
+	if err == nil && !done || code(err) == "23505" { // unique_violation
+		n, _, err = db.numberLeaves(ctx, log, numberOddLeavesSQL)
+	}
 	if err != nil {
 		return 0, fmt.Errorf("number the leaves of the log %s: %w", log, err)
 	}
 	return n, nil
+}
+
+// numberLeaves numbers leaves with a statement. It reports false if they are not for this statement.
+func (db LogStore) numberLeaves(ctx context.Context, log, sql string) (n int64, done bool, err error) {
+	err = db.tx(ctx, func(tx pgx.Tx) error {
+		n, done = 0, true
+		h, ok, err := lockLogHead(ctx, tx, log)
+		if err != nil || !ok {
+			return err
+		}
+		return tx.QueryRow(ctx, sql, pgx.NamedArgs{"log": log, "most": maxLeaves, "entries": h.Entries}).Scan(&n, &done)
+	})
+	return n, done, err
 }
 
 // lockLogHead locks the head of a log. It reports false if another transaction holds the lock or the log does not exist.
