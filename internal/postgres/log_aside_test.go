@@ -63,11 +63,8 @@ func TestALeafThatCannotBeNumberedStopsNoOther(t *testing.T) {
 	if err := sequence(t.Context(), db, postgres.LogSources, s); err != nil {
 		t.Fatal(err)
 	}
-	body := func(n int) string {
-		return fmt.Sprintf("tidemark/body/v1\nsource s\nurl %064x\nfetched_at 2026-01-02T03:04:05.000000Z\nsha256 %064x\nbytes %d\nnot_modified false\n", n, n, n)
-	}
 	// The database's owner puts in what log_append refuses.
-	for _, p := range [][2]string{{"body:1", body(7)}, {"x", "hello"}, {"y", "\xff\x00"}, {"body:900", body(8)}, {"body:900", body(8)}, {"body:900", body(9)}} {
+	for _, p := range [][2]string{{"body:1", bodyLeaf(7)}, {"x", "hello"}, {"y", "\xff\x00"}, {"body:900", bodyLeaf(8)}, {"body:900", bodyLeaf(8)}, {"body:900", bodyLeaf(9)}} {
 		c, err := pgx.Connect(t.Context(), url)
 		if err != nil {
 			t.Fatal(err)
@@ -210,7 +207,7 @@ func TestTheOperatorHearsHowLongABodyWaitedForTheLog(t *testing.T) {
 func TestAppendSkipsWhatIsThereAndRefusesAnotherLeaf(t *testing.T) {
 	t.Parallel()
 	db, url, s := logFixture(t)
-	leaf := fmt.Sprintf("tidemark/body/v1\nsource s\nurl %064x\nfetched_at 2026-01-02T03:04:05.000000Z\nsha256 %064x\nbytes 1\nnot_modified false\n", 1, 1)
+	leaf := bodyLeaf(1)
 	if _, err := tlog.ParseLeaf([]byte(leaf)); err != nil {
 		t.Fatal(err)
 	}
@@ -235,6 +232,175 @@ func TestAppendSkipsWhatIsThereAndRefusesAnotherLeaf(t *testing.T) {
 	for _, bad := range []string{"hello", "", leaf + "x", "tidemark/later/v1\nat 2026-01-02T03:04:05.000000Z\n", "tidemark/genesis/v1\n", leaf[:40]} {
 		if err := add("body:71", bad); err == nil {
 			t.Errorf("%q is taken as a leaf", bad)
+		}
+	}
+}
+
+// bodyLeaf is the leaf of a body that no fetch has.
+func bodyLeaf(n int) string {
+	return fmt.Sprintf("tidemark/body/v1\nsource s\nurl %064x\nfetched_at 2026-01-02T03:04:05.000000Z\nsha256 %064x\nbytes %d\nnot_modified false\n", n, n, n)
+}
+
+// A list of leaves is added all or none, and each leaf is judged as if it came alone.
+func TestAListOfLeavesIsAddedAllOrNone(t *testing.T) {
+	t.Parallel()
+	db, url, s := logFixture(t)
+	c, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close(context.WithoutCancel(t.Context())) }()
+	if _, err := c.Exec(t.Context(), "set role "+postgres.RoleWorker); err != nil {
+		t.Fatal(err)
+	}
+	type leaf struct {
+		key  any
+		leaf any
+	}
+	add := func(list ...leaf) error {
+		keys, leaves := []any{}, []any{}
+		for _, l := range list {
+			if l.key != "-" {
+				keys = append(keys, l.key)
+			}
+			if l.leaf != "-" {
+				leaves = append(leaves, l.leaf)
+			}
+		}
+		_, err := c.Exec(t.Context(), `select log_append('sources', $1::text[], $2::text[])`, keys, leaves)
+		return err
+	}
+	size := func(want int64, why string) {
+		t.Helper()
+		if err := sequence(t.Context(), db, postgres.LogSources, s); err != nil {
+			t.Fatal(err)
+		}
+		if h := whole(t, db, url, postgres.LogSources); h.Size != want {
+			t.Errorf("%s: the log has %d leaves, want %d", why, h.Size, want)
+		}
+	}
+	for why, list := range map[string][]leaf{"none": {}, "two, not in the order of their keys": {{"b", bodyLeaf(2)}, {"a", bodyLeaf(1)}}} {
+		if err := add(list...); err != nil {
+			t.Fatalf("%s: %v", why, err)
+		}
+	}
+	size(3, "two leaves")
+	leaves, err := db.LogLeaves(t.Context(), postgres.LogSources, 1, 3)
+	if err != nil || string(leaves[0]) != bodyLeaf(2) || string(leaves[1]) != bodyLeaf(1) {
+		t.Errorf("the leaves are %q, %v", leaves, err)
+	}
+	for why, list := range map[string][]leaf{
+		"another leaf of a key":              {{"c", bodyLeaf(3)}, {"a", bodyLeaf(4)}},
+		"only another leaf of a key":         {{"a", bodyLeaf(4)}},
+		"no known form":                      {{"c", bodyLeaf(3)}, {"d", "hello"}},
+		"no known form of a key that is in":  {{"c", bodyLeaf(3)}, {"a", "hello"}},
+		"a key more":                         {{"c", bodyLeaf(3)}, {"d", "-"}},
+		"a key more, of a leaf that is in":   {{"c", bodyLeaf(3)}, {"a", "-"}},
+		"a leaf more":                        {{"c", bodyLeaf(3)}, {"-", bodyLeaf(4)}},
+		"no key":                             {{"c", bodyLeaf(3)}, {nil, bodyLeaf(4)}},
+		"no leaf":                            {{"c", bodyLeaf(3)}, {"d", nil}},
+		"a name that is like that of a time": {{"c", strings.Replace(bodyLeaf(3), "fetched_at", "fetched-at", 1)}},
+	} {
+		if err := add(list...); err == nil {
+			t.Errorf("%s: the list is taken", why)
+		}
+	}
+	size(3, "lists that are refused")
+	if err := add(leaf{"a", bodyLeaf(1)}, leaf{"c", bodyLeaf(3)}, leaf{"b", bodyLeaf(2)}, leaf{"c", bodyLeaf(3)}); err != nil {
+		t.Fatal(err)
+	}
+	size(4, "one of four is new")
+	if err := add(leaf{"d", bodyLeaf(5)}, leaf{"d", bodyLeaf(6)}); err != nil {
+		t.Fatal(err)
+	}
+	size(5, "two leaves of a key that wait at once")
+	if list, err := db.LogAsides(t.Context()); err != nil || len(list) != 1 || list[0].Key != "d" {
+		t.Errorf("set aside: %+v, %v", list, err)
+	}
+	if _, err := c.Exec(t.Context(), `select log_append('record', array['x'], array['hello'])`); err == nil {
+		t.Error("a leaf of no known form is taken for a log that has not begun")
+	}
+	if _, err := c.Exec(t.Context(), `select log_append('record', array['x'], array[$1])`, bodyLeaf(1)); err != nil {
+		t.Errorf("a log that has not begun: %v", err)
+	}
+}
+
+// No key is locked before it has a number, so the order in which transactions add their leaves does not matter.
+func TestTwoTransactionsAddTheSameLeavesAtOnce(t *testing.T) {
+	t.Parallel()
+	db, url, s := logFixture(t)
+	var both [2]*pgx.Conn
+	for i := range both {
+		c, err := pgx.Connect(t.Context(), url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close(context.WithoutCancel(t.Context())) }()
+		both[i] = c
+	}
+	run := func(c *pgx.Conn, sql string, args ...any) {
+		t.Helper()
+		if _, err := c.Exec(t.Context(), sql, args...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const add = `select log_append('sources', $1::text[], $2::text[])`
+	for _, c := range both {
+		run(c, `begin; set local lock_timeout = '10s'`)
+	}
+	for i := range 2 {
+		for j, c := range both {
+			n := i ^ j
+			run(c, add, []string{fmt.Sprint("k", n), fmt.Sprint("l", n)}, []string{bodyLeaf(n), bodyLeaf(10 + n)})
+		}
+	}
+	for _, c := range both {
+		run(c, `commit`)
+	}
+	run(both[0], `begin`)
+	run(both[0], add, []string{"m"}, []string{bodyLeaf(20)})
+	run(both[0], `rollback`)
+	if err := sequence(t.Context(), db, postgres.LogSources, s); err != nil {
+		t.Fatal(err)
+	}
+	if h := whole(t, db, url, postgres.LogSources); h.Size != 5 {
+		t.Errorf("the log has %d leaves, want 5", h.Size)
+	}
+	if list, err := db.LogAsides(t.Context()); err != nil || len(list) > 0 {
+		t.Errorf("set aside: %+v, %v", list, err)
+	}
+}
+
+// A statement that numbers leaves looks for the leaf before them. It must not read the log for that.
+func TestNumberingDoesNotReadTheLog(t *testing.T) {
+	t.Parallel()
+	_, url, _ := logFixture(t)
+	c, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close(context.WithoutCancel(t.Context())) }()
+	for _, span := range [][2]int{{1, 2000}, {2001, 2001}} {
+		tx, err := c.Begin(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = tx.Exec(t.Context(), fmt.Sprintf(`
+			insert into log_entries (log, idx, key, leaf)
+			select 'sources', i, 'k' || i, 'x' from generate_series(%d, %d) i`, span[0], span[1]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var read int
+		err = tx.QueryRow(t.Context(), `select seq_tup_read + idx_tup_fetch from pg_stat_xact_user_tables where relname = 'log_entries'`).Scan(&read)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if read > 10 {
+			t.Errorf("%d rows of the log were read to number the leaves %v", read, span)
+		}
+		if err := tx.Commit(t.Context()); err != nil {
+			t.Fatal(err)
 		}
 	}
 }
