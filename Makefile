@@ -34,8 +34,8 @@ run: ## Start everything on made-up data and say where to look
 .PHONY: test
 test: ## Check everything, as CI does
 	@tools/check.sh deps modules vet format lint \
-		then race beside processes contracts e2e-payments public-witness conformance simulate-short \
-		then contention-short chaos-short then computing fuzz beside browser
+		then race beside processes contracts e2e-payments public-witness \
+		then contention-short then chaos-short fuzz conformance simulate-short beside computing browser
 
 .PHONY: deps
 deps: ## Make sure that PostgreSQL and Redis are on this machine
