@@ -182,7 +182,7 @@ func inOrderOf(numbers []float64) ordered {
 			moves++
 		}
 		if moves > 4*len(order) { // many have their leading bits in common
-			slices.SortFunc(order, func(a, b numbered) int { return cmp.Compare(a.x, b.x) })
+			slices.SortStableFunc(order, func(a, b numbered) int { return cmp.Compare(a.x, b.x) })
 			break
 		}
 	}
