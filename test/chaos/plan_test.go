@@ -93,6 +93,9 @@ func newPlan(seed uint64, window time.Duration, redis span) []fault {
 			at = max(at, free[victim])
 			if what == killAPI { // which waits for the others to be there, and that they are with Postgres alone
 				at = max(at, free[name("Postgres", 0)])
+				for other := range apis {
+					at = max(at, free[name("api", other)])
+				}
 			}
 			takes := lasting(what, redis)
 			takes.max = min(takes.max, window-quietEnd-at)
@@ -139,6 +142,11 @@ func TestAPlanFollowsFromItsSeedAndHasEverything(t *testing.T) {
 				}
 				if f.what == killAPI && f.at < free[name("Postgres", 0)] {
 					t.Errorf("seed %d: an API is killed at %s, while none can begin", seed, f.at)
+				}
+				for other := range apis {
+					if f.what == killAPI && f.at < free[name("api", other)] {
+						t.Errorf("seed %d: an API is killed at %s, before the other one begins again", seed, f.at)
+					}
 				}
 				last, free[f.victim] = f.at, f.at+f.lasts
 				if free[f.victim] > window {
