@@ -255,6 +255,62 @@ func TestATryThatWasRolledBackTellsNothing(t *testing.T) {
 	}
 }
 
+// A save that waits for its run's row goes on when a heartbeat has let go of the row, and stores nothing if the attempt was superseded by then.
+func TestASaveThatWaitsForItsRunSeesWhatHappenedToIt(t *testing.T) {
+	t.Parallel()
+	for change, want := range map[string]error{"heartbeat_at = now()": nil, "attempt = 2": postgres.ErrFenced} {
+		t.Run(change, func(t *testing.T) {
+			t.Parallel()
+			db, url := open(t, postgres.RoleWorker)
+			say(t, db, noon(10), "1=1")
+			id, err := db.AddRun(t.Context(), task.Signal, "s", noon(11), "test")
+			if err != nil {
+				t.Fatal(err)
+			}
+			f := task.Fence{RunID: id, Attempt: 1}
+			if ok, err := db.Claim(t.Context(), f, "w"); err != nil || !ok {
+				t.Fatal(ok, err)
+			}
+			c, err := pgx.Connect(t.Context(), url)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = c.Close(context.WithoutCancel(t.Context())) }()
+			if _, err := c.Exec(t.Context(), "begin; update runs set "+change); err != nil {
+				t.Fatal(err)
+			}
+			saved := make(chan error, 1)
+			go func() { saved <- db.SaveSnapshot(t.Context(), f, snapshot(noon(11)), track(t, "1=1 2=2")) }()
+			for waits := false; !waits; {
+				if len(saved) > 0 {
+					t.Fatalf("the save does not wait for its run: %v", <-saved)
+				}
+				if err := c.QueryRow(t.Context(), `select exists (select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock')`).
+					Scan(&waits); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if _, err := c.Exec(t.Context(), "commit"); err != nil {
+				t.Fatal(err)
+			}
+			if err := <-saved; !errors.Is(err, want) {
+				t.Errorf("the save is told %v, want %v", err, want)
+			}
+			points, rows := "1=1 2=2", 2
+			if want != nil {
+				points, rows = "1=1", 0
+			}
+			if got := history(t, db, postgres.HistoryQuery{AsOf: noon(12)}); got != points {
+				t.Errorf("the history is %q, want %q", got, points)
+			}
+			var added int
+			if err := c.QueryRow(t.Context(), "select coalesce(rows_added, 0) from runs where id = $1", id).Scan(&added); err != nil || added != rows {
+				t.Errorf("the run has added %d rows, want %d (%v)", added, rows, err)
+			}
+		})
+	}
+}
+
 // A state that an operator gave after the last save decides about the next one, although the worker knows the track.
 func TestDifferencesKeepTheStateOfAnOperator(t *testing.T) {
 	t.Parallel()
