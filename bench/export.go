@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -112,7 +113,12 @@ func (s *fixture) againstDuckDB(ctx context.Context, m *meter, then time.Time, f
 	if err := os.WriteFile(script, duckDBExport, 0o600); err != nil {
 		return err
 	}
-	peer, err := startDuckDB(ctx, node, script, packages, file)
+	like := postgres.HistoryQuery{Interval: postgres.IntervalOf(s.def, nil)}
+	ours := filepath.Join(s.dir, "ours.parquet")
+	if err := encode(rows, like, ours); err != nil {
+		return err
+	}
+	peer, err := startDuckDB(ctx, node, script, packages, file, ours)
 	if err != nil {
 		return err
 	}
@@ -126,16 +132,16 @@ func (s *fixture) againstDuckDB(ctx context.Context, m *meter, then time.Time, f
 	}
 	size := float64(info.Size()) / float64(len(rows))
 	for _, compression := range []string{"zstd", "snappy", "gzip"} { // ours is zstd; snappy is DuckDB's default
-		ours, theirs, err := m.turns(
+		took, theirs, err := m.turns(
 			func() (time.Duration, error) {
-				return m.once(func() error { return encode(rows, filepath.Join(s.dir, "ours.parquet")) })
+				return m.once(func() error { return encode(rows, like, ours) })
 			},
 			func() (time.Duration, error) { return peer.export(compression) },
 		)
 		if err != nil {
 			return err
 		}
-		m.ratio("Parquet from memory, DuckDB's "+compression, len(rows), ours, theirs, 1)
+		m.ratio("Parquet from memory, DuckDB's "+compression, len(rows), took, theirs, 1)
 		packed := float64(peer.size) / float64(len(rows))
 		m.say("  %-38s ours with zstd %.1f, DuckDB's with %s %.1f  ratio %6.2f", "bytes a row", size, compression, packed, size/packed)
 	}
@@ -148,13 +154,14 @@ type duckDB struct {
 	in   io.WriteCloser
 	out  *bufio.Scanner
 	said bytes.Buffer
-	// sums has the number of rows, and then the sum of each column that export.mjs names. size is that of the newest export in bytes.
+	// sums has the number of rows, then the sum of each column that export.mjs names, and then its counts. size is that of the newest export in bytes.
 	sums []float64
 	size int64
 }
 
-func startDuckDB(ctx context.Context, node, script, packages, file string) (*duckDB, error) {
-	d := &duckDB{cmd: exec.CommandContext(ctx, node, script, packages, file)} //nolint:gosec // our own
+// startDuckDB starts DuckDB with the rows of a file. It reads another file, too, and refuses one with other rows.
+func startDuckDB(ctx context.Context, node, script, packages, file, other string) (*duckDB, error) {
+	d := &duckDB{cmd: exec.CommandContext(ctx, node, script, packages, file, other)} //nolint:gosec // our own
 	d.cmd.Stderr = &d.said
 	in, err := d.cmd.StdinPipe()
 	if err != nil {
@@ -170,6 +177,9 @@ func startDuckDB(ctx context.Context, node, script, packages, file string) (*duc
 	}
 	if d.sums, err = d.line(); err != nil {
 		return nil, errors.Join(err, d.close())
+	}
+	if again, err := d.line(); err != nil || !slices.Equal(again, d.sums) {
+		return nil, errors.Join(fmt.Errorf("the API's file has the sums and counts %v, and the one that is measured %v", d.sums, again), err, d.close())
 	}
 	return d, nil
 }
@@ -208,6 +218,7 @@ func (d *duckDB) export(compression string) (time.Duration, error) {
 // same compares the rows that DuckDB has read from the file with the rows of the database. It compares their number and the sums of their columns.
 func (d *duckDB) same(rows []postgres.Point) error {
 	want := make([]float64, 9)
+	const counts = 4 // which are the API's to say
 	want[0] = float64(len(rows))
 	for _, p := range rows {
 		for i, v := range []float64{
@@ -218,7 +229,7 @@ func (d *duckDB) same(rows []postgres.Point) error {
 			}
 		}
 	}
-	if len(d.sums) != len(want) {
+	if len(d.sums) != len(want)+counts {
 		return fmt.Errorf("DuckDB says %v", d.sums)
 	}
 	for i, w := range want {
@@ -232,7 +243,7 @@ func (d *duckDB) same(rows []postgres.Point) error {
 func (d *duckDB) close() error { return errors.Join(d.in.Close(), d.cmd.Wait()) }
 
 // encode writes points to a file as the API does to its clients.
-func encode(rows []postgres.Point, file string) (err error) {
+func encode(rows []postgres.Point, like postgres.HistoryQuery, file string) (err error) {
 	out, err := os.Create(file) //nolint:gosec // in our own folder
 	if err != nil {
 		return err
@@ -240,7 +251,7 @@ func encode(rows []postgres.Point, file string) (err error) {
 	defer func() { err = errors.Join(err, out.Close()) }()
 	w := columns.New(columns.Parquet, out, postgres.PointColumns(false))
 	for _, p := range rows {
-		postgres.PutPoint(w, p, postgres.HistoryQuery{})
+		postgres.PutPoint(w, p, like)
 	}
 	return w.Close()
 }
