@@ -242,11 +242,19 @@ func (s *recordFixture) appends(ctx context.Context, m *meter) error {
 		}
 		return commands
 	}
-	number := func() error {
-		for {
-			if n, err := s.db.NumberLeaves(ctx, postgres.LogSources); err != nil || n == 0 {
+	number := func(want int) error { // which also shows that all were added
+		for numbered := 0; ; {
+			n, err := s.db.NumberLeaves(ctx, postgres.LogSources)
+			if err != nil {
 				return err
 			}
+			if numbered += int(n); n > 0 {
+				continue
+			}
+			if numbered != want {
+				return fmt.Errorf("%d leaves were added to the log, want %d", numbered, want)
+			}
+			return nil
 		}
 	}
 	for _, a := range appends {
@@ -264,7 +272,7 @@ func (s *recordFixture) appends(ctx context.Context, m *meter) error {
 		}
 		ours, theirs, err := short.turns(func() (time.Duration, error) {
 			took, err := m.once(adds)
-			return took, errors.Join(err, number())
+			return took, errors.Join(err, number(a.turn*a.leaves))
 		}, inserts)
 		if err != nil {
 			return err
@@ -274,7 +282,7 @@ func (s *recordFixture) appends(ctx context.Context, m *meter) error {
 			continue
 		}
 		ours, theirs, err = short.turns(func() (time.Duration, error) {
-			return m.once(func() error { return errors.Join(adds(), number()) })
+			return m.once(func() error { return errors.Join(adds(), number(a.turn*a.leaves)) })
 		}, inserts)
 		if err != nil {
 			return err
