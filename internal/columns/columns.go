@@ -94,6 +94,7 @@ func New(format string, w io.Writer, list []Column, about ...Pair) *Writer {
 		}
 		switch c.Kind {
 		case Text:
+			v.ends, v.bytes = borrow[int](&ends), borrow[byte](&texts)
 		case Number:
 			v.number = borrow[float64](&numbers)
 		default:
@@ -117,6 +118,8 @@ var (
 	knowns  sync.Pool
 	wholes  sync.Pool
 	numbers sync.Pool
+	ends    sync.Pool
+	texts   sync.Pool
 )
 
 // borrow returns memory that a Writer gave back, or none.
@@ -127,7 +130,7 @@ func borrow[T any](from *sync.Pool) []T {
 	return nil
 }
 
-// giveBack keeps memory for the next Writer. Texts can be long, so theirs is not kept.
+// giveBack keeps memory for the next Writer.
 func giveBack[T any](to *sync.Pool, b []T) {
 	if cap(b) > 0 {
 		b = b[:0]
@@ -254,7 +257,11 @@ func (w *Writer) Close() error {
 		giveBack(&knowns, v.known)
 		giveBack(&wholes, v.whole)
 		giveBack(&numbers, v.number)
-		v.known, v.whole, v.number = nil, nil, nil
+		giveBack(&ends, v.ends)
+		if cap(v.bytes) <= keptBytes {
+			giveBack(&texts, v.bytes)
+		}
+		v.known, v.whole, v.number, v.ends, v.bytes = nil, nil, nil, nil, nil
 	}
 	if w.err != nil {
 		return w.err
