@@ -28,9 +28,14 @@ trap 'rm -rf "$log" "$built"' EXIT
 
 # The targets of a package stand beside each other, and share one binary, without the symbols for debuggers. The command imports nearly
 # all other packages, so it is built first; then two packages at a time find their imports built, and are mostly linked. -d=libfuzzer
-# counts the branches that an input takes. `go test -fuzz` counts those of all libraries, too: they are built once more for that, and looking
-# through their counts takes most of the time that an input takes.
-build() { go test -c -gcflags=tidemark/...=-d=libfuzzer -ldflags='-s -w' -o "$built/${1//\//_}" "$1"; }
+# counts the branches that an input takes, here those of our code and of the parsers that it rests on. `go test -fuzz` counts those of all
+# libraries: they are built once more for that, and looking through their counts takes most of the time that an input takes.
+counted='-d=libfuzzer'
+build() {
+	go test -c -ldflags='-s -w' -gcflags="tidemark/...=$counted" -gcflags="github.com/go-json-experiment/...=$counted" \
+		-gcflags="golang.org/x/net/html/...=$counted" -gcflags="encoding/csv=$counted" -o "$built/${1//\//_}" "$1"
+}
+export counted
 export -f build
 export built
 mapfile -t packages < <(printf '%s\n' "${targets[@]% *}" | sort -u)
