@@ -222,14 +222,7 @@ func TestATryThatWasRolledBackTellsNothing(t *testing.T) {
 	var hook fatal
 	db := another(t, url, postgres.WithTracer(&hook))
 	say(t, db, noon(10), "1=1")
-	id, err := db.AddRun(t.Context(), task.Signal, "s", noon(11), "test")
-	if err != nil {
-		t.Fatal(err)
-	}
-	f := task.Fence{RunID: id, Attempt: 1}
-	if ok, err := db.Claim(t.Context(), f, "w"); err != nil || !ok {
-		t.Fatal(ok, err)
-	}
+	f := begun(t, db)
 	// The first commit fails.
 	if err := exec(t, url, "", `
 		create sequence tries;
@@ -243,7 +236,7 @@ func TestATryThatWasRolledBackTellsNothing(t *testing.T) {
 	}
 	before := versions(t, url)
 	hook.arm(1, true, func() {
-		if err := exec(t, url, "", fmt.Sprintf("update runs set attempt = 2 where id = %d", id)); err != nil {
+		if err := exec(t, url, "", fmt.Sprintf("update runs set attempt = 2 where id = %d", f.RunID)); err != nil {
 			t.Error(err)
 		}
 	})
@@ -255,7 +248,7 @@ func TestATryThatWasRolledBackTellsNothing(t *testing.T) {
 	}
 }
 
-// A save that waits for its run's row goes on when a heartbeat has let go of the row, and stores nothing if the attempt was superseded by then.
+// A save that waits for its run's row continues when a heartbeat has let go of the row, and stores nothing if the attempt was superseded by then.
 func TestASaveThatWaitsForItsRunSeesWhatHappenedToIt(t *testing.T) {
 	t.Parallel()
 	for change, want := range map[string]error{"heartbeat_at = now()": nil, "attempt = 2": postgres.ErrFenced} {
@@ -263,14 +256,7 @@ func TestASaveThatWaitsForItsRunSeesWhatHappenedToIt(t *testing.T) {
 			t.Parallel()
 			db, url := open(t, postgres.RoleWorker)
 			say(t, db, noon(10), "1=1")
-			id, err := db.AddRun(t.Context(), task.Signal, "s", noon(11), "test")
-			if err != nil {
-				t.Fatal(err)
-			}
-			f := task.Fence{RunID: id, Attempt: 1}
-			if ok, err := db.Claim(t.Context(), f, "w"); err != nil || !ok {
-				t.Fatal(ok, err)
-			}
+			f := begun(t, db)
 			c, err := pgx.Connect(t.Context(), url)
 			if err != nil {
 				t.Fatal(err)
@@ -304,7 +290,7 @@ func TestASaveThatWaitsForItsRunSeesWhatHappenedToIt(t *testing.T) {
 				t.Errorf("the history is %q, want %q", got, points)
 			}
 			var added int
-			if err := c.QueryRow(t.Context(), "select coalesce(rows_added, 0) from runs where id = $1", id).Scan(&added); err != nil || added != rows {
+			if err := c.QueryRow(t.Context(), "select coalesce(rows_added, 0) from runs where id = $1", f.RunID).Scan(&added); err != nil || added != rows {
 				t.Errorf("the run has added %d rows, want %d (%v)", added, rows, err)
 			}
 		})
@@ -333,6 +319,20 @@ func TestDifferencesKeepTheStateOfAnOperator(t *testing.T) {
 			t.Errorf("after %s there are %d states, want %d", c.given, n, c.want)
 		}
 	}
+}
+
+// begun is a run of the signal s that a worker has begun.
+func begun(t *testing.T, db *postgres.DB) task.Fence {
+	t.Helper()
+	id, err := db.AddRun(t.Context(), task.Signal, "s", noon(11), "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := task.Fence{RunID: id, Attempt: 1}
+	if ok, err := db.Claim(t.Context(), f, "w"); err != nil || !ok {
+		t.Fatal(ok, err)
+	}
+	return f
 }
 
 func another(t *testing.T, url string, with ...postgres.Option) *postgres.DB {
