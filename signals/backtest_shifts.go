@@ -7,7 +7,7 @@ import (
 )
 
 // circular is productsAt for all shifts: it costs O(n log n). The products of all shifts are coefficients of the product of two polynomials, x
-// backwards and y. It is computed modulo t^m - i, where m is at least n: a coefficient of t^(m+k) becomes the imaginary part of that of t^k, as
+// backwards and y. It is computed modulo t^m - i, where m is at least n: a coefficient of t^(m+k) becomes the imaginary part at t^k, as
 // all are real. So m numbers are transformed and no zeros after them. (Crandall and Fagin, Mathematics of Computation 62, 1994.)
 func circular(x, y []float64) []float64 {
 	n := len(x)

@@ -241,7 +241,7 @@ func TestAShiftTestCountsTheShiftsThatRelateAsMuch(t *testing.T) {
 	wantNear(t, "p", rankingOf(cases).shiftP(e), float64(as)/float64(all))
 }
 
-// The transforms of all sizes give the products that are added up one after the other.
+// The transforms of all sizes give the products that are added up in order.
 func TestTransformsGiveTheProductsOfAllShifts(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(3, 19))

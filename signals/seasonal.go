@@ -241,8 +241,8 @@ func (d datedSeries) around(reach, first, last int) seasonalWindows {
 	return out
 }
 
-// matchedWeeks are the points of a weekly series in the same week of each of the five previous years, as indexes: -1 if the series has a gap or
-// has not begun.
+// matchedWeeks are the points of a weekly series in the same week of each of the five previous years, as indexes. An index is -1 where the series
+// has a gap or has not begun.
 type matchedWeeks [seasonYears]int
 
 // values is the sample of the matched weeks' values, empty where fewer than minSeasonYears are matched.
