@@ -16,6 +16,7 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -56,39 +57,54 @@ type Options struct {
 
 // Pages renders the pages. It is safe for concurrent use.
 type Pages struct {
-	o         Options
-	templates map[string]*template.Template
-	// static is keyed by path. address is keyed by file name: the path of a file changes with its content.
-	static  map[string]*view.Document
-	address map[string]string
+	o Options
+	*material
 	// whole and below are the pages by their paths.
 	whole, below map[string]page
 	// pictures caches the cards.
 	pictures pictures
-	// changes are the entries of the changelog.
-	changes []change
-	// pickMethod is the rendered method of the picks.
-	pickMethod template.HTML
 	// done caches the pages rendered from one state.
 	done atomic.Pointer[rendered]
 }
 
-// New parses the templates and the changelog.
+// material is what the embedded files make, and no option changes.
+type material struct {
+	templates map[string]*template.Template
+	// static is keyed by path. address is keyed by file name: the path of a file changes with its content.
+	static  map[string]*view.Document
+	address map[string]string
+	// changes are the entries of the changelog.
+	changes []change
+	// pickMethod is the rendered method of the picks.
+	pickMethod template.HTML
+}
+
+// New returns pages for the options. The first call parses the templates and the changelog.
 func New(o Options) (*Pages, error) {
+	m, err := prepared()
+	if err != nil {
+		return nil, err
+	}
 	o.PublicURL = strings.TrimRight(o.PublicURL, "/")
-	p := &Pages{o: o, templates: map[string]*template.Template{}, static: map[string]*view.Document{}, address: map[string]string{}}
+	p := &Pages{o: o, material: m}
 	p.whole, p.below = p.table()
+	return p, nil
+}
+
+// prepared makes the material once. All pages of a process share it.
+var prepared = sync.OnceValues(func() (*material, error) {
+	m := &material{templates: map[string]*template.Template{}, static: map[string]*view.Document{}, address: map[string]string{}}
 	var err error
-	if p.changes, err = readChangelog(tidemark.Changelog); err != nil {
+	if m.changes, err = readChangelog(tidemark.Changelog); err != nil {
 		return nil, err
 	}
-	if p.pickMethod, err = methodOfPicks(); err != nil {
+	if m.pickMethod, err = methodOfPicks(); err != nil {
 		return nil, err
 	}
-	if err := p.loadStatic(); err != nil {
+	if err := m.loadStatic(); err != nil {
 		return nil, err
 	}
-	shared, err := template.New("layout.html").Funcs(functions).Funcs(template.FuncMap{"static": p.staticAddress}).
+	shared, err := template.New("layout.html").Funcs(functions).Funcs(template.FuncMap{"static": m.staticAddress}).
 		ParseFS(files, "templates/layout.html", "templates/parts.html")
 	if err != nil {
 		return nil, fmt.Errorf("parse the layout of the pages: %w", err)
@@ -106,13 +122,13 @@ func New(o Options) (*Pages, error) {
 		if err != nil {
 			return nil, fmt.Errorf("parse the page %s: %w", name, err)
 		}
-		p.templates[name] = t
+		m.templates[name] = t
 	}
-	return p, nil
-}
+	return m, nil
+})
 
 // loadStatic gives each file a path with its hash: style.css becomes /static/style.<hash>.css.
-func (p *Pages) loadStatic() error {
+func (m *material) loadStatic() error {
 	entries, err := fs.ReadDir(files, "static")
 	if err != nil {
 		return fmt.Errorf("read the static files: %w", err)
@@ -131,11 +147,11 @@ func (p *Pages) loadStatic() error {
 		}
 		sum := sha256.Sum256(body)
 		address := "/static/" + strings.TrimSuffix(e.Name(), ext) + "." + hex.EncodeToString(sum[:6]) + ext
-		p.static[address] = view.NewDocument(mediaType(ext), view.CacheImmutable, body, time.Time{})
+		m.static[address] = view.NewDocument(mediaType(ext), view.CacheImmutable, body, time.Time{})
 		if known := wellKnownIcons[e.Name()]; known != "" {
-			p.static[known] = view.NewDocument(mediaType(ext), view.CachePublic, body, time.Time{})
+			m.static[known] = view.NewDocument(mediaType(ext), view.CachePublic, body, time.Time{})
 		}
-		p.address[e.Name()] = address
+		m.address[e.Name()] = address
 	}
 	return nil
 }
@@ -159,8 +175,8 @@ func mediaType(ext string) string {
 }
 
 // staticAddress returns the path of a file in the folder static. It panics if the file does not exist, because that is a bug.
-func (p *Pages) staticAddress(name string) string {
-	address, ok := p.address[name]
+func (m *material) staticAddress(name string) string {
+	address, ok := m.address[name]
 	if !ok {
 		panic("there is no static file " + name)
 	}
