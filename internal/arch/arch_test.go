@@ -185,7 +185,7 @@ func TestFaultsAreNamed(t *testing.T) {
 			[]string{
 				"api reaches workers (api/view -> internal/postgres -> workers): its row says never, even through others",
 				"api/view reaches workers (internal/postgres -> workers): its row says never, even through others",
-				"internal/postgres imports workers: its row allows internal/series, internal/equity, internal/calendar, internal/columns, signals, signals/forecast, signals/changes, picks, chain, chain/tlog, accounts, migrations, internal/task, internal/telemetry",
+				"internal/postgres imports workers: its row allows internal/series, internal/equity, internal/calendar, internal/columns, signals, signals/forecast, signals/changes, picks, chain, chain/tlog, accounts, migrations, internal/scram, internal/task, internal/telemetry",
 			},
 		},
 		{

@@ -22,7 +22,7 @@ var table = []row{
 	{".", nothing, nothing},
 
 	// The vocabulary and the rules: leaves.
-	{"internal/series, internal/equity, accounts, migrations, ingest/world/synth, internal/nearest, internal/plain", nothing, nothing},
+	{"internal/series, internal/equity, accounts, migrations, ingest/world/synth, internal/nearest, internal/plain, internal/scram", nothing, nothing},
 	{"internal/codehash", ".", "net/http, database drivers, os/exec"},
 	{"internal/sharpe", nothing, "net/http, database drivers, os/exec"},
 	{"internal/config", "internal/nearest", nothing},
@@ -69,7 +69,7 @@ var table = []row{
 	{"scheduler", "internal/task, internal/redisurl, internal/telemetry", "signals, internal/postgres"},
 	{
 		"internal/postgres",
-		"internal/series, internal/equity, internal/calendar, internal/columns, signals, signals/forecast, signals/changes, picks, chain, chain/tlog, accounts, migrations, internal/task, internal/telemetry",
+		"internal/series, internal/equity, internal/calendar, internal/columns, signals, signals/forecast, signals/changes, picks, chain, chain/tlog, accounts, migrations, internal/scram, internal/task, internal/telemetry",
 		"ingest, asynq",
 	},
 	{"backfill", "internal/nearest, internal/series, signals, ingest, internal/task, internal/postgres", "api"},
@@ -114,7 +114,7 @@ var table = []row{
 	// Tools around the program.
 	{"internal/devchain, internal/devstack", "chain, accounts, migrations, internal/config", nothing},
 	{"internal/backup", "ingest/archive, internal/postgres", "api"},
-	{"internal/pgtest", "chain, accounts, migrations, internal/config, internal/devstack", nothing},
+	{"internal/pgtest", "chain, accounts, migrations, internal/config, internal/devstack, internal/scram", nothing},
 	{"internal/telemetry/collector", nothing, "asynq, pgx"},
 	{"internal/arch", nothing, nothing},
 	{"internal/simulate", noCmd, nothing},

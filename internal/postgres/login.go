@@ -3,10 +3,7 @@ package postgres
 import (
 	"context"
 	"crypto/hmac"
-	"crypto/pbkdf2"
-	"crypto/rand"
 	"crypto/sha256"
-	"encoding/base64"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -15,6 +12,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"tidemark/internal/scram"
 )
 
 // Login returns the URL of owner's database for a role, and allows the role to log in. The role's password is derived from the owner's
@@ -83,11 +82,11 @@ func AllowLogin(ctx context.Context, setting, owner, login, role string) (err er
 	defer func() { _ = c.Close(context.WithoutCancel(ctx)) }()
 	statement := "alter role " + pgx.Identifier{role}.Sanitize() + " login"
 	if cfg.Password != "" {
-		digest, err := scramDigest(cfg.Password)
+		verifier, err := scram.Verifier(cfg.Password, scram.Rounds)
 		if err != nil {
 			return fmt.Errorf("%s: %w", setting, err)
 		}
-		statement += " password '" + digest + "'"
+		statement += " password '" + verifier + "'"
 	}
 	// Roles belong to the server, not to a database: another process may be doing the same.
 	for range 10 {
@@ -114,27 +113,6 @@ func tryLogin(ctx context.Context, cfg *pgx.ConnConfig) error {
 		return err
 	}
 	return c.Close(context.WithoutCancel(ctx))
-}
-
-// scramRounds is the number of hash iterations, as in Postgres.
-const scramRounds = 4096
-
-// scramDigest returns the digest that Postgres stores for a password (RFC 5802, 7677).
-func scramDigest(password string) (string, error) {
-	salt := make([]byte, 16)
-	_, _ = rand.Read(salt) // it never fails
-	salted, err := pbkdf2.Key(sha256.New, password, salt, scramRounds, sha256.Size)
-	if err != nil {
-		return "", fmt.Errorf("hash the password: %w", err)
-	}
-	key := func(name string) []byte {
-		mac := hmac.New(sha256.New, salted)
-		_, _ = mac.Write([]byte(name))
-		return mac.Sum(nil)
-	}
-	stored := sha256.Sum256(key("Client Key"))
-	text := base64.StdEncoding.EncodeToString
-	return fmt.Sprintf("SCRAM-SHA-256$%d:%s$%s:%s", scramRounds, text(salt), text(stored[:]), text(key("Server Key"))), nil
 }
 
 // LoginError means that a login has more rights than its role.

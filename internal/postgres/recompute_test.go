@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -41,6 +42,9 @@ func recomputed(d signals.Definition, at time.Time, track signals.Track) postgre
 	}
 	return s
 }
+
+// sameEstimate is quick where nothing is NaN, which is unequal to itself.
+func sameEstimate(a, b signals.Estimate) bool { return a == b || cmp.Equal(a, b, cmpopts.EquateNaNs()) }
 
 // Workers that read, compute and store only what follows from new observations must leave the tracks and the rows of workers that do all of it again.
 // Values come late, are revised, withdrawn and restored, two workers take turns, start again, and any statement can be their last.
@@ -136,8 +140,8 @@ func TestRecomputesOfNewObservationsAreWholeOnes(t *testing.T) {
 				}
 				fresh.Close()
 				want := d.Compute(in, now)
-				if diff := cmp.Diff(want, got.Track(), cmpopts.EquateNaNs()); diff != "" {
-					t.Fatalf("step %d (-whole +recomputed):\n%s", step, diff)
+				if track := got.Track(); !slices.EqualFunc(want, track, sameEstimate) {
+					t.Fatalf("step %d (-whole +recomputed):\n%s", step, cmp.Diff(want, track, cmpopts.EquateNaNs()))
 				}
 				whole := another(t, wholeURL)
 				if err := whole.SaveSnapshot(t.Context(), task.Fence{}, recomputed(d, now, want), want); err != nil {
