@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Runs make targets and closes with a summary: of each how long it took, and how much processor time it and its children used.
 #
-#   tools/check.sh deps vet then race beside chaos-short browser then fuzz
+#   tools/check.sh deps build then race beside chaos-short browser then fuzz
 #
 # The targets run in order. After "then" begins what waits for all before it. "beside" divides what stands between two "then" into lanes,
 # which run beside each other; the output of a target of a lane is shown when it has ended. A target that fails does not keep the others
-# from running, except that nothing after deps and vet makes sense without them.
+# from running, except that nothing after deps and build makes sense without them.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -61,7 +61,7 @@ target() {
 	echo "$name" >>"$kept/failed"
 	failures "$name" <"$kept/output$lane" >>"$kept/failures"
 	case $name in
-	deps | vet) echo "$name" >"$kept/stopped" ;;
+	deps | build) echo "$name" >"$kept/stopped" ;;
 	esac
 }
 

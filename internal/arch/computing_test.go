@@ -13,7 +13,7 @@ import (
 )
 
 // TestWhatRunsWithoutTheRaceDetectorIsThereAndStartsNoGoroutine follows the lists of make computing and make processes: a name that no test
-// has any more would leave a check out of make test, and a goroutine would go unwatched.
+// has any more would leave a check out of make test, and a goroutine would go unwatched. Tests that start one are run by make race alone.
 func TestWhatRunsWithoutTheRaceDetectorIsThereAndStartsNoGoroutine(t *testing.T) {
 	t.Parallel()
 	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))
@@ -29,7 +29,16 @@ func TestWhatRunsWithoutTheRaceDetectorIsThereAndStartsNoGoroutine(t *testing.T)
 		return strings.Fields(strings.ReplaceAll(m[1], "|", " "))
 	}
 	names := value(`^COMPUTING_TESTS = (.*)$`)
-	whole := value(`^COMPUTING_PACKAGES = (.*)$`)
+	beside := value(`^AT_ONCE_PACKAGES = (.*)$`)
+	atOnce := regexp.MustCompile(strings.ReplaceAll(strings.Join(value(`^AT_ONCE = (.*)$`), "|"), "$$", "$"))
+	var whole []string
+	for _, folder := range value(`^COMPUTING_PACKAGES = (.*)$`) {
+		if folder == "$(AT_ONCE_PACKAGES)" {
+			whole = append(whole, beside...)
+			continue
+		}
+		whole = append(whole, folder)
+	}
 	for _, name := range names {
 		var found []string
 		for _, folder := range value(`^\tgo test -vet=off -timeout 20m -run '\$\(COMPUTING\)' (.*)$`) {
@@ -63,7 +72,8 @@ func TestWhatRunsWithoutTheRaceDetectorIsThereAndStartsNoGoroutine(t *testing.T)
 			t.Errorf("PROCESS_PACKAGES names %s, which builds no program", folder)
 		}
 	}
-	for _, folder := range append(whole, "picks", "picks/backtest", "signals") {
+	watched := map[string]bool{}
+	for _, folder := range whole {
 		files, err := filepath.Glob(filepath.Join(root, folder, "*.go"))
 		if err != nil || len(files) == 0 {
 			t.Errorf("COMPUTING_PACKAGES names %s, which has no Go files: %v", folder, err)
@@ -73,12 +83,40 @@ func TestWhatRunsWithoutTheRaceDetectorIsThereAndStartsNoGoroutine(t *testing.T)
 			if err != nil {
 				t.Fatal(err)
 			}
-			ast.Inspect(file, func(n ast.Node) bool {
-				if _, starts := n.(*ast.GoStmt); starts {
-					t.Errorf("%s starts a goroutine, and is tested without the race detector", path)
+			for _, d := range file.Decls {
+				name := ""
+				if f, ok := d.(*ast.FuncDecl); ok {
+					name = f.Name.Name
 				}
-				return true
-			})
+				if !startsGoroutine(d) {
+					continue
+				}
+				if !strings.HasSuffix(path, "_test.go") || !atOnce.MatchString(name) || !slices.Contains(beside, folder) {
+					t.Errorf("%s: %s starts a goroutine, and is tested without the race detector", path, name)
+				}
+				watched[folder] = true
+			}
 		}
 	}
+	for _, folder := range beside {
+		if !watched[folder] {
+			t.Errorf("AT_ONCE_PACKAGES names %s, where no test of AT_ONCE starts a goroutine", folder)
+		}
+	}
+}
+
+// startsGoroutine reports whether a declaration has a go statement or calls a method Go, such as that of sync.WaitGroup.
+func startsGoroutine(d ast.Decl) (starts bool) {
+	ast.Inspect(d, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.GoStmt:
+			starts = true
+		case *ast.CallExpr:
+			if s, ok := n.Fun.(*ast.SelectorExpr); ok && s.Sel.Name == "Go" {
+				starts = true
+			}
+		}
+		return true
+	})
+	return starts
 }
