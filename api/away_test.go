@@ -1,8 +1,10 @@
 package api_test
 
 import (
+	"log/slog"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -14,6 +16,19 @@ import (
 	"tidemark/internal/postgres"
 )
 
+// linesAbout counts the lines of a log that have a text.
+type linesAbout struct {
+	text string
+	n    atomic.Int64
+}
+
+func (l *linesAbout) Write(line []byte) (int, error) {
+	if strings.Contains(string(line), l.text) {
+		l.n.Add(1)
+	}
+	return len(line), nil
+}
+
 // While Postgres is unavailable, the server serves from memory and marks the responses. It does not serve a priced response, because it
 // could not charge for it. Afterwards the charges match the delivered responses.
 func TestNothingPricedIsGivenWhileTheDatabaseIsAway(t *testing.T) {
@@ -23,8 +38,10 @@ func TestNothingPricedIsGivenWhileTheDatabaseIsAway(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	lines := &linesAbout{text: "the database was needed for answers and is away"}
 	s := start(t, setup{
 		dsn: server.URL(), stored: []postgres.Snapshot{full()}, accounts: &api.Accounts{Tariff: tariff, Now: time.Now},
+		log: slog.New(slog.NewTextHandler(lines, nil)),
 		data: map[string]api.Build{"/picks": func(*http.Request, api.Caller) (api.Answer, error) {
 			return api.Answer{Document: view.NewDocument(view.TypeJSON, view.CachePublic, []byte(`{"data":"the picks"}`), noon)}, nil
 		}},
@@ -61,6 +78,13 @@ func TestNothingPricedIsGivenWhileTheDatabaseIsAway(t *testing.T) {
 		if a.StatusCode != http.StatusOK || a.Header.Get("X-Tidemark-Degraded") != "postgres" {
 			t.Errorf("a signal: %s, degraded %q", a.Status, a.Header.Get("X-Tidemark-Degraded"))
 		}
+	}
+	// Whoever asks often while the database is away must not fill the disk with lines.
+	for range 100 {
+		buy()
+	}
+	if n := lines.n.Load(); n < 1 || n > 20 {
+		t.Errorf("100 requests at once made %d lines in the log", n)
 	}
 	ready := s.object(s.ask(http.MethodGet, "/readyz"))
 	if ready["ok"] != true || len(ready["degraded"].([]any)) != 1 || ready["degraded"].([]any)[0] != "postgres" {

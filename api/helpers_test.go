@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"cmp"
 	"compress/gzip"
 	"context"
 	"encoding/json"
@@ -130,6 +131,8 @@ type setup struct {
 	tracer *telemetry.Tracer
 	// unloaded keeps the view in the state before the first load.
 	unloaded bool
+	// log takes the lines of the server and may be nil.
+	log *slog.Logger
 }
 
 func start(t testing.TB, o setup) *system {
@@ -151,7 +154,7 @@ func start(t testing.TB, o setup) *system {
 		t.Fatal(err)
 	}
 	s.url = "http://" + ln.Addr().String()
-	log := slog.New(slog.DiscardHandler)
+	log := cmp.Or(o.log, quiet)
 	db := s.open(postgres.RoleAPI)
 	if o.accounts != nil {
 		o.accounts.DB = db

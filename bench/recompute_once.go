@@ -87,6 +87,8 @@ func recomputeOnce(ctx context.Context, m *meter) error {
 				}
 			}
 			ratio := first.whole().Seconds() / news.whole().Seconds()
+			m.count(onceRounds)
+			m.count(onceRounds * onceNews)
 			m.say("  %-38s whole history %.1f ms, one more observation %.1f ms: ratio %.1f  target >= 100  %s", id, milliseconds(first.whole()),
 				milliseconds(news.whole()), ratio, verdict(ratio >= 100))
 			busy := median(first.processor).Seconds() / median(news.processor).Seconds()
