@@ -34,8 +34,8 @@ run: ## Start everything on made-up data and say where to look
 .PHONY: test
 test: ## Check everything, as CI does
 	@tools/check.sh deps modules build format lint \
-		then race beside processes computing fuzz contracts e2e-payments public-witness \
-		then contention-short then chaos-short conformance simulate-short beside browser
+		then race beside contracts e2e-payments public-witness processes computing \
+		then contention-short then chaos-short conformance beside fuzz simulate-short beside browser
 
 .PHONY: deps
 deps: ## Make sure that PostgreSQL and Redis are on this machine
