@@ -56,12 +56,13 @@ type PostgresOptions struct {
 // The superuser and the database of a private Postgres.
 const postgresUser, postgresDatabase = "tidemark", "tidemark"
 
-// postgresSettings fit a developer's machine of two cores.
+// postgresSettings fit a developer's machine of two cores. Statements here are short: compiling one (jit) takes longer than carrying it out.
 var postgresSettings = map[string]string{
 	"listen_addresses":        "127.0.0.1",
 	"unix_socket_directories": "",
 	"max_connections":         "200",
 	"shared_buffers":          "128MB",
+	"jit":                     "off",
 	"synchronous_commit":      "on",
 	"password_encryption":     "scram-sha-256",
 	"timezone":                "UTC",

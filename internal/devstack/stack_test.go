@@ -54,7 +54,7 @@ func TestServersAreClosedToStrangers(t *testing.T) {
 	state := openDir(t)
 	s := startStack(t, Options{StateDir: state})
 	for setting, want := range map[string]string{
-		"listen_addresses": "127.0.0.1", "unix_socket_directories": "", "synchronous_commit": "on", "fsync": "on", "max_connections": "200",
+		"listen_addresses": "127.0.0.1", "unix_socket_directories": "", "synchronous_commit": "on", "fsync": "on", "max_connections": "200", "jit": "off",
 	} {
 		if got := query(t, s.DatabaseURL, `select current_setting($1)`, setting); got != want {
 			t.Errorf("%s = %q, want %q", setting, got, want)
