@@ -245,19 +245,19 @@ func (s *Server) unavailable(r *http.Request, err error) error {
 	if !errors.Is(err, postgres.ErrUnavailable) && !errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	s.warnAway(r, err)
+	s.warnUnavailable(r, err)
 	return &problemError{code: view.CodeUnavailable, detail: "The database of keys and balances is unavailable.", retryAfter: "5"}
 }
 
-// warnAway logs that the database is away, at most once in awayInterval: whoever asks often must not fill the disk.
-func (s *Server) warnAway(r *http.Request, err error) {
-	s.awayMet.Add(1)
-	s.awayTold.Do(func() {
-		s.log.WarnContext(r.Context(), "the database was needed for answers and is away", "requests_since_the_last_line", s.awayMet.Swap(0), "err", err)
+// warnUnavailable logs that the database is away, at most once in unavailableInterval: whoever asks often must not fill the disk.
+func (s *Server) warnUnavailable(r *http.Request, err error) {
+	s.unavailableRequests.Add(1)
+	s.unavailableWarnings.Do(func() {
+		s.log.WarnContext(r.Context(), "the database was needed for answers and is away", "requests_since_the_last_line", s.unavailableRequests.Swap(0), "err", err)
 	})
 }
 
-const awayInterval = 10 * time.Second
+const unavailableInterval = 10 * time.Second
 
 // maxIdempotencyKey is the maximum length of an Idempotency-Key in bytes.
 const maxIdempotencyKey = 255

@@ -330,7 +330,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	switch {
 	case errors.As(err, &f):
 	case errors.Is(err, postgres.ErrUnavailable):
-		s.warnAway(r, err)
+		s.warnUnavailable(r, err)
 		f = &problemError{code: view.CodeUnavailable, detail: "The database of past values is unavailable.", retryAfter: "5"}
 	case errors.Is(err, postgres.ErrNotFound):
 		f = &problemError{code: view.CodeNotFound, detail: view.NothingServed}

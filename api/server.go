@@ -145,9 +145,9 @@ type Server struct {
 	pushes *pushHub
 	// raws is nil if no archived bodies are served.
 	raws *rawServer
-	// awayTold limits the lines about a database that is away. awayMet counts the requests that met it since the last line.
-	awayTold rate.Sometimes
-	awayMet  atomic.Int64
+	// unavailableWarnings limits the lines about a database that is away. unavailableRequests counts the requests that met it since the last line.
+	unavailableWarnings rate.Sometimes
+	unavailableRequests atomic.Int64
 }
 
 // route is a method and a pattern of net/http.
@@ -156,7 +156,7 @@ type route struct{ method, pattern string }
 // New returns a server. Nothing runs until Serve is called, or until its handlers are mounted elsewhere.
 func New(o Options) *Server {
 	o.Timeouts = o.Timeouts.orDefault()
-	s := &Server{o: o, view: o.View, log: o.Log, security: http.Header{"X-Content-Type-Options": {"nosniff"}}, awayTold: rate.Sometimes{Interval: awayInterval}}
+	s := &Server{o: o, view: o.View, log: o.Log, security: http.Header{"X-Content-Type-Options": {"nosniff"}}, unavailableWarnings: rate.Sometimes{Interval: unavailableInterval}}
 	if strings.HasPrefix(o.View.PublicURL(), "https:") {
 		s.security["Strict-Transport-Security"] = []string{"max-age=31536000"}
 	}
