@@ -66,6 +66,7 @@ func TestNothingPricedIsGivenWhileTheDatabaseIsAway(t *testing.T) {
 			t.Fatalf("at first: %d", status)
 		}
 	}
+	killed := time.Now()
 	if err := server.Kill(); err != nil {
 		t.Fatal(err)
 	}
@@ -79,12 +80,12 @@ func TestNothingPricedIsGivenWhileTheDatabaseIsAway(t *testing.T) {
 			t.Errorf("a signal: %s, degraded %q", a.Status, a.Header.Get("X-Tidemark-Degraded"))
 		}
 	}
-	// Whoever asks often while the database is away must not fill the disk with lines.
+	// A client that asks often while the database is away must not fill the disk with lines.
 	for range 100 {
 		buy()
 	}
-	if n := lines.n.Load(); n < 1 || n > 20 {
-		t.Errorf("100 requests at once made %d lines in the log", n)
+	if n, most := lines.n.Load(), 1+int64(time.Since(killed)/(10*time.Second)); n < 1 || n > most {
+		t.Errorf("100 requests in a row made %d lines in the log, want 1 to %d", n, most)
 	}
 	ready := s.object(s.ask(http.MethodGet, "/readyz"))
 	if ready["ok"] != true || len(ready["degraded"].([]any)) != 1 || ready["degraded"].([]any)[0] != "postgres" {

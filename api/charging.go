@@ -249,7 +249,7 @@ func (s *Server) unavailable(r *http.Request, err error) error {
 	return &problemError{code: view.CodeUnavailable, detail: "The database of keys and balances is unavailable.", retryAfter: "5"}
 }
 
-// warnUnavailable logs that the database is away, at most once in unavailableInterval: whoever asks often must not fill the disk.
+// warnUnavailable logs that the database is away, at most once in unavailableInterval. A client that asks often must not fill the disk.
 func (s *Server) warnUnavailable(r *http.Request, err error) {
 	s.unavailableRequests.Add(1)
 	s.unavailableWarnings.Do(func() {

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// TestWhatRunsWithoutTheRaceDetectorIsThereAndStartsNoGoroutine follows the lists of make computing and make processes: a name that no test
-// has any more would leave a check out of make test, and a goroutine would go unwatched. Tests that start one are run by make race alone.
+// The lists of make computing and make processes are held to the code. A name that no test has any more would leave a check out of make test.
+// A goroutine would go unwatched, so make race runs the tests that start one, too.
 func TestWhatRunsWithoutTheRaceDetectorIsThereAndStartsNoGoroutine(t *testing.T) {
 	t.Parallel()
 	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))
@@ -105,7 +105,7 @@ func TestWhatRunsWithoutTheRaceDetectorIsThereAndStartsNoGoroutine(t *testing.T)
 	}
 }
 
-// startsGoroutine reports whether a declaration has a go statement or calls a method Go, such as that of sync.WaitGroup.
+// startsGoroutine reports whether a declaration has a go statement or calls a method Go, as sync.WaitGroup has.
 func startsGoroutine(d ast.Decl) (starts bool) {
 	ast.Inspect(d, func(n ast.Node) bool {
 		switch n := n.(type) {
