@@ -45,11 +45,13 @@ func released(conn net.Conn) (string, error) {
 	return string(got), nil // a reset also closes it
 }
 
-// A client without a key or payment announces a body and never sends it. The server must not wait for the body.
+// A client without a key or payment announces a body and never sends it. The server must not wait for the body. Its timeouts are longer
+// than maxHold, so the server closes each connection because it has answered.
 func TestAPaidRequestDoesNotWaitForABody(t *testing.T) {
 	t.Parallel()
 	s := openFixture(t)
-	s.serve(api.Options{View: s.view, Data: s.wares(), Payments: s.payments, Timeouts: short})
+	patient := api.Timeouts{Header: 2 * maxHold, Request: 2 * maxHold, Idle: 2 * maxHold}
+	s.serve(api.Options{View: s.view, Data: s.wares(), Payments: s.payments, Timeouts: patient})
 	var all sync.WaitGroup
 	for i := range 60 {
 		paid := pay(1+i%2, s.authorization(1000), nil)
