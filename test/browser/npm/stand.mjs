@@ -39,13 +39,30 @@ export async function visit(path, { expected, status = 200, ...options }, look) 
   }
 }
 
+const levels = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
+
 // violations are what the rules of axe find on a page, in short. The rules run in a world of their own, where the page's policy has no say.
-export async function violations(page) {
+export async function violations(page, runOnly = levels) {
   await page.evaluate(axe);
-  const { violations } = await page.evaluate(() => globalThis.axe.run(document, {
-    runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
-  }));
+  const { violations } = await page.evaluate((runOnly) => globalThis.axe.run(document, { runOnly }), runOnly);
   return violations.flatMap((v) => v.nodes.map((n) => `${v.id}: ${n.target.join(" ")} (${n.failureSummary.split("\n").slice(1, 2).join("").trim()})`));
+}
+
+// darkViolations switches a page to the dark scheme, and says what the rules of axe that look at colours find there. The scheme may change
+// colours alone: an element that moves or is hidden is said, too. So the other rules find what they find in the light scheme.
+export async function darkViolations(page) {
+  const boxes = () => page.evaluate(() => [...document.querySelectorAll("body *")].map((e) => {
+    const { x, y, width, height } = e.getBoundingClientRect();
+    return `${e.tagName} ${e.checkVisibility({ visibilityProperty: true })} ${[x, y, width, height]}`;
+  }));
+  const light = await boxes();
+  await page.emulateMedia({ colorScheme: "dark" });
+  const dark = await boxes();
+  const moved = light.flatMap((box, i) => (box === dark[i] ? [] : [`${box} becomes ${dark[i]}`]));
+  await page.evaluate(axe);
+  const rules = await page.evaluate((levels) => globalThis.axe.getRules(levels).filter((r) => r.tags.includes("cat.color")).map((r) => r.ruleId), levels);
+  assert.ok(rules.includes("color-contrast"));
+  return [...moved.slice(0, 3), ...await violations(page, { type: "rule", values: rules })];
 }
 
 // tooWide says which elements reach over the right edge of the screen, where something does. What a box scrolls is inside the screen.
