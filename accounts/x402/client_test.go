@@ -190,7 +190,7 @@ func TestSettle(t *testing.T) {
 	}
 	t.Run("not in time", func(t *testing.T) {
 		t.Parallel()
-		f := newFacilitator(t, x402.Options{SettleTimeout: 20 * time.Millisecond}, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+		f := newFacilitator(t, x402.Options{SettleTimeout: 2 * time.Second}, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 		if s := f.client.Settle(t.Context(), payment(t), offer(t)); s.Outcome != x402.OutcomeUnknown {
 			t.Errorf("%+v, want it unclear", s)
 		}

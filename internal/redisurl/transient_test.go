@@ -82,7 +82,7 @@ func TestErrorsThatPassHaveAClass(t *testing.T) {
 		t.Run(c.what, func(t *testing.T) {
 			t.Parallel()
 			client := c.at.Client(func(o *redis.UniversalOptions) {
-				o.MaxRetries, o.DialerRetries, o.ReadTimeout, o.Protocol, o.DisableIdentity = -1, 1, 100*time.Millisecond, 2, true
+				o.MaxRetries, o.DialerRetries, o.ReadTimeout, o.Protocol, o.DisableIdentity = -1, 1, 2*time.Second, 2, true
 			})
 			defer func() { _ = client.Close() }()
 			err := client.Get(t.Context(), "x").Err()
