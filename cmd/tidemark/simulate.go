@@ -71,8 +71,8 @@ func (c simulateCommand) Run(ctx context.Context, p *program) error {
 	}
 	if c.FaultFree {
 		_, _ = fmt.Fprintf(p.stdout, "What one of the last %d days cost, on average, with %d companies at most:\n\n"+
-			"| picks | CPU of the program | of Postgres | of git | statements | rows read | elapsed | memory of the program |\n"+
-			"| --- | --- | --- | --- | --- | --- | --- | --- |\n",
+			"| picks | CPU of the program | of Postgres | of git | statements | rows read | elapsed | memory of the program | new bodies of the archive | their files |\n"+
+			"| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n",
 			measured.days, c.Companies)
 	}
 	progress := progress{p: p, began: began, total: days * c.Seeds, silent: c.FaultFree}
@@ -169,9 +169,9 @@ func (m *growth) day(day time.Time, c simulate.Cost) {
 	then, now := m.seen[len(m.seen)-1-m.days], m.seen[len(m.seen)-1]
 	per := func(d time.Duration) float64 { return d.Seconds() / float64(m.days) }
 	a, b := then.cost, now.cost
-	_, _ = fmt.Fprintf(m.p.stdout, "| %d | %.2f s | %.2f s | %.2f s | %d | %d | %.1f s | %d MB |\n", b.Picks, per(b.Program-a.Program),
+	_, _ = fmt.Fprintf(m.p.stdout, "| %d | %.2f s | %.2f s | %.2f s | %d | %d | %.1f s | %d MB | %d | %d kB |\n", b.Picks, per(b.Program-a.Program),
 		per(b.Postgres-a.Postgres), per(b.Git-a.Git), (b.Statements-a.Statements)/int64(m.days), (b.Rows-a.Rows)/int64(m.days),
-		per(now.at.Sub(then.at)), b.Resident/1e6)
+		per(now.at.Sub(then.at)), b.Resident/1e6, (b.Bodies-a.Bodies)/int64(m.days), (b.Archive-a.Archive)/int64(m.days)/1e3)
 }
 
 // marketOf returns the size of a market in which the given number of companies can be followed: some companies come late, and some end.
@@ -200,7 +200,7 @@ func (p *program) simulated(log *slog.Logger, companies int) func(context.Contex
 			q.settings.FREDAPIKey = strings.Repeat("5a", 16)
 		}
 		w := &worldRuntime{name: "sandbox", transport: parts.Transport, now: parts.Now}
-		store, err := archive.Open(ctx, filepath.Join(parts.Dir, "archive"))
+		store, err := archive.Open(ctx, parts.Archive)
 		if err != nil {
 			return out, err
 		}

@@ -58,7 +58,7 @@ func TestASeedDecidesEverythingThatHappensInASimulation(t *testing.T) {
 	if r.Faults != 0 || r.Picks != 2 || len(costs) != 2 {
 		t.Fatalf("a calm run of two days: %+v with %d costs", r, len(costs))
 	}
-	if a, b := costs[0], costs[1]; a.Picks != 1 || b.Picks != 2 || a.Statements == 0 || b.Statements <= a.Statements || b.Program <= a.Program {
+	if a, b := costs[0], costs[1]; a.Picks != 1 || b.Picks != 2 || a.Statements == 0 || b.Statements <= a.Statements || a.Bodies < 50 || a.Archive < 50_000 || b.Archive <= a.Archive || b.Program <= a.Program {
 		t.Errorf("the days cost %+v and %+v", a, b)
 	}
 }
@@ -70,10 +70,10 @@ func TestGrowthIsToldAsATable(t *testing.T) {
 	g := growth{p: &program{stdout: &out, now: func() time.Time { return at }}, every: measuredEvery, days: measuredDays}
 	for day := range 120 {
 		n := time.Duration(day)
-		g.day(at, simulate.Cost{Picks: day, Program: n * time.Second, Postgres: n * time.Second / 2, Git: n * 10 * time.Millisecond, Statements: int64(day * 900), Rows: int64(day * 100), Resident: 2e8})
+		g.day(at, simulate.Cost{Picks: day, Program: n * time.Second, Postgres: n * time.Second / 2, Git: n * 10 * time.Millisecond, Statements: int64(day * 900), Rows: int64(day * 100), Resident: 2e8, Archive: int64(day) * 250_000, Bodies: int64(day * 90)})
 		at = at.Add(3 * time.Second)
 	}
-	want := "| 50 | 1.00 s | 0.50 s | 0.01 s | 900 | 100 | 3.0 s | 200 MB |\n| 100 | 1.00 s | 0.50 s | 0.01 s | 900 | 100 | 3.0 s | 200 MB |\n"
+	want := "| 50 | 1.00 s | 0.50 s | 0.01 s | 900 | 100 | 3.0 s | 200 MB | 90 | 250 kB |\n| 100 | 1.00 s | 0.50 s | 0.01 s | 900 | 100 | 3.0 s | 200 MB | 90 | 250 kB |\n"
 	if d := cmp.Diff(want, out.String()); d != "" {
 		t.Errorf("(-want +got) %s", d)
 	}

@@ -3,7 +3,9 @@ package simulate
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -23,13 +25,20 @@ type Cost struct {
 	// Picks is the length of the record, Resident the resident memory of this process in bytes.
 	Picks    int
 	Resident int64
+	// Archive is the size of the files of the archive in bytes. Bodies is their number.
+	Archive, Bodies int64
 }
 
-// spent counts the statements of a run.
-type spent struct{ statements atomic.Int64 }
+// spent counts the statements of a run, and the processor time that counting the cost took.
+type spent struct {
+	statements atomic.Int64
+	counting   time.Duration
+}
 
-// cost returns the cost so far.
+// cost returns the cost so far, without that of earlier calls.
 func (r *run) cost(ctx context.Context) (c Cost, err error) {
+	began := used(syscall.RUSAGE_SELF)
+	defer func() { r.spent.counting += used(syscall.RUSAGE_SELF) - began }()
 	if err := r.own.QueryRow(ctx, `select count(*) from picks`).Scan(&c.Picks); err != nil {
 		return c, fmt.Errorf("count the picks: %w", err)
 	}
@@ -38,7 +47,7 @@ func (r *run) cost(ctx context.Context) (c Cost, err error) {
 		return c, fmt.Errorf("count the rows that were read: %w", err)
 	}
 	c.Statements = r.spent.statements.Load()
-	c.Program, c.Git = used(syscall.RUSAGE_SELF), used(syscall.RUSAGE_CHILDREN)
+	c.Program, c.Git = began-r.spent.counting, used(syscall.RUSAGE_CHILDREN)
 	for _, pid := range r.Server.server.PIDs() {
 		c.Postgres += ticks(pid)
 	}
@@ -48,7 +57,26 @@ func (r *run) cost(ctx context.Context) (c Cost, err error) {
 			c.Resident = pages * int64(os.Getpagesize())
 		}
 	}
+	if c.Archive, c.Bodies, err = sizeOf(r.archiveDir()); err != nil {
+		return c, fmt.Errorf("measure the archive: %w", err)
+	}
 	return c, nil
+}
+
+// sizeOf returns the size of all files below a folder in bytes, and their number.
+func sizeOf(dir string) (bytes, files int64, err error) {
+	err = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		bytes, files = bytes+info.Size(), files+1
+		return nil
+	})
+	return bytes, files, err
 }
 
 func used(who int) time.Duration {

@@ -97,7 +97,7 @@ func newRun(ctx context.Context, o Options, url, dir string) (r *run, err error)
 	}
 	r.upstreams = newUpstreams(synth.World{Seed: o.Seed, Companies: o.Companies}, r.clock, r.trace, 0)
 	r.program, err = o.Build(ctx, Parts{
-		DatabaseURL: url, DB: r.db, Transport: r.upstreams, Now: r.clock.of("worker"), Wait: r.upstreams.wait, Dir: dir,
+		DatabaseURL: url, DB: r.db, Transport: r.upstreams, Now: r.clock.of("worker"), Wait: r.upstreams.wait, Dir: dir, Archive: r.archiveDir(),
 		Remote: r.remote(), Seed: o.Seed,
 	})
 	if err != nil {

@@ -58,6 +58,9 @@ func (r *run) flush(context.Context) error {
 // remote returns the repository that the git ledger is pushed to.
 func (r *run) remote() string { return filepath.Join(r.dir, "remote.git") }
 
+// archiveDir is the folder of the archive.
+func (r *run) archiveDir() string { return filepath.Join(r.dir, "archive") }
+
 func (r *run) makeRemote(ctx context.Context) error {
 	if out, err := exec.CommandContext(ctx, "git", "init", "--quiet", "--bare", r.remote()).CombinedOutput(); err != nil {
 		return fmt.Errorf("make a git repository: %w: %s", err, out)

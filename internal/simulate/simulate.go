@@ -34,9 +34,9 @@ type Parts struct {
 	Now func() time.Time
 	// Wait is the engine's sleep function.
 	Wait func(ctx context.Context, d time.Duration) error
-	// Dir is a folder for files, Remote the address of an empty git repository.
-	Dir, Remote string
-	Seed        uint64
+	// Dir is a folder for files, Archive one below it for the archive. Remote is the address of an empty git repository.
+	Dir, Archive, Remote string
+	Seed                 uint64
 }
 
 // Program is the program that main builds from Parts.
