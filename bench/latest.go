@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"tidemark/api/view"
@@ -32,7 +33,7 @@ const (
 )
 
 // latestSnapshot measures P1: the newest snapshot of a signal, from an API process as it is run, against nginx with the same bytes in
-// a file. Beside them are our own handler under net/http, and fasthttp with the same bytes and header. The load comes from wrk, which costs less
+// a file. Beside them are our own handler under net/http, fasthttp with the same bytes and header, and the proxy before our API. The load comes from wrk, which costs less
 // than any of them.
 func latestSnapshot(ctx context.Context, m *meter) error {
 	nginx, err := findNginx()
@@ -93,12 +94,19 @@ func (b *latestBench) run(ctx context.Context, s *fixture, nginx string, ours *a
 		return err
 	}
 	defer stopLibrary()
+	proxy, proxyPID, stopProxy, err := startProxy(ctx, nginx, s.dir, strings.TrimPrefix(ours.base, "http://"))
+	if err != nil {
+		return err
+	}
+	defer stopProxy()
 	us := &latestSide{name: "ours", url: ours.url, pid: ours.cmd.Process.Pid}
 	// The fast path does not know this field, and leaves the request to net/http and its handler.
 	plain := &latestSide{name: "net/http", url: ours.url, pid: us.pid, header: []string{"-H", "X-Fast-Path: no"}}
 	fast := &latestSide{name: "fasthttp", url: library + "/latest", pid: libraryPID}
 	them := &latestSide{name: "nginx", url: address + "/latest", pid: pid}
-	sides := []*latestSide{us, plain, fast, them}
+	// The proxy's processor time is its own, without that of the API behind it.
+	behind := &latestSide{name: "proxy", url: proxy + strings.TrimPrefix(ours.url, ours.base), pid: proxyPID}
+	sides := []*latestSide{us, plain, fast, them, behind}
 	b.count(latestRounds)
 	for round := range latestRounds + 1 {
 		for _, side := range sides {
@@ -121,6 +129,7 @@ func (b *latestBench) run(ctx context.Context, s *fixture, nginx string, ours *a
 		b.say("  %-38s ratio %6.2f, of CPU a request %6.2f", "the fast path against "+side.name, middle(us.rates)/middle(side.rates),
 			middle(us.costs).Seconds()/middle(side.costs).Seconds())
 	}
+	b.say("  %-38s ratio %6.2f", "behind the proxy of docker-compose.yml", middle(behind.rates)/middle(us.rates))
 	b.say("  %-38s ratio %6.2f  target <= 1.35  %s", "CPU a request", cost, verdict(cost <= 1.35))
 	encoded, err := b.encoding(body)
 	if err != nil {

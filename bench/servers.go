@@ -12,6 +12,8 @@ import (
 	"runtime"
 	"strings"
 	"time"
+
+	"tidemark/deploy"
 )
 
 // findNginx looks where distributions put it.
@@ -60,6 +62,19 @@ func startNginx(ctx context.Context, program, dir, files string, sendfile bool) 
 	if err != nil {
 		said, _ := os.ReadFile(filepath.Join(dir, "nginx.log"))
 		err = fmt.Errorf("nginx: %w: %s", err, said)
+	}
+	return address, pid, stop, err
+}
+
+// startProxy starts the proxy that docker-compose.yml has before the APIs, before one API at an address.
+func startProxy(ctx context.Context, program, dir, api string) (address string, pid int, stop func(), err error) {
+	address, pid, stop, err = startServer(ctx, func(address string) (*exec.Cmd, error) {
+		config := filepath.Join(dir, "proxy.conf")
+		text := deploy.Nginx(dir, address, api)
+		return exec.CommandContext(ctx, program, "-p", dir, "-c", config, "-g", "daemon off;"), os.WriteFile(config, []byte(text), 0o600) //nolint:gosec // our own
+	})
+	if err != nil {
+		err = fmt.Errorf("nginx as the proxy of the APIs: %w", err)
 	}
 	return address, pid, stop, err
 }

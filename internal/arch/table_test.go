@@ -22,7 +22,7 @@ var table = []row{
 	{".", nothing, nothing},
 
 	// The vocabulary and the rules: leaves.
-	{"internal/series, internal/equity, accounts, migrations, ingest/world/synth, internal/nearest, internal/plain, internal/scram", nothing, nothing},
+	{"internal/series, internal/equity, accounts, migrations, deploy, ingest/world/synth, internal/nearest, internal/plain, internal/scram", nothing, nothing},
 	{"internal/codehash", ".", "net/http, database drivers, os/exec"},
 	{"internal/sharpe", nothing, "net/http, database drivers, os/exec"},
 	{"internal/config", "internal/nearest", nothing},

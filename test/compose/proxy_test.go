@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"tidemark/deploy"
 	"tidemark/test/program"
 )
 
@@ -22,10 +23,6 @@ func TestTheProxyKeepsItsConnections(t *testing.T) {
 	nginx, err := exec.LookPath("nginx")
 	if err != nil {
 		t.Skip("deploy/nginx.conf was not run, because nginx is not installed (on Debian: apt-get install nginx-light)")
-	}
-	text, err := os.ReadFile(filepath.Join(root, "deploy/nginx.conf"))
-	if err != nil {
-		t.Fatal(err)
 	}
 	var opened atomic.Int64
 	api := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -45,13 +42,9 @@ func TestTheProxyKeepsItsConnections(t *testing.T) {
 	address := free.Addr().String()
 	_ = free.Close()
 
-	// The folders and the process's file of the container are not this machine's, and neither are its names and its ports. Versions of nginx before
-	// 1.27.3 do not know "resolve" there.
 	dir := t.TempDir()
-	local := strings.NewReplacer("/tmp/", dir+"/", "server api:8080 resolve", "server "+strings.TrimPrefix(api.URL, "http://"), "listen 8080;", "listen "+address+";").
-		Replace(string(text))
 	file := filepath.Join(dir, "nginx.conf")
-	if err := os.WriteFile(file, []byte(local), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(deploy.Nginx(dir, address, strings.TrimPrefix(api.URL, "http://"))), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if out, err := exec.CommandContext(t.Context(), nginx, "-t", "-p", dir, "-c", file).CombinedOutput(); err != nil {
