@@ -81,6 +81,13 @@ func chosen(args []string) (only []string, help bool, err error) {
 }
 
 func main() {
+	if len(os.Args) == 3 && os.Args[1] == recordStartName {
+		if err := recordStart(context.Background(), os.Args[2], os.Stdout); err != nil {
+			_, _ = fmt.Fprintln(os.Stderr, "bench:", err)
+			os.Exit(1) //nolint:forbidigo // this is main
+		}
+		return
+	}
 	only, help, err := chosen(os.Args[1:])
 	switch {
 	case err != nil:

@@ -27,13 +27,15 @@ func (d *Days) Add(seq int64, date string) {
 	if err != nil {
 		return // the chain's own rules refuse it
 	}
-	if reason, closed := calendar.Closed(day); closed && d.odd == "" {
-		d.odd = fmt.Sprintf("pick %d is of %s, when the exchange was closed (%s)", seq, date, reason)
+	if d.odd == "" {
+		if reason, closed := calendar.Closed(day); closed {
+			d.odd = fmt.Sprintf("pick %d is of %s, when the exchange was closed (%s)", seq, date, reason)
+		}
 	}
 	if d.first.IsZero() {
 		d.first = day
-	} else {
-		d.skipped = append(d.skipped, calendar.Between(d.last.AddDate(0, 0, 1), day.AddDate(0, 0, -1))...)
+	} else if next := d.last.AddDate(0, 0, 1); next.Before(day) {
+		d.skipped = append(d.skipped, calendar.Between(next, day.AddDate(0, 0, -1))...)
 	}
 	d.last, d.number = day, seq
 }

@@ -83,28 +83,51 @@ func (s spans) within(from, to int64) spans {
 
 // appendLinkJSON appends a pick as an object.
 func appendLinkJSON(b []byte, l *link, state string) []byte {
+	text := appendQuoted
+	if isPlain(l.preimage) && isPlain(l.Hash) { // the preimage has all other texts in it
+		text = appendPlain
+	}
 	b = append(b, `{"seq":`...)
 	b = strconv.AppendInt(b, l.Seq, 10)
-	b = appendText(append(b, `,"ticker":`...), l.Ticker)
-	b = appendText(append(b, `,"price":`...), l.Price)
-	b = appendText(append(b, `,"date":`...), l.Date)
-	b = appendText(append(b, `,"previous_hash":`...), l.PreviousHash)
-	b = appendText(append(b, `,"hash":`...), l.Hash)
-	b = appendText(append(b, `,"preimage":`...), l.preimage)
-	b = appendText(append(b, `,"attestation_status":`...), state)
+	b = text(append(b, `,"ticker":`...), l.Ticker)
+	b = text(append(b, `,"price":`...), l.Price)
+	b = text(append(b, `,"date":`...), l.Date)
+	b = text(append(b, `,"previous_hash":`...), l.PreviousHash)
+	b = text(append(b, `,"hash":`...), l.Hash)
+	b = text(append(b, `,"preimage":`...), l.preimage)
+	b = appendQuoted(append(b, `,"attestation_status":`...), state)
 	return append(b, '}')
 }
 
-// appendText appends a JSON string. Valid chain values need no escapes, but tampered ones may.
-func appendText(b []byte, s string) []byte {
+// isPlain reports whether a JSON string needs no escapes. Valid chain values need none, but tampered ones may.
+func isPlain(s string) bool {
 	for i := range len(s) {
-		if c := s[i]; c < ' ' || c == '"' || c == '\\' || c > '~' {
-			quoted, _ := json.Marshal(s) // encoding a string cannot fail
-			return append(b, quoted...)
+		if !plain[s[i]] {
+			return false
 		}
 	}
-	return append(append(append(b, '"'), s...), '"')
+	return true
 }
+
+// plain has the bytes that stand in a JSON string as they are.
+var plain = func() (table [256]bool) {
+	for c := ' '; c <= '~'; c++ {
+		table[c] = c != '"' && c != '\\'
+	}
+	return table
+}()
+
+// appendQuoted appends a JSON string.
+func appendQuoted(b []byte, s string) []byte {
+	if isPlain(s) {
+		return appendPlain(b, s)
+	}
+	quoted, _ := json.Marshal(s) // encoding a string cannot fail
+	return append(b, quoted...)
+}
+
+// appendPlain appends a JSON string that needs no escapes.
+func appendPlain(b []byte, s string) []byte { return append(append(append(b, '"'), s...), '"') }
 
 // linkHeader is the CSV header of a pick.
 const linkHeader = "seq,ticker,price,date,previous_hash,hash,preimage,attestation_status\r\n"
