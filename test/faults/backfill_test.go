@@ -41,7 +41,7 @@ func (s *fixture) backfill(args ...string) string {
 // that was resumed after later slots can leave rows that repeat the row before. Readers do not see these rows.
 func (s *fixture) said() []string {
 	s.t.Helper()
-	said := s.query(`select (to_jsonb(p) - '{run_id,computed_at,served_at,inputs,backtest,first_ingested_at}'::text[])::text, (backtest - 'code_version' #- '{assumed_vintages,recorded_from}')::text from snapshots p where at < '2025-01-01' order by signal, at`)
+	said := s.query(`select (to_jsonb(p) - '{run_id,loads_seen,computed_at,served_at,inputs,backtest,first_ingested_at}'::text[])::text, (backtest - 'code_version' #- '{assumed_vintages,recorded_from}')::text from snapshots p where at < '2025-01-01' order by signal, at`)
 	end := time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
 	// Each version says from when to when it is in force, so all versions tell the history as of each instant.
 	for p, err := range s.db.History(s.t.Context(), postgres.HistoryQuery{Signal: crack, AsOf: end.Add(-time.Microsecond), Versions: true}) {
