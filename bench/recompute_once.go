@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"tidemark/internal/postgres"
 	"tidemark/internal/series"
 	"tidemark/internal/task"
@@ -98,9 +100,75 @@ func recomputeOnce(ctx context.Context, m *meter) error {
 				milliseconds(median(news.computed)), milliseconds(median(news.stored)))
 			m.say("  %-38s of one more, by a worker that has just started: inputs read %.1f ms, compared and stored %.1f ms", "",
 				milliseconds(median(started.read)), milliseconds(median(started.stored)))
+			d.ID = id + "-touched"
+			if err := s.touched(ctx, m, server, d, newest, later, step); err != nil {
+				return err
+			}
 		}
 		return nil
 	})
+}
+
+// rowsTouched has the rows that a server has read from tables and written to them, by its statistics.
+type rowsTouched struct{ read, written int64 }
+
+// touched counts the rows of the database that a recompute touches: of the whole history, and after one more observation of each input.
+func (s *fixture) touched(ctx context.Context, m *meter, server string, d signals.Definition, newest, later time.Time, step int) error {
+	worker, err := postgres.Open(ctx, s.server+"&pool_max_conns=1", postgres.RoleWorker)
+	if err != nil {
+		return err
+	}
+	defer worker.Close()
+	looks, err := pgx.Connect(ctx, s.server)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = looks.Close(context.WithoutCancel(ctx)) }()
+	// soFar returns the rows until now. A connection reports what it did after a command, if its last report is a second ago.
+	soFar := func() (rows rowsTouched, err error) {
+		select {
+		case <-ctx.Done():
+			return rows, ctx.Err()
+		case <-time.After(1100 * time.Millisecond):
+		}
+		if _, err := worker.Runs(ctx, postgres.RunFilter{Limit: 1}); err != nil {
+			return rows, err
+		}
+		err = looks.QueryRow(ctx, `select sum(seq_tup_read + coalesce(idx_tup_fetch, 0)), sum(n_tup_ins + n_tup_upd + n_tup_del) from pg_stat_user_tables`).
+			Scan(&rows.read, &rows.written)
+		return rows, err
+	}
+	worked := recomputing{server: server, tracks: &signals.Tracks{}}
+	take := func() (rowsTouched, error) {
+		before, err := soFar()
+		if err != nil {
+			return before, err
+		}
+		if err := worked.take(ctx, m, worker, d, later); err != nil {
+			return before, err
+		}
+		after, err := soFar()
+		return rowsTouched{after.read - before.read, after.written - before.written}, err
+	}
+	whole, err := take()
+	if err != nil {
+		return err
+	}
+	later = later.AddDate(0, 0, step)
+	if err := s.observe(ctx, oneMore(d, newest.AddDate(0, 0, step), later)); err != nil {
+		return err
+	}
+	more, err := take()
+	if err != nil {
+		return err
+	}
+	if whole.read == 0 || whole.written == 0 || more.read == 0 || more.written == 0 {
+		return fmt.Errorf("the statistics of the server say nothing: %+v, %+v", whole, more)
+	}
+	ratio := float64(whole.read+whole.written) / float64(more.read+more.written)
+	m.say("  %-38s rows touched: whole history %d read and %d written, one more %d and %d: ratio %.0f  target >= 100  %s", "", whole.read, whole.written,
+		more.read, more.written, ratio, verdict(ratio >= 100))
+	return nil
 }
 
 // observe copies observations into the database, all of one fetch.
