@@ -51,10 +51,17 @@ func TestPages(t *testing.T) {
 	}
 	whole := start(t, dir)
 	free := startFree(t, dir)
-	steps(t, whole, "pages.test.mjs", 30*time.Minute)
-	steps(t, whole, "apps.test.mjs", 12*time.Minute)
-	steps(t, whole, "duckdb.test.mjs", 5*time.Minute)
-	steps(t, free, "free.test.mjs", 12*time.Minute)
+	// A browser waits often for its pages, so two of them take less time than one after the other.
+	t.Run("pages", func(t *testing.T) {
+		t.Parallel()
+		steps(t, whole, "pages.test.mjs", 30*time.Minute)
+	})
+	t.Run("others", func(t *testing.T) {
+		t.Parallel()
+		steps(t, whole, "apps.test.mjs", 12*time.Minute)
+		steps(t, whole, "duckdb.test.mjs", 5*time.Minute)
+		steps(t, free, "free.test.mjs", 12*time.Minute)
+	})
 }
 
 // steps drives the pages at an address, within a limit.
