@@ -357,7 +357,7 @@ func serveChain(ctx context.Context, m *meter) error {
 	})
 }
 
-// recordStarts measures how long a record takes from nothing to its answers, in processes of its own: a process that has freed as much memory
+// recordStarts measures how long a record takes from nothing to its answers, each time in a new process: one that has freed as much memory
 // before is faster at first, and slower from its second record on.
 func recordStarts(ctx context.Context, m *meter, dsn string) error {
 	self, err := os.Executable()

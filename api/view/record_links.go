@@ -109,7 +109,7 @@ func isPlain(s string) bool {
 	return true
 }
 
-// plain has the bytes that stand in a JSON string as they are.
+// plain has the bytes that a JSON string holds without an escape.
 var plain = func() (table [256]bool) {
 	for c := ' '; c <= '~'; c++ {
 		table[c] = c != '"' && c != '\\'
