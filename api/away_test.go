@@ -38,7 +38,7 @@ func TestNothingPricedIsGivenWhileTheDatabaseIsAway(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	lines := &linesAbout{text: "the database was needed for answers and is away"}
+	lines := &linesAbout{text: "the database was needed for answers and is unavailable"}
 	s := start(t, setup{
 		dsn: server.URL(), stored: []postgres.Snapshot{full()}, accounts: &api.Accounts{Tariff: tariff, Now: time.Now},
 		log: slog.New(slog.NewTextHandler(lines, nil)),

@@ -249,11 +249,11 @@ func (s *Server) unavailable(r *http.Request, err error) error {
 	return &problemError{code: view.CodeUnavailable, detail: "The database of keys and balances is unavailable.", retryAfter: "5"}
 }
 
-// warnUnavailable logs that the database is away, at most once in unavailableInterval. A client that asks often must not fill the disk.
+// warnUnavailable logs that the database is unavailable, at most once in unavailableInterval. A client that asks often must not fill the disk.
 func (s *Server) warnUnavailable(r *http.Request, err error) {
 	s.unavailableRequests.Add(1)
 	s.unavailableWarnings.Do(func() {
-		s.log.WarnContext(r.Context(), "the database was needed for answers and is away", "requests_since_the_last_line", s.unavailableRequests.Swap(0), "err", err)
+		s.log.WarnContext(r.Context(), "the database was needed for answers and is unavailable", "requests_since_the_last_line", s.unavailableRequests.Swap(0), "err", err)
 	})
 }
 

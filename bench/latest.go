@@ -33,8 +33,8 @@ const (
 )
 
 // latestSnapshot measures P1: the newest snapshot of a signal, from an API process as it is run, against nginx with the same bytes in
-// a file. Beside them are our own handler under net/http, fasthttp with the same bytes and header, and the proxy before our API. The load comes from wrk, which costs less
-// than any of them.
+// a file. It also measures our own handler under net/http, fasthttp with the same bytes and header, and the proxy before our API. The load comes
+// from wrk, which costs less than any of them.
 func latestSnapshot(ctx context.Context, m *meter) error {
 	nginx, err := findNginx()
 	if err != nil {

@@ -357,8 +357,8 @@ func serveChain(ctx context.Context, m *meter) error {
 	})
 }
 
-// recordStarts measures how long a record takes from nothing to its answers, each time in a new process: one that has freed as much memory
-// before is faster at first, and slower from its second record on.
+// recordStarts measures how long a record takes from nothing to its answers, each time in a new process. A process that has freed as much memory
+// before is faster at its first record, and slower from its second on.
 func recordStarts(ctx context.Context, m *meter, dsn string) error {
 	self, err := os.Executable()
 	if err != nil {

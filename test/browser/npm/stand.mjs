@@ -55,9 +55,15 @@ export async function darkViolations(page) {
     const { x, y, width, height } = e.getBoundingClientRect();
     return `${e.tagName} ${e.checkVisibility({ visibilityProperty: true })} ${[x, y, width, height]}`;
   }));
-  const light = await boxes();
+  const boxesIn = async (colorScheme) => { await page.emulateMedia({ colorScheme }); return boxes(); };
+  let light, dark, again;
+  for (let tries = 0; tries < 20; tries++) { // a page that changes by itself meanwhile is looked at again
+    [light, dark, again] = [await boxesIn("light"), await boxesIn("dark"), await boxesIn("light")];
+    if (light.join() === again.join()) break;
+    await page.waitForTimeout(250);
+  }
   await page.emulateMedia({ colorScheme: "dark" });
-  const dark = await boxes();
+  if (light.length !== dark.length) return [`the dark scheme has ${dark.length} elements, the light one ${light.length}`];
   const moved = light.flatMap((box, i) => (box === dark[i] ? [] : [`${box} becomes ${dark[i]}`]));
   await page.evaluate(axe);
   const rules = await page.evaluate((levels) => globalThis.axe.getRules(levels).filter((r) => r.tags.includes("cat.color")).map((r) => r.ruleId), levels);
