@@ -3,6 +3,7 @@ package signals
 import (
 	"iter"
 	"math"
+	"math/bits"
 	"slices"
 
 	"tidemark/internal/series"
@@ -141,18 +142,6 @@ func (s *sorted) remove(x float64) {
 	*s = slices.Delete(*s, i, i+1)
 }
 
-// replace takes one old number away, which must be there, and inserts a new one: it moves what lies between them.
-func (s *sorted) replace(old, x float64) {
-	list, from, to := *s, s.place(old), s.place(x)
-	if to > from {
-		to--
-		copy(list[from:to], list[from+1:])
-	} else {
-		copy(list[to+1:from+1], list[to:])
-	}
-	list[to] = x
-}
-
 // place is how many members are below x. No member is NaN, which slices.BinarySearch would look for at each step.
 func (s *sorted) place(x float64) int {
 	list, from := *s, 0
@@ -173,8 +162,12 @@ func (s sorted) quantile(p float64) float64 {
 	if len(s) == 0 {
 		return math.NaN()
 	}
-	rank := int(math.Ceil(p * float64(len(s))))
-	return s[min(max(rank, 1), len(s))-1]
+	return s[quantileRank(p, len(s))-1]
+}
+
+// quantileRank is the rank of the quantile p among n members, from 1 on.
+func quantileRank(p float64, n int) int {
+	return min(max(int(math.Ceil(p*float64(n))), 1), n)
 }
 
 // between is the quantile p by linear interpolation at rank p*(n+1), limited to the ends: type 6 of Hyndman and Fan (The American
@@ -227,33 +220,105 @@ func (s sorted) mad() float64 {
 }
 
 // trailingQuantiles returns for every point the empirical quantiles p and q of the values of earlier years and its own year: the points
-// with the same month and day. Unknown values are left out. The result is NaN if fewer than minKnown are known.
+// with the same month and day. Unknown values are left out. The result is NaN if fewer than minKnown, which is at least 1, are known. It
+// sorts all values once: a window is a set of places in that order.
 func trailingQuantiles(points []series.Point, values []float64, years, minKnown int, p, q float64) (lower, upper []float64) {
 	lower, upper = make([]float64, len(points)), make([]float64, len(points))
-	var window sorted
+	known := slices.DeleteFunc(slices.Clone(values), math.IsNaN)
+	order := inOrderOf(known)
+	places := make([]int, len(known))
+	for place, c := range order {
+		places[c.i] = place
+	}
+	window := make(placeSet, len(known)/64+1)
+	var low, high nth
+	from, to := 0, 0 // the known values in the window
 	oldest := 0
 	before := anniversaries{ago: func(calendarDay) []int { return []int{years} }}
 	for i := range points {
-		day, newest := points[i].ObservedAt.Days(), values[i]
+		day := points[i].ObservedAt.Days()
 		for start := day - before.daysBack(day)[0]; points[oldest].ObservedAt.Days() <= start; oldest++ {
-			switch gone := values[oldest]; {
-			case math.IsNaN(gone):
-			case math.IsNaN(newest):
-				window.remove(gone)
-			default:
-				window.replace(gone, newest)
-				newest = math.NaN() // is in
+			if !math.IsNaN(values[oldest]) {
+				window.remove(places[from])
+				low.removed(places[from])
+				high.removed(places[from])
+				from++
 			}
 		}
-		if !math.IsNaN(newest) {
-			window.insert(newest)
+		if !math.IsNaN(values[i]) {
+			window.add(places[to])
+			low.added(places[to])
+			high.added(places[to])
+			to++
 		}
 		lower[i], upper[i] = math.NaN(), math.NaN()
-		if len(window) >= minKnown {
-			lower[i], upper[i] = window.quantile(p), window.quantile(q)
+		if n := to - from; n >= minKnown {
+			lower[i], upper[i] = order[low.move(window, quantileRank(p, n)-1)].x, order[high.move(window, quantileRank(q, n)-1)].x
 		}
 	}
 	return lower, upper
+}
+
+// placeSet is a set of places in a sorted list, one bit each.
+type placeSet []uint64
+
+func (s placeSet) add(place int) { s[place/64] |= 1 << (place % 64) }
+
+func (s placeSet) remove(place int) { s[place/64] &^= 1 << (place % 64) }
+
+// next is the first member from a place on. There must be one.
+func (s placeSet) next(place int) int {
+	word := place / 64
+	rest := s[word] >> (place % 64) << (place % 64)
+	for rest == 0 {
+		word++
+		rest = s[word]
+	}
+	return 64*word + bits.TrailingZeros64(rest)
+}
+
+// last is the last member before a place. There must be one.
+func (s placeSet) last(place int) int {
+	word := place / 64
+	rest := s[word] & (1<<(place%64) - 1)
+	for rest == 0 {
+		word--
+		rest = s[word]
+	}
+	return 64*word + bits.Len64(rest) - 1
+}
+
+// nth finds the member of a set that has some number of members below it. It goes there from the member before, so it is fast where the
+// set and the number change little. The zero value is for the empty set.
+type nth struct {
+	// place was found last. below is how many members are below it now.
+	place, below int
+}
+
+func (c *nth) added(place int) {
+	if place < c.place {
+		c.below++
+	}
+}
+
+func (c *nth) removed(place int) {
+	if place < c.place {
+		c.below--
+	}
+}
+
+// move returns the member with n members below it. There must be one.
+func (c *nth) move(s placeSet, n int) int {
+	for c.below > n {
+		c.place = s.last(c.place)
+		c.below--
+	}
+	c.place = s.next(c.place)
+	for c.below < n {
+		c.place = s.next(c.place + 1)
+		c.below++
+	}
+	return c.place
 }
 
 // known is x, or NaN where arithmetic on absurd input ended in an infinity.

@@ -168,18 +168,38 @@ func TestQuantileIsTheInverseOfTheEmpiricalDistribution(t *testing.T) {
 			}
 		}
 	}
-	for range 300 {
-		want, old, x := slices.Clone(s), s[rng.IntN(len(s))], float64(rng.IntN(54)-2)
-		want.remove(old)
-		want.insert(x)
-		if s.replace(old, x); !slices.Equal(s, want) {
-			t.Fatalf("%v in place of %v makes %v, want %v", x, old, s, want)
-		}
-	}
 	for len(s) > 0 {
 		s.remove(s[rng.IntN(len(s))])
 		if !slices.IsSorted(s) {
 			t.Fatal("out of order after a removal")
+		}
+	}
+}
+
+func TestTheNthMemberOfASetThatChanges(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(31, 32))
+	for _, size := range []int{1, 63, 64, 65, 500} {
+		set := make(placeSet, size/64+1)
+		var members []int
+		var found nth
+		for range 2000 {
+			place := rng.IntN(size)
+			if i, is := slices.BinarySearch(members, place); is {
+				members = slices.Delete(members, i, i+1)
+				set.remove(place)
+				found.removed(place)
+			} else {
+				members = slices.Insert(members, i, place)
+				set.add(place)
+				found.added(place)
+			}
+			if len(members) == 0 || rng.IntN(3) == 0 {
+				continue
+			}
+			if n := rng.IntN(len(members)); found.move(set, n) != members[n] {
+				t.Fatalf("of %d places, member %d is %d, want %d", size, n, found.place, members[n])
+			}
 		}
 	}
 }
