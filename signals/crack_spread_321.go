@@ -1,8 +1,8 @@
 package signals
 
 import (
-	"iter"
 	"math"
+	"slices"
 	"sort"
 	"time"
 
@@ -103,18 +103,17 @@ func computeCrackSpread(in series.Set, at time.Time) Track { return crackTrack(i
 
 // crackTrack returns the estimates from the n-th on.
 func crackTrack(in series.Set, at time.Time, n int) Track {
-	most := crackDays(in)
-	track, spread := make(Track, most), newDated(most)
-	for p := range crackSpread(in) {
-		track[len(spread.days)].at(p)
-		spread.add(p.ObservedAt.Days(), p.Value)
+	memory := borrow()
+	defer memory.giveBack()
+	memory.points = crackSpread(in, memory.points)
+	numbers := crackNumbersOf(memory.points, at, true, memory)
+	track := make(Track, len(memory.points)-n)
+	for i := range track {
+		e := &track[i]
+		e.at(memory.points[n+i])
+		numbers.set(n+i, e)
 	}
-	track = track[:len(spread.days)]
-	estimate := crackEstimate(spread, at, true)
-	for i := n; i < len(track); i++ {
-		estimate(i, &track[i])
-	}
-	return track[n:]
+	return track
 }
 
 // crackTail computes from the prices of the years before that enter a baseline. An estimate reads what lies before it: its own interval
@@ -132,54 +131,72 @@ func crackTail(settled Track, in series.Set, at time.Time) (Track, bool) {
 }
 
 func readCrackSpread(in series.Set, at time.Time, intervals bool) Track {
-	most := crackDays(in)
-	read, spread := newReadPoints(most), newDated(most)
-	for p := range crackSpread(in) {
-		read.add(p)
-		spread.add(p.ObservedAt.Days(), p.Value)
-	}
-	return read.track(crackEstimate(spread, at, intervals))
+	memory := borrow()
+	defer memory.giveBack()
+	memory.points = crackSpread(in, memory.points)
+	numbers := crackNumbersOf(memory.points, at, intervals, memory)
+	return readTrack(memory.points, numbers.set)
 }
 
-// crackEstimate returns what sets the numbers of the i-th estimate.
-func crackEstimate(spread datedSeries, at time.Time, intervals bool) func(i int, e *Estimate) {
-	days, last := spread.days, len(spread.days)-1
-	season := crackSeason.over(spread)
-	var moves []float64 // the spread of the daily changes up to each day
+// crackNumbers make the numbers of estimates.
+type crackNumbers struct {
+	season season
+	days   []int32 // of the values
+	// spread is the spread of the daily changes up to each day. It is nil if no intervals are wanted.
+	spread []float64
+	// read is the day on which the newest estimate is read.
+	read int
+}
+
+func crackNumbersOf(points []series.Point, at time.Time, intervals bool, memory *scratch) crackNumbers {
+	memory.dated = memory.dated.holding(points)
+	c := crackNumbers{season: crackSeason.over(memory.dated, memory), days: memory.dated.days, read: dayOf(at)}
 	if intervals {
-		moves = make([]float64, len(days))
-		for i := range min(crackMoves, len(moves)) {
-			moves[i] = math.NaN()
+		memory.steps = changes(memory.dated.values, memory.steps)
+		memory.spread = sized(memory.spread, len(points))
+		c.spread = memory.spread
+		for i := range min(crackMoves, len(points)) {
+			c.spread[i] = math.NaN()
 		}
-		for i, m := range trailing(changes(spread.values), crackMoves) {
-			moves[i+1] = m.sd()
+		for i, m := range trailing(memory.steps, crackMoves) {
+			c.spread[i+1] = m.sd()
 		}
 	}
-	return func(i int, e *Estimate) {
-		half := math.NaN()
-		if intervals && i > 0 {
-			read := e.KnownAt.Days()
-			if i == last {
-				read = dayOf(at)
-			}
-			half = crackHalfWidth(int(days[i]), read, moves[i], i == last)
-		}
-		e.Lo, e.Hi = e.Value-half, e.Value+half
-		sample := season(i)
-		e.Baseline, e.Scale, e.N = sample.mean(), sample.sd(), sample.n
-		e.sanitize()
-	}
+	return c
 }
 
-// crackHalfWidth is the possible move of the spread, at 90 %, since the prices of a day were assessed. It is a random walk with the
-// spread's own daily steps over the business days to the day when the point is read. That is today for the newest point. An older one
-// was read when it became known, or when it went stale if a correction came later than that.
-func crackHalfWidth(day, read int, step float64, newest bool) float64 {
-	if !newest {
-		read = min(read, day+crackStaleDays)
+// set sets the numbers of the i-th estimate. The newest one is read today. An older one was read when it became known, or when it went stale if
+// a correction came later than that.
+func (c *crackNumbers) set(i int, e *Estimate) {
+	half := math.NaN()
+	switch day := int(c.days[i]); {
+	case c.spread == nil || i == 0:
+	case i == len(c.days)-1:
+		half = crackHalfWidth(c.spread[i], math.Sqrt(float64(businessDays(day, c.read))))
+	default:
+		half = crackHalfWidth(c.spread[i], crackRoots[weekdayOf(day)][min(max(e.KnownAt.Days()-day, 0), crackStaleDays)])
 	}
-	return float64(normal95 * step * math.Sqrt(float64(businessDays(day, read))))
+	sample := c.season.of(i)
+	mean, sd := sample.meanAndSD()
+	e.Lo, e.Hi = known(e.Value-half), known(e.Value+half)
+	e.Baseline, e.Scale, e.N = known(mean), known(sd), sample.n
+	e.Value = known(e.Value)
 }
+
+// crackHalfWidth is the possible move of the spread, at 90 %, between the day of its prices and the day when it is read. It is a random walk with
+// the spread's own daily steps over the business days between the two, of which root is the square root.
+func crackHalfWidth(step, root float64) float64 { return float64(normal95 * step * root) }
+
+// crackRoots are the square roots of the business days in so many days after a Monday, a Tuesday and so on.
+var crackRoots = func() (roots [7][crackStaleDays + 1]float64) {
+	const monday = -3 // 1969-12-29
+	for weekday := range roots {
+		for days := range roots[weekday] {
+			roots[weekday][days] = math.Sqrt(float64(businessDays(monday+weekday, monday+weekday+days)))
+		}
+	}
+	return roots
+}()
 
 // crackTrials holds the interval of each release, as it was read when that came, against the spread of that day once it was printed.
 func crackTrials(h IntervalHistory) []Trial {
@@ -195,39 +212,32 @@ func crackTrials(h IntervalHistory) []Trial {
 }
 
 // crackSpread joins the three legs on the days that have all of them. A missing leg is never carried forward. A day became known
-// with the last of its legs.
-func crackSpread(in series.Set) iter.Seq[series.Point] {
-	return func(yield func(series.Point) bool) {
-		crude, gasoline, diesel := in[wtiCushing], in[gasolineHarbor], in[ulsdHarbor]
-		g, d := 0, 0
-		for i := range crude {
-			c := &crude[i]
-			for g < len(gasoline) && gasoline[g].ObservedAt < c.ObservedAt {
-				g++
-			}
-			for d < len(diesel) && diesel[d].ObservedAt < c.ObservedAt {
-				d++
-			}
-			if g == len(gasoline) || d == len(diesel) {
-				return
-			}
-			if gasoline[g].ObservedAt != c.ObservedAt || diesel[d].ObservedAt != c.ObservedAt {
-				continue
-			}
-			known := max(c.VintageAt, gasoline[g].VintageAt, diesel[d].VintageAt)
-			if !yield(series.Point{ObservedAt: c.ObservedAt, VintageAt: known, Value: crack321(c.Value, gasoline[g].Value, diesel[d].Value)}) {
-				return
-			}
+// with the last of its legs. The points are in memory, if that is large enough.
+func crackSpread(in series.Set, memory []series.Point) []series.Point {
+	crude, gasoline, diesel := in[wtiCushing], in[gasolineHarbor], in[ulsdHarbor]
+	out := slices.Grow(memory[:0], min(len(crude), len(gasoline), len(diesel)))
+	g, d := 0, 0
+	for i := range crude {
+		c := &crude[i]
+		for g < len(gasoline) && gasoline[g].ObservedAt < c.ObservedAt {
+			g++
+		}
+		for d < len(diesel) && diesel[d].ObservedAt < c.ObservedAt {
+			d++
+		}
+		if g == len(gasoline) || d == len(diesel) {
+			break
+		}
+		if g, d := &gasoline[g], &diesel[d]; g.ObservedAt == c.ObservedAt && d.ObservedAt == c.ObservedAt {
+			out = append(out, series.Point{
+				ObservedAt: c.ObservedAt, VintageAt: max(c.VintageAt, g.VintageAt, d.VintageAt), Value: crack321(c.Value, g.Value, d.Value),
+			})
 		}
 	}
+	return out
 }
 
-// crackDays is how many days have all three legs at most.
-func crackDays(in series.Set) int {
-	return min(len(in[wtiCushing]), len(in[gasolineHarbor]), len(in[ulsdHarbor]))
-}
-
-func crackPoints(in series.Set) []series.Point { return collected(crackSpread(in), crackDays(in)) }
+func crackPoints(in series.Set) []series.Point { return crackSpread(in, nil) }
 
 // crack321 is the 3:2:1 spread in USD/bbl of crude in USD/bbl and products in USD/gal: the ratio of CME's calculator and of EIA.
 func crack321(crude, gasoline, diesel float64) float64 {
@@ -264,10 +274,11 @@ func crackComponents(in series.Set, _ time.Time) []Component {
 func crackLeg(points []series.Point, day series.Instant, name, label, unit string) Component {
 	points = until(points, day)
 	points = points[len(until(points, day.AddDate(-seasonYears-1, 0, 0))):] // nothing older can enter the baseline
-	season := crackSeason.over(datedPoints(points))(len(points) - 1)
+	season := crackSeason.over(datedPoints(points), new(scratch))
+	sample := season.of(len(points) - 1)
 	return Component{
 		Name: name, Label: label, Unit: unit,
-		ObservedAt: day, Value: points[len(points)-1].Value, Baseline: season.mean(), Scale: season.sd(),
+		ObservedAt: day, Value: points[len(points)-1].Value, Baseline: sample.mean(), Scale: sample.sd(),
 	}.known()
 }
 

@@ -1,8 +1,8 @@
 package signals
 
 import (
-	"iter"
 	"math"
+	"slices"
 	"time"
 
 	"tidemark/internal/series"
@@ -105,21 +105,18 @@ func computeHormuz(in series.Set, _ time.Time) Track { return hormuzTrack(in, in
 
 // hormuzTrack returns the estimates of some of the ships after a time.
 func hormuzTrack(in series.Set, ships []series.Point, after series.Instant) Track {
-	track, means := make(Track, len(ships)), newDated(len(ships))
-	n := 0
-	for p := range weekMeans(ships) {
-		track[len(means.days)].at(p)
-		means.add(p.ObservedAt.Days(), p.Value)
-		if p.ObservedAt <= after {
-			n++
-		}
+	memory := borrow()
+	defer memory.giveBack()
+	memory.points = weekMeans(ships, memory.points)
+	numbers := hormuzNumbersOf(memory.points, in, true, memory)
+	n := len(until(memory.points, after))
+	track := make(Track, len(memory.points)-n)
+	for i := range track {
+		e := &track[i]
+		e.at(memory.points[n+i])
+		numbers.set(n+i, e)
 	}
-	track = track[:len(means.days)]
-	estimate := hormuzEstimate(means, in, true)
-	for i := n; i < len(track); i++ {
-		estimate(i, &track[i])
-	}
-	return track[n:]
+	return track
 }
 
 // hormuzTail computes from the ships of the years of the baseline on. All intervals depend on the re-estimates, and a week that is not
@@ -134,70 +131,75 @@ func hormuzTail(settled Track, in series.Set, _ time.Time) (Track, bool) {
 }
 
 func readHormuz(in series.Set, _ time.Time, intervals bool) Track {
-	ships := in[hormuzShips]
-	read, means := newReadPoints(len(ships)), newDated(len(ships))
-	for p := range weekMeans(ships) {
-		read.add(p)
-		means.add(p.ObservedAt.Days(), p.Value)
-	}
-	return read.track(hormuzEstimate(means, in, intervals))
+	memory := borrow()
+	defer memory.giveBack()
+	memory.points = weekMeans(in[hormuzShips], memory.points)
+	numbers := hormuzNumbersOf(memory.points, in, intervals, memory)
+	return readTrack(memory.points, numbers.set)
 }
 
-// hormuzEstimate returns what sets the numbers of the i-th estimate.
-func hormuzEstimate(means datedSeries, in series.Set, intervals bool) func(i int, e *Estimate) {
-	season := hormuzSeason(means)
-	var shift hormuzShift
+// hormuzNumbers make the numbers of estimates.
+type hormuzNumbers struct {
+	season    season
+	intervals bool
+	shift     hormuzShift
+}
+
+func hormuzNumbersOf(means []series.Point, in series.Set, intervals bool, memory *scratch) hormuzNumbers {
+	memory.dated = memory.dated.holding(means)
+	h := hormuzNumbers{season: hormuzSeason(memory.dated, memory), intervals: intervals}
 	if intervals {
-		shift = learnShift(in[hormuzShips], in[series.Before(hormuzShips)])
+		h.shift = learnShift(in[hormuzShips], in[series.Before(hormuzShips)])
 	}
-	return func(i int, e *Estimate) {
-		sample := season(i)
-		e.Lo, e.Hi = math.NaN(), math.NaN()
-		if intervals {
-			e.Lo, e.Hi = shift.band(e.Value)
-		}
-		e.Baseline, e.Scale, e.N = sample.mean(), sample.sd(), sample.n
-		e.sanitize()
-	}
+	return h
 }
 
-// weekMeans yields the mean of every seven days in a row that are all known. It became known with the last of them.
-func weekMeans(points []series.Point) iter.Seq[series.Point] {
-	return func(yield func(series.Point) bool) {
-		inRow, before := 0, 0                // how many days follow one another, the last of them
-		newest, came := 0, series.Instant(0) // the point of seven that became known last, and when
-		for i := range points {
-			p := &points[i]
-			day, known := p.ObservedAt.Days(), p.VintageAt
-			if inRow++; day != before+1 {
-				inRow = 1
-			}
-			before = day
-			switch {
-			case i == 0 || known >= came:
-				newest, came = i, known
-			case newest <= i-hormuzWeek:
-				newest = i + 1 - hormuzWeek + newestOf(points[i+1-hormuzWeek:i+1])
-				came = points[newest].VintageAt
-			}
-			if inRow < hormuzWeek {
-				continue
-			}
-			week := (*[hormuzWeek]series.Point)(points[i+1-hormuzWeek:])
-			var sum float64
-			for j := range week { // whole numbers: the sum has no rounding
-				sum += week[j].Value
-			}
-			if !yield(series.Point{ObservedAt: p.ObservedAt, VintageAt: came, Value: sum / hormuzWeek}) {
-				return
-			}
-		}
+// set sets the numbers of the i-th estimate.
+func (h *hormuzNumbers) set(i int, e *Estimate) {
+	e.Lo, e.Hi = math.NaN(), math.NaN()
+	if h.intervals {
+		e.Lo, e.Hi = h.shift.band(e.Value)
 	}
+	sample := h.season.of(i)
+	e.N = sample.n
+	e.Baseline, e.Scale = sample.meanAndSD()
+	e.sanitize()
 }
 
-func weekPoints(points []series.Point) []series.Point {
-	return collected(weekMeans(points), len(points))
+// weekMeans are the means of every seven days in a row that are all known. A mean became known with the last of them. The points are in
+// memory, if that is large enough.
+func weekMeans(points, memory []series.Point) []series.Point {
+	out := slices.Grow(memory[:0], len(points))
+	inRow, before := 0, 0                // how many days follow one another, the last of them
+	newest, came := 0, series.Instant(0) // the point of seven that became known last, and when
+	for i := range points {
+		p := &points[i]
+		day, known := p.ObservedAt.Days(), p.VintageAt
+		if inRow++; day != before+1 {
+			inRow = 1
+		}
+		before = day
+		switch {
+		case i == 0 || known >= came:
+			newest, came = i, known
+		case newest <= i-hormuzWeek:
+			newest = i + 1 - hormuzWeek + newestOf(points[i+1-hormuzWeek:i+1])
+			came = points[newest].VintageAt
+		}
+		if inRow < hormuzWeek {
+			continue
+		}
+		week := (*[hormuzWeek]series.Point)(points[i+1-hormuzWeek:])
+		var sum float64
+		for j := range week { // whole numbers: the sum has no rounding
+			sum += week[j].Value
+		}
+		out = append(out, series.Point{ObservedAt: p.ObservedAt, VintageAt: came, Value: sum / hormuzWeek})
+	}
+	return out
 }
+
+func weekPoints(points []series.Point) []series.Point { return weekMeans(points, nil) }
 
 // newestOf is the index of the point that became known last, the later of two.
 func newestOf(points []series.Point) int {
@@ -210,13 +212,13 @@ func newestOf(points []series.Point) int {
 	return newest
 }
 
-// hormuzSeason returns a function for the sample of any mean. The sample has the values within hormuzReach days of its month and day in each
+// hormuzSeason has the sample of any mean. The sample has the values within hormuzReach days of its month and day in each
 // of the reference years before its own. 29 February counts as the 28th in other years. The sample is empty if fewer than minSeasonYears of them are
 // matched. Only the values of matched years enter.
-func hormuzSeason(means datedSeries) func(i int) moments {
+func hormuzSeason(means datedSeries, memory *scratch) season {
 	first := dayOf(time.Date(hormuzFirst, time.January, 1, 0, 0, 0, 0, time.UTC))
 	last := dayOf(time.Date(hormuzLast, time.December, 31, 0, 0, 0, 0, time.UTC))
-	return monthDayWindow{hormuzReach, hormuzMinPerYear}.ofYears(means, hormuzYears, first, last)
+	return monthDayWindow{hormuzReach, hormuzMinPerYear}.ofYears(means, hormuzYears, first, last, memory)
 }
 
 // hormuzComponents shows the tankers, at their own newest day and against their own season, and all ships against the mean 364 days before.
@@ -224,10 +226,11 @@ func hormuzSeason(means datedSeries) func(i int) moments {
 func hormuzComponents(in series.Set, _ time.Time) []Component {
 	var out []Component
 	if tankers := weekPoints(in[hormuzTankers]); len(tankers) > 0 {
-		newest, season := tankers[len(tankers)-1], hormuzSeason(datedPoints(tankers))(len(tankers)-1)
+		newest, season := tankers[len(tankers)-1], hormuzSeason(datedPoints(tankers), new(scratch))
+		sample := season.of(len(tankers) - 1)
 		out = append(out, Component{
 			Name: "tankers", Label: "Tankers, mean of seven days", Unit: transitsPerDay,
-			ObservedAt: newest.ObservedAt, Value: newest.Value, Baseline: season.mean(), Scale: season.sd(),
+			ObservedAt: newest.ObservedAt, Value: newest.Value, Baseline: sample.mean(), Scale: sample.sd(),
 		}.known())
 	}
 	ships := weekPoints(in[hormuzShips])

@@ -96,8 +96,8 @@ func TestHormuzYearsCountFromSixteenMeansOn(t *testing.T) {
 			points = append(points, daily(fmt.Sprintf("%d-06-15", year), n, always(5))...)
 		}
 		points = append(points, daily("2022-06-30", 1, always(5))...)
-		season := hormuzSeason(datedPoints(points))
-		if got := season(len(points) - 1).n; got != want {
+		season := hormuzSeason(datedPoints(points), new(scratch))
+		if got := season.of(len(points) - 1).n; got != want {
 			t.Errorf("two full years and one of %d means make a baseline of %d, want %d", means, got, want)
 		}
 	}
@@ -112,9 +112,9 @@ func TestHormuzSeasonEqualsADirectComputation(t *testing.T) {
 		at[p.ObservedAt.Days()] = p.Value
 	}
 	some, none := 0, 0
-	season := hormuzSeason(datedPoints(points))
+	season := hormuzSeason(datedPoints(points), new(scratch))
 	for i, p := range points {
-		day, got := p.ObservedAt, season(i)
+		day, got := p.ObservedAt, season.of(i)
 		var window []float64
 		matched := 0
 		for year := 2019; year <= 2024 && year < day.Time().Year(); year++ {

@@ -118,6 +118,12 @@ func weekdaysUntil(day int) int {
 	return 5*weeks + min(day-monday-7*weeks+1, 5)
 }
 
+// weekdayOf is 0 on Mondays. day is not older than the year 1.
+func weekdayOf(day int) int {
+	const monday = -102_737*7 - 3 // 0001-01-01
+	return int(uint64(day-monday) % 7)
+}
+
 // monthDayWindow is a baseline of all values within days calendar days of the same month and day in each of the five previous years.
 type monthDayWindow struct {
 	days int
@@ -126,44 +132,65 @@ type monthDayWindow struct {
 	minPerYear int
 }
 
-// over answers for the baseline's sample of any point: the empty one where too few years are matched. The windows close months before
-// the point, so no point sees its own future.
-func (b monthDayWindow) over(points datedSeries) func(i int) moments {
-	if len(points.days) == 0 {
-		return nil
-	}
-	oldest, newest := int(points.days[0]), int(points.days[len(points.days)-1])
-	years := func(calendarDay) []int { return previousYears[:] }
-	return b.ofYears(points, years, oldest-b.days, dateOf(newest).yearsBefore(1))
+// season has the sample of the baseline of any point of a series. It is the empty one if too few years are matched. The windows close months
+// before the point, so no point sees its own future.
+type season struct {
+	days       []int32 // of the points
+	windows    seasonalWindows
+	minPerYear int
+	before     anniversaries
 }
 
 // previousYears are the years of a season, as numbers of years before.
 var previousYears = [seasonYears]int{1, 2, 3, 4, 5}
 
-// ofYears is over for other years: ago says which for a date. The stretch from first to last holds all days of them that matter.
-func (b monthDayWindow) ofYears(points datedSeries, ago func(calendarDay) []int, first, last int) func(i int) moments {
-	around := points.around(b.days, first, last)
-	before := anniversaries{ago: ago}
-	return func(i int) moments {
-		day := int(points.days[i])
-		var sample moments
-		matched, years := 0, before.daysBack(day)
-		if len(years) < minSeasonYears {
-			return sample
-		}
-		for _, back := range years {
-			if at := day - back - around.first; uint(at) < uint(len(around.samples)) {
-				if year := &around.samples[at]; year.n >= b.minPerYear {
-					matched++
-					sample = sample.merge(*year)
-				}
-			}
-		}
-		if matched < minSeasonYears {
-			return moments{}
-		}
-		return sample
+// over is the season of the five previous years. Its windows are in memory.
+func (b monthDayWindow) over(points datedSeries, memory *scratch) season {
+	if len(points.days) == 0 {
+		return season{}
 	}
+	oldest, newest := int(points.days[0]), int(points.days[len(points.days)-1])
+	years := func(calendarDay) []int { return previousYears[:] }
+	return b.ofYears(points, years, oldest-b.days, dateOf(newest).yearsBefore(1), memory)
+}
+
+// ofYears is over for other years: ago says which for a date. The stretch from first to last holds all days of them that matter.
+func (b monthDayWindow) ofYears(points datedSeries, ago func(calendarDay) []int, first, last int, memory *scratch) season {
+	return season{
+		days: points.days, windows: points.around(b.days, first, last, memory), minPerYear: b.minPerYear, before: anniversaries{ago: ago},
+	}
+}
+
+// of is the sample of the i-th point.
+func (s *season) of(i int) moments {
+	samples, least := s.windows.samples, s.minPerYear
+	day := int(s.days[i])
+	years := s.before.daysBack(day)
+	if len(years) < minSeasonYears {
+		return moments{}
+	}
+	day -= s.windows.first
+	var sample moments
+	matched := 0
+	for _, back := range years {
+		at := day - back
+		if uint(at) >= uint(len(samples)) {
+			continue
+		}
+		year := &samples[at]
+		if year.n < least {
+			continue
+		}
+		if matched++; matched == 1 {
+			sample = *year
+			continue
+		}
+		sample = sample.join(*year)
+	}
+	if matched < minSeasonYears {
+		return moments{}
+	}
+	return sample
 }
 
 // datedSeries is a sequence of values with the numbers of their days, which ascend.
@@ -176,17 +203,15 @@ func (d *datedSeries) add(day int, value float64) {
 	d.days, d.values = append(d.days, int32(day)), append(d.values, value)
 }
 
-// newDated is an empty sequence with room for n values.
-func newDated(n int) datedSeries {
-	return datedSeries{make([]int32, 0, n), make([]float64, 0, n)}
-}
+func datedPoints(points []series.Point) datedSeries { return datedSeries{}.holding(points) }
 
-func datedPoints(points []series.Point) datedSeries {
-	d := newDated(len(points))
+// holding is a sequence of the values of points, in the memory of d if that is large enough.
+func (d datedSeries) holding(points []series.Point) datedSeries {
+	days, values := sized(d.days, len(points)), sized(d.values, len(points))
 	for i := range points {
-		d.add(points[i].ObservedAt.Days(), points[i].Value)
+		days[i], values[i] = int32(points[i].ObservedAt.Days()), points[i].Value
 	}
-	return d
+	return datedSeries{days, values}
 }
 
 // seasonalWindows holds, for every day of a stretch, the sample of the values within some calendar days of it.
@@ -195,50 +220,76 @@ type seasonalWindows struct {
 	samples []moments
 }
 
-// around yields the samples of the values within reach days of each day from first to last. The blocks lie on the calendar and not on
-// the history's start: the same windows give the same bits however far back the history goes. It costs O(n) in the values and days.
-func (d datedSeries) around(reach, first, last int) seasonalWindows {
-	out := seasonalWindows{first: first, samples: make([]moments, max(0, last-first+1))}
-	width, days := 2*reach+1, d.days
-	lo, hi := 0, 0   // the values within reach
-	from, to := 0, 0 // the values of the block that lo lies in, from one that was lo
-	var tails []moments
-	var head moments // of the values from start to end
-	start, end := 0, 0
-	for i := range out.samples {
-		for lo < len(days) && int(days[lo]) < first+i-reach {
-			lo++
-		}
-		for hi < len(days) && int(days[hi]) <= first+i+reach {
-			hi++
-		}
-		if lo >= hi {
-			continue
-		}
-		if lo >= to {
-			from, to = lo, lo+1
-			for next := (floorDiv(int(days[lo]), width) + 1) * width; to < len(days) && int(days[to]) < next; {
-				to++
-			}
-			tails = tailsOf(d.values[from:to], tails)
-		}
-		begin := to
-		if hi < to { // the window begins with its block, where the values before are missing
-			begin = lo
-		}
-		if start != begin {
-			start, end, head = begin, begin, moments{}
-		}
-		for ; end < hi; end++ {
-			head = head.add(d.values[end])
-		}
-		if hi < to {
-			out.samples[i] = head
-		} else {
-			out.samples[i] = tails[lo-from].merge(head)
-		}
+// around are the samples of the values within reach days of each day from first to last. Windows are made of blocks of as many days, as stats.go
+// says. The blocks lie on the calendar and not on the history's start: the same windows give the same bits however far back the history
+// goes. The samples are in memory. It costs O(n) in the values and days.
+func (d datedSeries) around(reach, first, last int, memory *scratch) seasonalWindows {
+	out := seasonalWindows{first: first, samples: sized(memory.samples, max(0, last-first+1))}
+	memory.samples = out.samples
+	if len(out.samples) == 0 {
+		return out
+	}
+	width, from := 2*reach+1, first-reach // the day on which the first window begins
+	block := floorDiv(from, width) * width
+	memory.before = d.before(block, last+3*width, memory.before)
+	before := memory.before
+	var left, right windowBlock
+	right.fill(d.values[before[0]:before[width]])
+	for rest := out.samples; len(rest) > 0; block, before = block+width, before[width:] {
+		left, right = right, left
+		right.fill(d.values[before[width]:before[2*width]])
+		skipped := max(0, from-block)
+		n := min(width-skipped, len(rest))
+		windowsBetween(&left, &right, before[skipped:], before[width], width, rest[:n])
+		rest = rest[n:]
 	}
 	return out
+}
+
+// before is how many values are before each day from first up to end. It reuses memory.
+func (d datedSeries) before(first, end int, memory []int32) []int32 {
+	out := sized(memory, end-first)
+	clear(out)
+	for _, day := range d.days {
+		if at := int(day) + 1 - first; at < len(out) {
+			out[max(at, 0)]++
+		}
+	}
+	var sum int32
+	for i, n := range out {
+		sum += n
+		out[i] = sum
+	}
+	return out
+}
+
+// windowBlock has the samples from each value of a block to the block's end, and from the block's start up to each value.
+type windowBlock struct{ tails, heads []moments }
+
+func (b *windowBlock) fill(values []float64) {
+	b.tails, b.heads = tailsOf(values, b.tails), headsOf(values, b.heads)
+}
+
+// windowsBetween sets the samples of windows that begin in one block, on one day after the other, and end in the next. before is how many
+// values are before each day from the first window's on, and border how many are before the next block.
+func windowsBetween(left, right *windowBlock, before []int32, border int32, width int, samples []moments) {
+	tails, heads := left.tails, right.heads
+	begins, ends := before[:len(samples)], before[width:][:len(samples)]
+	for i := range samples {
+		l, r := int(border-begins[i]), int(ends[i]-border) // how many values are in either block
+		switch {
+		case l > 0 && r > 0:
+			samples[i] = tails[len(tails)-l].join(heads[r-1])
+		case l > 0:
+			samples[i] = tails[len(tails)-l]
+		case r == 0:
+			samples[i] = moments{}
+		case r == len(heads): // the whole block
+			samples[i] = right.tails[0]
+		default:
+			samples[i] = heads[r-1]
+		}
+	}
 }
 
 // matchedWeeks are the points of a weekly series in the same week of each of the five previous years, as indexes. An index is -1 where the series

@@ -119,10 +119,10 @@ func TestMonthDayWindowByHand(t *testing.T) {
 		point("2024-02-29", 9),
 		point("2025-02-28", 10),
 	}
-	got := monthDayWindow{days: 1, minPerYear: 1}.over(datedPoints(points))
+	got := monthDayWindow{days: 1, minPerYear: 1}.over(datedPoints(points), new(scratch))
 
 	// 29 February 2024 looks at the 28th of 2023, 2022, 2021 and at 29 February 2020; 2019 has nothing.
-	leap := got(9)
+	leap := got.of(9)
 	if leap.n != 5 { // 2, 50, 4, 5, 8
 		t.Fatalf("the leap day has %d values, want 5", leap.n)
 	}
@@ -130,14 +130,14 @@ func TestMonthDayWindowByHand(t *testing.T) {
 	wantNear(t, "sd of the leap day", leap.sd(), math.Sqrt((11.8*11.8+36.2*36.2+9.8*9.8+8.8*8.8+5.8*5.8)/4))
 
 	// 28 February 2025 looks at the 28th of each year, which in 2020 and 2024 is followed by the 29th.
-	next := got(10)
+	next := got.of(10)
 	if next.n != 7 { // 70, 9 | 8 | 5 | 4 | 1, 2
 		t.Fatalf("28 February 2025 has %d values, want 7", next.n)
 	}
 	wantNear(t, "mean of 28 February 2025", next.mean(), 99.0/7)
 
 	// 28 February 2021 finds 2020 and 2018: two years make no baseline.
-	if two := got(4); two.n != 0 || !math.IsNaN(two.mean()) || !math.IsNaN(two.sd()) {
+	if two := got.of(4); two.n != 0 || !math.IsNaN(two.mean()) || !math.IsNaN(two.sd()) {
 		t.Errorf("two matched years make the baseline %+v, want none", two)
 	}
 }
@@ -153,11 +153,11 @@ func TestAYearWithAScantWindowDoesNotEnter(t *testing.T) {
 			points = append(points, point(fmt.Sprintf("%d-06-%02d", year, day), float64(year)))
 		}
 	}
-	got := monthDayWindow{days: 4, minPerYear: 5}.over(datedPoints(points))
+	got := monthDayWindow{days: 4, minPerYear: 5}.over(datedPoints(points), new(scratch))
 	at := func(day string) moments {
 		for i, p := range points {
 			if p.ObservedAt.Time().Equal(date(day)) {
-				return got(i)
+				return got.of(i)
 			}
 		}
 		t.Fatalf("no point on %s", day)
@@ -193,9 +193,9 @@ func TestMonthDayWindowEqualsADirectComputation(t *testing.T) {
 				at[p.ObservedAt.Days()] = p.Value
 			}
 			some, none := 0, 0
-			over := monthDayWindow{days: c.days, minPerYear: c.each}.over(datedPoints(points))
+			over := monthDayWindow{days: c.days, minPerYear: c.each}.over(datedPoints(points), new(scratch))
 			for i := range points {
-				got := over(i)
+				got := over.of(i)
 				var window []float64
 				matched := 0
 				for k := 1; k <= seasonYears; k++ {
@@ -236,15 +236,15 @@ func TestABaselineHasTheSameBitsHoweverFarBackTheHistoryGoes(t *testing.T) {
 	t.Parallel()
 	points := walk(rand.New(rand.NewPCG(11, 12)), date("1990-01-01"), date("2010-12-31"), 50, 0.5, weekday)
 	short := points[len(until(points, series.InstantOf(date("2000-06-30")))):]
-	long, got := crackSeason.over(datedPoints(points)), crackSeason.over(datedPoints(short))
+	long, got := crackSeason.over(datedPoints(points), new(scratch)), crackSeason.over(datedPoints(short), new(scratch))
 	compared := 0
 	for i, p := range short {
 		if p.ObservedAt.Time().Before(date("2005-08-01")) {
 			continue // its windows reach before the short history
 		}
 		compared++
-		if want := long(len(points) - len(short) + i); got(i) != want {
-			t.Fatalf("%v: %+v, want %+v", p.ObservedAt, got(i), want)
+		if want := long.of(len(points) - len(short) + i); got.of(i) != want {
+			t.Fatalf("%v: %+v, want %+v", p.ObservedAt, got.of(i), want)
 		}
 	}
 	if compared < 1000 {
@@ -264,7 +264,7 @@ func TestSamplesAroundAnyDayWithAnyHoles(t *testing.T) {
 			points.add(day, 100+10*rng.NormFloat64())
 		}
 		reach, first := rng.IntN(16), int(points.days[0])-30+rng.IntN(60)
-		around := points.around(reach, first, int(points.days[79])+rng.IntN(30))
+		around := points.around(reach, first, int(points.days[79])+rng.IntN(30), new(scratch))
 		for i, got := range around.samples {
 			var window []float64
 			for j, day := range points.days {
@@ -413,5 +413,17 @@ func TestWeeksEqualADirectComputation(t *testing.T) {
 	}
 	if surprises < 300 {
 		t.Fatalf("only %d surprises compared", surprises)
+	}
+}
+
+func TestWeekdayOfADay(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		day  string
+		want int
+	}{{"0001-01-01", 0}, {"1969-12-28", 6}, {"1969-12-29", 0}, {"1970-01-01", 3}, {"2024-02-29", 3}, {"2026-11-29", 6}} {
+		if got := weekdayOf(dayOf(date(c.day))); got != c.want {
+			t.Errorf("%s is day %d of its week, want %d", c.day, got, c.want)
+		}
 	}
 }

@@ -51,6 +51,11 @@ func (m moments) merge(o moments) moments {
 	case o.n == 0:
 		return m
 	}
+	return m.join(o)
+}
+
+// join is merge of two samples that are not empty.
+func (m moments) join(o moments) moments {
 	d, n := o.first-m.first, float64(o.n)
 	m.n += o.n
 	m.squares += o.squares + float64(d*(float64(2*o.sum)+float64(n*d)))
@@ -64,6 +69,20 @@ func (m moments) mean() float64 {
 		return math.NaN()
 	}
 	return m.first + m.sum/float64(m.n)
+}
+
+// meanAndSD are mean and sd. It divides once less.
+func (m moments) meanAndSD() (mean, sd float64) {
+	if m.n < 2 {
+		return m.mean(), math.NaN()
+	}
+	n := float64(m.n)
+	share := m.sum / n
+	deviations := m.squares - float64(m.sum*share)
+	if deviations < 0 {
+		deviations = 0
+	}
+	return m.first + share, math.Sqrt(deviations / (n - 1))
 }
 
 // deviations is the sum of the squared deviations from the mean.
@@ -89,13 +108,24 @@ func (m moments) sd() float64 {
 
 // tailsOf are the moments from every value of a block to the block's end. It reuses memory.
 func tailsOf(block []float64, memory []moments) []moments {
-	tails := slices.Grow(memory[:0], len(block))[:len(block)]
+	tails := sized(memory, len(block))
 	var tail moments
-	for i, x := range slices.Backward(block) {
-		tail = tail.add(x)
+	for i := len(block) - 1; i >= 0; i-- {
+		tail = tail.add(block[i])
 		tails[i] = tail
 	}
 	return tails
+}
+
+// headsOf are the moments from the start of a block up to every value. It reuses memory.
+func headsOf(block []float64, memory []moments) []moments {
+	heads := sized(memory, len(block))
+	var head moments
+	for i, x := range block {
+		head = head.add(x)
+		heads[i] = head
+	}
+	return heads
 }
 
 // trailing yields the moments of the n values that end with the i-th, for each i that has so many.
@@ -116,12 +146,12 @@ func trailing(values []float64, n int) iter.Seq2[int, moments] {
 	}
 }
 
-// changes yields the differences between neighbours: changes(v)[i] is v[i+1] - v[i].
-func changes(values []float64) []float64 {
+// changes are the differences between neighbours: the i-th is values[i+1] - values[i]. They are in memory, if that is large enough.
+func changes(values, memory []float64) []float64 {
 	if len(values) < 2 {
 		return nil
 	}
-	out := make([]float64, len(values)-1)
+	out := sized(memory, len(values)-1)
 	for i := range out {
 		out[i] = values[i+1] - values[i]
 	}

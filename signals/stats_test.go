@@ -145,10 +145,10 @@ func TestMomentsByHand(t *testing.T) {
 	if one := (moments{}).add(3); one.mean() != 3 || !math.IsNaN(one.sd()) {
 		t.Errorf("one value has mean %v, sd %v, want 3 and NaN", one.mean(), one.sd())
 	}
-	if got := changes([]float64{1, 4, 2}); !slices.Equal(got, []float64{3, -2}) {
+	if got := changes([]float64{1, 4, 2}, nil); !slices.Equal(got, []float64{3, -2}) {
 		t.Errorf("changes = %v", got)
 	}
-	if got := changes([]float64{1}); len(got) != 0 {
+	if got := changes([]float64{1}, nil); len(got) != 0 {
 		t.Errorf("changes of one value = %v", got)
 	}
 }
