@@ -178,9 +178,8 @@ func (c *crackNumbers) set(i int, e *Estimate) {
 	}
 	sample := c.season.of(i)
 	mean, sd := sample.meanAndSD()
-	e.Lo, e.Hi = known(e.Value-half), known(e.Value+half)
+	e.Value, e.Lo, e.Hi = known(e.Value), known(e.Value-half), known(e.Value+half)
 	e.Baseline, e.Scale, e.N = known(mean), known(sd), sample.n
-	e.Value = known(e.Value)
 }
 
 // crackHalfWidth is the possible move of the spread, at 90 %, between the day of its prices and the day when it is read. It is a random walk with

@@ -156,14 +156,14 @@ func hormuzNumbersOf(means []series.Point, in series.Set, intervals bool, memory
 
 // set sets the numbers of the i-th estimate.
 func (h *hormuzNumbers) set(i int, e *Estimate) {
-	e.Lo, e.Hi = math.NaN(), math.NaN()
+	lo, hi := math.NaN(), math.NaN()
 	if h.intervals {
-		e.Lo, e.Hi = h.shift.band(e.Value)
+		lo, hi = h.shift.band(e.Value)
 	}
 	sample := h.season.of(i)
-	e.N = sample.n
-	e.Baseline, e.Scale = sample.meanAndSD()
-	e.sanitize()
+	mean, sd := sample.meanAndSD()
+	e.Value, e.Lo, e.Hi = known(e.Value), known(lo), known(hi)
+	e.Baseline, e.Scale, e.N = known(mean), known(sd), sample.n
 }
 
 // weekMeans are the means of every seven days in a row that are all known. A mean became known with the last of them. The points are in
