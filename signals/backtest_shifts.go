@@ -12,8 +12,15 @@ import (
 func circular(x, y []float64) []float64 {
 	n := len(x)
 	m := max(4, 1<<bits.Len(uint(n-1)))
-	twists, turns := powers(math.Pi/float64(2*m), m), turnsOf(m) // the m-th power of a twist is i: it makes t^m - i of t^m - 1
-	a, b := make([]complex128, m), make([]complex128, m)
+	memory := borrow()
+	defer memory.giveBack()
+	memory.twists, memory.turns = sized(memory.twists, m), sized(memory.turns, m/2)
+	memory.a, memory.b = sized(memory.a, m), sized(memory.b, m)
+	twists, turns, a, b := memory.twists, memory.turns, memory.a, memory.b
+	powers(math.Pi/float64(2*m), twists) // the m-th power of a twist is i: it makes t^m - i of t^m - 1
+	turnsOf(turns)
+	clear(a[n:])
+	clear(b[n:])
 	for k, v := range y {
 		w, u := twists[k], x[n-1-k]
 		a[k], b[k] = complex(u*real(w), u*imag(w)), complex(v*real(w), v*imag(w))
@@ -41,28 +48,26 @@ func circular(x, y []float64) []float64 {
 	return out
 }
 
-// powers are the first n powers of the number of length 1 at an angle. n is a power of two.
-func powers(angle float64, n int) []complex128 {
-	return doubled(n, func(half int) float64 { return angle * float64(half) })
+// powers sets the first powers of the number of length 1 at an angle. Their number is a power of two.
+func powers(angle float64, out []complex128) {
+	doubled(out, func(half int) float64 { return angle * float64(half) })
 }
 
-// turnsOf are the factors that transforms of n numbers multiply by. Number k is at the angle pi times the fraction whose binary digits are those
+// turnsOf sets the factors that transforms of twice as many numbers multiply by. Number k is at the angle pi times the fraction whose binary digits are those
 // of k, the lowest first.
-func turnsOf(n int) []complex128 {
-	return doubled(n/2, func(half int) float64 { return math.Pi / float64(2*half) })
+func turnsOf(out []complex128) {
+	doubled(out, func(half int) float64 { return math.Pi / float64(2*half) })
 }
 
-// doubled are n numbers of length 1, from 1 on. The second half of the first 2, 4, 8 and so on is the first half turned by an angle.
-func doubled(n int, angle func(half int) float64) []complex128 {
-	out := make([]complex128, n)
+// doubled sets numbers of length 1, from 1 on. The second half of the first 2, 4, 8 and so on is the first half turned by an angle.
+func doubled(out []complex128, angle func(half int) float64) {
 	out[0] = 1
-	for half := 1; half < n; half *= 2 {
+	for half := 1; half < len(out); half *= 2 {
 		turn := cmplx.Rect(1, angle(half))
 		for k, w := range out[:half] {
 			out[half+k] = w * turn
 		}
 	}
-	return out
 }
 
 // transform turns the coefficients of a polynomial into its values at the roots of 1, in an order of its own. Their number is a power of two, at

@@ -154,7 +154,10 @@ const digits, digitBits = 2, 11
 // Then few are out of order, and change places with their neighbours.
 func inOrderOf(numbers []float64) ordered {
 	var counts [digits][1 << digitBits]int32
-	order, other := make(ordered, len(numbers)), make(ordered, len(numbers))
+	memory := borrow()
+	defer memory.giveBack()
+	memory.other = sized(memory.other, len(numbers))
+	order, other := make(ordered, len(numbers)), memory.other // an even number of digits ends in order
 	for i, x := range numbers {
 		order[i] = numbered{x, i}
 		leading := order[i].leading()

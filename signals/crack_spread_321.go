@@ -135,7 +135,7 @@ func readCrackSpread(in series.Set, at time.Time, intervals bool) Track {
 	defer memory.giveBack()
 	memory.points = crackSpread(in, memory.points)
 	numbers := crackNumbersOf(memory.points, at, intervals, memory)
-	return readTrack(memory.points, numbers.set)
+	return readTrack(memory.points, memory, numbers.set)
 }
 
 // crackNumbers make the numbers of estimates.

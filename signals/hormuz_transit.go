@@ -135,7 +135,7 @@ func readHormuz(in series.Set, _ time.Time, intervals bool) Track {
 	defer memory.giveBack()
 	memory.points = weekMeans(in[hormuzShips], memory.points)
 	numbers := hormuzNumbersOf(memory.points, in, intervals, memory)
-	return readTrack(memory.points, numbers.set)
+	return readTrack(memory.points, memory, numbers.set)
 }
 
 // hormuzNumbers make the numbers of estimates.

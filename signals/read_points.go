@@ -9,19 +9,29 @@ func (e *Estimate) at(p series.Point) {
 
 // readTrack returns the result of asKnown for the estimates of points. A publisher prints several days at once, and readers only had the
 // estimate of the newest. set sets the numbers of the estimate of the i-th point. It is not called for estimates that no reader had.
-func readTrack(points []series.Point, set func(i int, e *Estimate)) Track {
-	track := make(Track, 0, len(points)/4+1) // of a week that comes at once one is read
+func readTrack(points []series.Point, memory *scratch, set func(i int, e *Estimate)) Track {
+	read := sized(memory.read, len(points))[:0]
 	var known series.Instant
 	for i := range points {
 		known = max(known, points[i].VintageAt)
 		if i+1 < len(points) && known >= points[i+1].VintageAt {
 			continue // the next one is of the same instant
 		}
-		track = append(track, Estimate{})
-		e := &track[len(track)-1]
-		e.at(points[i])
-		set(i, e)
-		e.KnownAt = known
+		read = append(read, readPoint{i, known})
+	}
+	memory.read = read
+	track := make(Track, len(read))
+	for j, r := range read {
+		e := &track[j]
+		e.at(points[r.i])
+		set(r.i, e)
+		e.KnownAt = r.known
 	}
 	return track
+}
+
+// readPoint is the place of a point whose estimate readers had, and since when they had it.
+type readPoint struct {
+	i     int
+	known series.Instant
 }

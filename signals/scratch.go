@@ -15,6 +15,10 @@ type scratch struct {
 	samples       []moments
 	before        []int32
 	steps, spread []float64
+	read          []readPoint
+	other         ordered
+	a, b          []complex128
+	twists, turns []complex128
 }
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}

@@ -2,6 +2,7 @@ package signals
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"tidemark/internal/series"
@@ -250,12 +251,15 @@ func (d datedSeries) around(reach, first, last int, memory *scratch) seasonalWin
 func (d datedSeries) before(first, end int, memory []int32) []int32 {
 	out := sized(memory, end-first)
 	clear(out)
-	for _, day := range d.days {
-		if at := int(day) + 1 - first; at < len(out) {
-			out[max(at, 0)]++
+	old, _ := slices.BinarySearch(d.days, int32(first))
+	for _, day := range d.days[old:] {
+		at := int(day) + 1 - first
+		if at >= len(out) {
+			break
 		}
+		out[at]++
 	}
-	var sum int32
+	sum := int32(old)
 	for i, n := range out {
 		sum += n
 		out[i] = sum
