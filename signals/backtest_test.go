@@ -1,6 +1,7 @@
 package signals
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -425,5 +426,37 @@ func TestABacktestStatesItsSample(t *testing.T) {
 	}
 	if diff := cmp.Diff([]time.Time{target[1].ObservedAt.Time(), target[190].ObservedAt.Time(), target[379].ObservedAt.Time()}, starts); diff != "" {
 		t.Errorf("examples (-want +got):\n%s", diff)
+	}
+}
+
+// TestComputationsBesideEachOther computes signals at the same time, and one after the other in memory that others have used. All have the same
+// numbers.
+func TestComputationsBesideEachOther(t *testing.T) {
+	t.Parallel()
+	in := series.Set{}
+	rng := rand.New(rand.NewPCG(41, 42))
+	for _, d := range All() {
+		for _, id := range d.BacktestInputs() {
+			if in[id] == nil {
+				in[id] = walk(rng, date("2012-01-02"), date("2023-06-30"), 100, 1, weekday)
+			}
+		}
+	}
+	at := date("2023-07-05")
+	for _, d := range All() {
+		track, result := d.Compute(in, at), d.RunBacktest(in, at, Arrivals{})
+		for range 4 {
+			t.Run(d.ID, func(t *testing.T) {
+				t.Parallel()
+				for range 3 {
+					if !slices.EqualFunc(d.Compute(in, at), track, Estimate.same) {
+						t.Error("another track")
+					}
+					if again := d.RunBacktest(in, at, Arrivals{}); fmt.Sprint(again) != fmt.Sprint(result) {
+						t.Errorf("another backtest: %+v, want %+v", again, result)
+					}
+				}
+			})
+		}
 	}
 }

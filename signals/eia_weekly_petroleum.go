@@ -131,7 +131,8 @@ func petroleumLevels(crude []series.Point, surprised bool) (track Track, surpris
 		level, e := matches.values(crude), &track[i]
 		e.at(crude[i])
 		e.Lo, e.Hi = math.NaN(), math.NaN()
-		e.Baseline, e.Scale, e.N = level.mean(), level.sd(), level.n
+		e.Baseline, e.Scale = level.meanAndSD()
+		e.N = level.n
 		e.sanitize()
 		if surprised {
 			changes[i] = weekChange(crude, i)

@@ -142,6 +142,11 @@ func TestMomentsByHand(t *testing.T) {
 	halves := moments{}.add(2).add(4).add(4).merge(moments{}.add(4).add(5).add(5).add(7).add(9))
 	wantNear(t, "mean of the union", halves.mean(), 5)
 	wantNear(t, "sd of the union", halves.sd(), math.Sqrt(32.0/7))
+	for _, m := range []moments{{}, moments{}.add(3), moments{}.add(3).add(3), m, halves} {
+		if mean, sd := m.meanAndSD(); !near(mean, m.mean(), 0) || !near(sd, m.sd(), 0) {
+			t.Errorf("%+v: mean and sd at once %v, %v, want %v, %v", m, mean, sd, m.mean(), m.sd())
+		}
+	}
 	if one := (moments{}).add(3); one.mean() != 3 || !math.IsNaN(one.sd()) {
 		t.Errorf("one value has mean %v, sd %v, want 3 and NaN", one.mean(), one.sd())
 	}
