@@ -6,7 +6,7 @@ SHELL := bash
 # Where `make deps` puts server programs that it may not install: the tests and `make run` find them here.
 export PATH := $(CURDIR)/.cache/debian/bin:$(PATH)
 
-# The compiler collects its garbage less often, and makes no debug information, which no target reads: an eighth to a third of compiling. What
+# The compiler collects its garbage less often, and makes no debug information, which no target reads: a quarter of compiling. What
 # GOFLAGS has already counts more. A make that this one starts has them from here.
 ifeq ($(findstring -toolexec,$(GOFLAGS)),)
 export GOFLAGS := '-toolexec=env GOGC=400 GOMEMLIMIT=2GiB' -gcflags=all=-dwarf=false $(or $(GOFLAGS),$(shell go env GOFLAGS))
