@@ -57,7 +57,7 @@ func starts(ctx context.Context, m *meter) error {
 		paths []string
 	}{
 		{startPicks, []string{"/readyz", "/verify", "/api/v1/verify/pick/AAPL"}},
-		{longChain, []string{"/readyz", "/verify"}}, // each ticker has 143,000 of its picks: 16 such answers at once take longer than a request may
+		{longChain, []string{"/readyz", "/verify"}}, // not for a ticker, which has 143,000 of the picks: 16 such answers at once take longer than a request may
 	} {
 		if err := withRecord(ctx, c.picks, func(ctx context.Context, s *recordFixture) error {
 			if err := ensureSandbox(ctx, s.dsn); err != nil {

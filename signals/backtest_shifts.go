@@ -53,8 +53,8 @@ func powers(angle float64, out []complex128) {
 	doubled(out, func(half int) float64 { return angle * float64(half) })
 }
 
-// turnsOf sets the factors that transforms of twice as many numbers multiply by. Number k is at the angle pi times the fraction whose binary digits are those
-// of k, the lowest first.
+// turnsOf sets the factors that transforms of twice as many numbers multiply by. Number k is at the angle pi times a fraction. The fraction has the
+// binary digits of k, the lowest first.
 func turnsOf(out []complex128) {
 	doubled(out, func(half int) float64 { return math.Pi / float64(2*half) })
 }

@@ -429,8 +429,7 @@ func TestABacktestStatesItsSample(t *testing.T) {
 	}
 }
 
-// TestComputationsBesideEachOther computes signals at the same time, and one after the other in memory that others have used. All have the same
-// numbers.
+// TestComputationsBesideEachOther computes signals at the same time, and again in memory that others have used. All have the same numbers.
 func TestComputationsBesideEachOther(t *testing.T) {
 	t.Parallel()
 	in := series.Set{}

@@ -107,13 +107,7 @@ func crackTrack(in series.Set, at time.Time, n int) Track {
 	defer memory.giveBack()
 	memory.points = crackSpread(in, memory.points)
 	numbers := crackNumbersOf(memory.points, at, true, memory)
-	track := make(Track, len(memory.points)-n)
-	for i := range track {
-		e := &track[i]
-		e.at(memory.points[n+i])
-		numbers.set(n+i, e)
-	}
-	return track
+	return trackFrom(memory.points, n, numbers.set)
 }
 
 // crackTail computes from the prices of the years before that enter a baseline. An estimate reads what lies before it: its own interval
@@ -176,14 +170,11 @@ func (c *crackNumbers) set(i int, e *Estimate) {
 	default:
 		half = crackHalfWidth(c.spread[i], crackRoots[weekdayOf(day)][min(max(e.KnownAt.Days()-day, 0), crackStaleDays)])
 	}
-	sample := c.season.of(i)
-	mean, sd := sample.meanAndSD()
-	e.Value, e.Lo, e.Hi = known(e.Value), known(e.Value-half), known(e.Value+half)
-	e.Baseline, e.Scale, e.N = known(mean), known(sd), sample.n
+	e.setNumbers(e.Value-half, e.Value+half, c.season.of(i))
 }
 
 // crackHalfWidth is the possible move of the spread, at 90 %, between the day of its prices and the day when it is read. It is a random walk with
-// the spread's own daily steps over the business days between the two, of which root is the square root.
+// the spread's own daily steps. root is the square root of the number of business days between the two days.
 func crackHalfWidth(step, root float64) float64 { return float64(normal95 * step * root) }
 
 // crackRoots are the square roots of the business days in so many days after a Monday, a Tuesday and so on.

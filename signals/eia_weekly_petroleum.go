@@ -130,10 +130,7 @@ func petroleumLevels(crude []series.Point, surprised bool) (track Track, surpris
 		matches := same.of(i)
 		level, e := matches.values(crude), &track[i]
 		e.at(crude[i])
-		e.Lo, e.Hi = math.NaN(), math.NaN()
-		e.Baseline, e.Scale = level.meanAndSD()
-		e.N = level.n
-		e.sanitize()
+		e.setNumbers(math.NaN(), math.NaN(), level)
 		if surprised {
 			changes[i] = weekChange(crude, i)
 			surprises[i] = changes[i] - matches.changes(changes).mean()

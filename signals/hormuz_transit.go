@@ -109,14 +109,7 @@ func hormuzTrack(in series.Set, ships []series.Point, after series.Instant) Trac
 	defer memory.giveBack()
 	memory.points = weekMeans(ships, memory.points)
 	numbers := hormuzNumbersOf(memory.points, in, true, memory)
-	n := len(until(memory.points, after))
-	track := make(Track, len(memory.points)-n)
-	for i := range track {
-		e := &track[i]
-		e.at(memory.points[n+i])
-		numbers.set(n+i, e)
-	}
-	return track
+	return trackFrom(memory.points, len(until(memory.points, after)), numbers.set)
 }
 
 // hormuzTail computes from the ships of the years of the baseline on. All intervals depend on the re-estimates, and a week that is not
@@ -160,10 +153,7 @@ func (h *hormuzNumbers) set(i int, e *Estimate) {
 	if h.intervals {
 		lo, hi = h.shift.band(e.Value)
 	}
-	sample := h.season.of(i)
-	mean, sd := sample.meanAndSD()
-	e.Value, e.Lo, e.Hi = known(e.Value), known(lo), known(hi)
-	e.Baseline, e.Scale, e.N = known(mean), known(sd), sample.n
+	e.setNumbers(lo, hi, h.season.of(i))
 }
 
 // weekMeans are the means of every seven days in a row that are all known. A mean became known with the last of them. The points are in

@@ -200,10 +200,6 @@ type datedSeries struct {
 	values []float64
 }
 
-func (d *datedSeries) add(day int, value float64) {
-	d.days, d.values = append(d.days, int32(day)), append(d.values, value)
-}
-
 func datedPoints(points []series.Point) datedSeries { return datedSeries{}.holding(points) }
 
 // holding is a sequence of the values of points, in the memory of d if that is large enough.
@@ -274,8 +270,8 @@ func (b *windowBlock) fill(values []float64) {
 	b.tails, b.heads = tailsOf(values, b.tails), headsOf(values, b.heads)
 }
 
-// windowsBetween sets the samples of windows that begin in one block, on one day after the other, and end in the next. before is how many
-// values are before each day from the first window's on, and border how many are before the next block.
+// windowsBetween sets the samples of windows that begin in one block and end in the next. Each begins a day after the window before it. before
+// is how many values are before each day, from the day on which the first window begins. border is how many are before the next block.
 func windowsBetween(left, right *windowBlock, before []int32, border int32, width int, samples []moments) {
 	tails, heads := left.tails, right.heads
 	begins, ends := before[:len(samples)], before[width:][:len(samples)]

@@ -261,7 +261,7 @@ func TestSamplesAroundAnyDayWithAnyHoles(t *testing.T) {
 			if rng.IntN(30) == 0 {
 				day += rng.IntN(60)
 			}
-			points.add(day, 100+10*rng.NormFloat64())
+			points.days, points.values = append(points.days, int32(day)), append(points.values, 100+10*rng.NormFloat64())
 		}
 		reach, first := rng.IntN(16), int(points.days[0])-30+rng.IntN(60)
 		around := points.around(reach, first, int(points.days[79])+rng.IntN(30), new(scratch))

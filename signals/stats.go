@@ -96,14 +96,12 @@ func (m moments) deviations() float64 {
 
 // sd is the sample standard deviation (n-1), NaN for fewer than two values.
 func (m moments) sd() float64 {
-	if m.n < 2 {
-		return math.NaN()
-	}
-	return math.Sqrt(m.deviations() / float64(m.n-1))
+	_, sd := m.meanAndSD()
+	return sd
 }
 
-// Windows that slide over a sequence of values come from blocks of it: the moments from every value of a block to the block's end, and those of a
-// growing stretch after it. A window over the border of two blocks is then one merge. This is the method of van Herk (1992) and of Gil and Werman
+// Windows that slide over a sequence of values come from blocks of it. A block has the moments from each value to its end, and from its start up to
+// each value. A window over the border of two blocks is then one merge. This is the method of van Herk (1992) and of Gil and Werman
 // (1993) for sliding minima, with moments in place of the minimum. It costs O(1) a window, and memory for one block.
 
 // tailsOf are the moments from every value of a block to the block's end. It reuses memory.
@@ -360,15 +358,10 @@ func known(x float64) float64 {
 	return x
 }
 
-// sanitize turns the infinities of an estimate into NaN.
-func (e *Estimate) sanitize() {
-	e.Value, e.Lo, e.Hi = known(e.Value), known(e.Lo), known(e.Hi)
-	e.Baseline, e.Scale = known(e.Baseline), known(e.Scale)
-}
-
 // known is the estimate without infinities.
 func (e Estimate) known() Estimate {
-	e.sanitize()
+	e.Value, e.Lo, e.Hi = known(e.Value), known(e.Lo), known(e.Hi)
+	e.Baseline, e.Scale = known(e.Baseline), known(e.Scale)
 	return e
 }
 

@@ -51,7 +51,7 @@ func TestPages(t *testing.T) {
 	}
 	whole := start(t, dir)
 	free := startFree(t, dir)
-	// A browser waits often for its pages, so two of them take less time than one after the other.
+	// A browser waits often for its pages, so two of them take less time together than in turn.
 	t.Run("pages", func(t *testing.T) {
 		t.Parallel()
 		steps(t, whole, "pages.test.mjs", 30*time.Minute)
