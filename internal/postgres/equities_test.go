@@ -392,6 +392,17 @@ func TestEquitiesOfASupersededAttemptAreNotStored(t *testing.T) {
 	}
 }
 
+// Without the facts in filings the API's login cannot compute a pick before its announcement from this database.
+func TestTheAPIsLoginReadsNoFactsOfCompanies(t *testing.T) {
+	t.Parallel()
+	_, url := open(t, postgres.RoleAPI)
+	for _, table := range []string{"facts", "news", "equity_watermarks"} {
+		if err := exec(t, url, postgres.RoleAPI, "select from "+table); err == nil || !strings.Contains(err.Error(), "permission denied for table "+table) {
+			t.Errorf("the API's role reads %s: %v", table, err)
+		}
+	}
+}
+
 func TestEquitiesAreAppendOnly(t *testing.T) {
 	t.Parallel()
 	db, url := open(t, postgres.RoleWorker)
