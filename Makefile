@@ -40,8 +40,8 @@ run: ## Start everything on made-up data and say where to look
 .PHONY: test
 test: ## Check everything, as CI does
 	@tools/check.sh deps modules build format lint \
-		then race beside contracts e2e-payments public-witness processes computing \
-		then contention-short then chaos-short conformance beside fuzz simulate-short beside browser
+		then race beside contracts e2e-payments public-witness processes \
+		then contention-short then chaos-short conformance beside fuzz simulate-short computing beside browser
 
 .PHONY: deps
 deps: ## Make sure that PostgreSQL and Redis are on this machine
@@ -118,6 +118,7 @@ COMPUTING_TESTS = \
 	TestADatabaseOfAnotherWorldIsNeitherMigratedNorLookedAt \
 	TestALimitIsAWholeNumberFromOneOnInEveryCommand \
 	TestAPlaceIsWhereTheBytesStateTheReading \
+	TestASeedDecidesEverythingThatHappensInASimulation \
 	TestAnArchiveAloneMakesAYearAgain \
 	TestAnUnannouncedPickStaysUnseen \
 	TestAnUpstreamOfASandboxBehavesAsItWasTold \
@@ -127,6 +128,7 @@ COMPUTING_TESTS = \
 	TestExplainFromOutsideFindsALieBesideTheNumbers \
 	TestExplainFromOutsideFindsEveryLie \
 	TestExplainFromOutsideRunsTheBacktestAgain \
+	TestRecomputesOfNewObservationsAreWholeOnes \
 	TestTheNamedPartsAddUpToTheWholeAsItIsWritten \
 	TestThePastComesOutBitForBit
 space := $(subst ,, )
@@ -134,7 +136,7 @@ space := $(subst ,, )
 .PHONY: computing
 computing: ## Run the tests that compute for long in one goroutine, without the race detector
 	go test -vet=off -timeout 20m $(addprefix ./,$(subst |, ,$(COMPUTING_PACKAGES)))
-	go test -vet=off -timeout 20m -run '$(COMPUTING)' ./api ./api/view ./chain/witness ./cmd/tidemark ./ingest/sources ./test/tamper ./workers
+	go test -vet=off -timeout 20m -run '$(COMPUTING)' ./api ./api/view ./chain/witness ./cmd/tidemark ./ingest/sources ./internal/postgres ./test/tamper ./workers
 	go test -vet=off -timeout 20m -run 'TestThePartsOfADifferenceAddUpToIt$$' ./signals/changes -changes.pairs 10000
 
 .PHONY: contracts
