@@ -29,7 +29,7 @@ var libraries = []string{
 }
 
 // compose lists the variables that docker-compose.yml reads in addition to settings.
-var compose = []string{"POSTGRES_PASSWORD", "POSTGRES_API_PASSWORD", "POSTGRES_WORKER_PASSWORD", "REDIS_PASSWORD", "GRAFANA_PASSWORD"}
+var compose = []string{"POSTGRES_PASSWORD", "POSTGRES_API_PASSWORD", "POSTGRES_WORKER_PASSWORD", "REDIS_PASSWORD", "GRAFANA_PASSWORD", "API_ARCHIVE_URL", "API_AWS_ACCESS_KEY_ID", "API_AWS_SECRET_ACCESS_KEY"}
 
 // Mistyped returns a message for each name that looks like a typo of a setting that is not set. Other names in environ belong to other
 // programs. file has the names of a .env file. Only this program reads that file, so every unknown name in it is a fault.

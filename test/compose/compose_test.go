@@ -146,7 +146,7 @@ func TestTheSettingsOfTheOperatorsFileReachTheRoles(t *testing.T) {
 	// Only the workers have the keys of the ledger, of the attester and of sources. No other role has the API's own settings.
 	for name, role := range map[string]string{"LEDGER_REMOTE": "worker", "AWS_SECRET_ACCESS_KEY": "worker", "ARCHIVE_URL": "worker", "DATABASE_REPLICA_URL": "api"} {
 		for _, other := range []string{"migrate", "scheduler", "worker", "api", "queue"} {
-			if _, knows := p.Services[other].Environment[name]; knows && other != role {
+			if v := p.Services[other].Environment[name]; v != nil && *v != "" && other != role {
 				t.Errorf("%s knows %s, which is the %s's", other, name, role)
 			}
 		}

@@ -50,12 +50,25 @@ func TestTheLineForCronPassesTheSettings(t *testing.T) {
 			t.Errorf("the documented settings lack %s", name)
 		}
 	}
+	// root reads the settings and starts the program as the user tidemark, here as nobody. Who runs the test as an ordinary user starts it as himself.
+	become := ""
+	if os.Getuid() == 0 {
+		become = "/usr/sbin/runuser -u nobody -- "
+	}
+	if strings.Count(line[1], "/usr/sbin/runuser -u tidemark -- ") != 1 {
+		t.Fatalf("the line does not become tidemark: %s", line[1])
+	}
+	for _, folder := range []string{filepath.Dir(dir), dir} {
+		if err := os.Chmod(folder, 0o755); err != nil { //nolint:gosec // the program in it is run by another user
+			t.Fatal(err)
+		}
+	}
 	tidemark := filepath.Join(dir, "tidemark")
-	if err := os.WriteFile(tidemark, []byte("#!/bin/sh\necho \"$@\"\nexec env\n"), 0o700); err != nil { //nolint:gosec // it is run
+	if err := os.WriteFile(tidemark, []byte("#!/bin/sh\necho \"$@\"\nexec env\n"), 0o755); err != nil { //nolint:gosec // it is run
 		t.Fatal(err)
 	}
 	shell := exec.CommandContext(t.Context(), "/bin/sh", "-c",
-		strings.NewReplacer("/usr/local/bin/tidemark", tidemark, "/etc/tidemark/", dir+"/").Replace(line[1]))
+		strings.NewReplacer("/usr/sbin/runuser -u tidemark -- ", become, "/usr/local/bin/tidemark", tidemark, "/etc/tidemark/", dir+"/").Replace(line[1]))
 	shell.Env = []string{"PATH=/usr/bin:/bin", "HOME=" + dir} // as cron has it
 	out, err := shell.CombinedOutput()
 	if err != nil {
