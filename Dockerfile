@@ -1,4 +1,4 @@
-# One image for every role: the command says which. It was not built in this repository's tests (see README).
+# One image for every role: the command says which. It was not built in this repository's tests (see docs/commands.md).
 FROM golang:1.26.8-bookworm AS build
 WORKDIR /src
 COPY go.mod go.sum ./

@@ -222,7 +222,7 @@ chaos-short: ## The same for one minute on one Redis
 	@go test -count=1 -v -timeout 20m -run 'TestChaos$$/^plain$$' ./test/chaos -seconds 60 -seed $(CHAOS_SEED)
 
 .PHONY: contention
-contention: ## Live through two weeks with all roles beside each other, on uneven ground, and look for deadlocks
+contention: ## Live through two weeks with all roles beside each other, with random delays, and look for deadlocks
 	@go test -count=1 -v -timeout 3h -run 'TestRolesBesideEachOther$$' ./cmd/tidemark -contention.days $(CONTENTION_DAYS) -contention.seed $(CONTENTION_SEED)
 
 .PHONY: contention-planted

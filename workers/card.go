@@ -19,7 +19,7 @@ type Cards struct {
 	// Writer writes the texts, which are otherwise written by rule; Name is its name in the texts. Writer may be nil.
 	Writer picks.Writer
 	Name   string
-	// MaxWait bounds the time that the writer takes for one card.
+	// Timeout bounds the time that the writer takes for one card.
 	Timeout time.Duration
 	Log     *slog.Logger
 }

@@ -50,7 +50,7 @@ func claimProblems() []ProblemKind {
 			"Send the member signature: that of the sending account over \"claim <tx_hash> for key <key_id> on chain <chain id>\"."),
 		{
 			Code: CodeOriginNotAllowed, Title: "Origin not allowed", Status: 403,
-			Meaning: "A dashboard form was sent from another site's page.",
+			Meaning: "A form of the dashboard, or a registration, was sent from another site's page.",
 			Remedy:  "Open the dashboard itself, and use the form there.",
 		},
 		{

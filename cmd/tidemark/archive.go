@@ -23,8 +23,8 @@ type archiveCommand struct {
 	config.Stored
 	config.Archive
 
-	Import archiveImport `cmd:"" help:"Add the exchanges of an archive folder to the ledger and the archive."`
-	Export archiveExport `cmd:"" help:"Write the ledger and its bodies as an archive folder."`
+	Import archiveImport `cmd:"" help:"Add the exchanges of an archive folder to the fetch log and the archive."`
+	Export archiveExport `cmd:"" help:"Write the fetch log and its bodies as an archive folder."`
 	Begin  archiveBegin  `cmd:"" help:"Continue with the archive at ARCHIVE_URL. Use this if the archive that the database names is lost."`
 }
 

@@ -202,7 +202,7 @@ func writeBacktest(out io.Writer, r backtest.Result, known int) error {
 	d := r.Delisted
 	_, err := fmt.Fprintf(out, "Facts count from the day they were filed; prices are those known today. Of %d companies with prices, %d that were scored have stopped\n"+
 		"trading, %d of them in a merger: the fewer, the more companies that failed are missing, and the better the result looks. The others are taken to\n"+
-		"lose 30 percent (NYSE) or 55 percent (Nasdaq) after their last close: %s percent a year over the benchmark. It were %s if they lost nothing, %s if\n"+
+		"lose 30 percent (NYSE) or 55 percent (Nasdaq) after their last close: %s percent a year over the benchmark. It would be %s if they lost nothing, %s if\n"+
 		"they lost all. Costs are not in it.\n", known, d.Mergers+d.Performance, d.Mergers, number(2, d.Published), number(2, d.Nothing), number(2, d.All))
 	return err
 }

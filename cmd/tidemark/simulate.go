@@ -24,7 +24,7 @@ import (
 type simulateCommand struct {
 	config.State
 
-	From     time.Time `required:"" format:"2006-01-02" help:"The first day, of the exchange. Synthetic prices begin in 2018; a pick wants two years of them."`
+	From     time.Time `required:"" format:"2006-01-02" help:"The first day, of the exchange. Synthetic prices begin in 2018; a pick needs two years of them."`
 	To       time.Time `required:"" format:"2006-01-02" help:"The day after the last one."`
 	Seed     uint64    `default:"1" help:"What decides everything that happens."`
 	Seeds    int       `default:"1" help:"How many seeds, from the first one on, are run."`
@@ -32,10 +32,10 @@ type simulateCommand struct {
 	Follow   bool      `help:"Print every line of the trace."`
 	// A run for measurements.
 	FaultFree bool `name:"calm" help:"Nothing goes wrong, and only the end is checked: lines say what a day costs as the record grows. For one seed."`
-	Record    int  `help:"With --calm: the record begins with so many picks that are made up, of the days before the second day. The first is none of trading."`
+	Record    int  `help:"With --calm: the record begins with so many picks that are made up, of the days before the second day. The first day must not be a trading day."`
 	// The default is enough for a pick on most days, because no company is picked again within sixty days. A day's work grows with the
 	// number of companies, but the possible faults do not.
-	Companies int `default:"40" help:"How many companies are followed. The synthetic market has some 65, and as many more as that takes."`
+	Companies int `default:"40" help:"How many companies are followed. The synthetic market has 65, and makes up more if more are asked for."`
 }
 
 // measuredEvery is the number of picks between two lines of a calm run. measuredDays is the number of days over which each line is a mean.

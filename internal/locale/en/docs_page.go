@@ -48,7 +48,7 @@ var docsPage = map[string]string{
 	"docs.agents text":   "%[1]s is a Model Context Protocol server (Streamable HTTP). It is read-only and needs no key. Its tools cover picks, research, the record and the signals; the signals are resources, too. With the prompt %[2]s an agent recomputes the record. Other clients use the same address.",
 	"docs.errors text":   "Errors are problem documents (RFC 9457). Programs read %[1]s; %[2]s links to a page about it. Errors are never charged.",
 	"docs.happened":      "What happened",
-	"docs.http text":     "Times are RFC 3339 in UTC; dates of picks are trading days in New York. Percentages are numbers in percent, and money is a string with its currency. Responses have a strong %[1]s; if %[2]s names it, the response is 304 and costs nothing. Bodies are compressed with gzip on request. Any web page may call the APIs (CORS). Within v1, members are only added: ignore members that you do not know.",
+	"docs.http text":     "Times are RFC 3339 in UTC; dates of picks are trading days in New York. Percentages are numbers in percent, and money is a string with its currency. Responses have a strong %[1]s; if %[2]s names it, the response is 304 and costs nothing. Bodies are compressed with gzip on request. Any web page may read the APIs (CORS); keys are not made from other sites' pages. Within v1, members are only added: ignore members that you do not know.",
 	"docs.signals alone": "signals alone",
 	"docs.in full":       "in full",
 	"docs.catalog":       "API catalog",

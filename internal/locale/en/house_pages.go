@@ -36,7 +36,7 @@ var housePages = map[string]string{
 	"terms.record text":                   "Picks are never edited or removed, not even mistaken ones: a correction is published with them. You can %s them without trusting this service.",
 	"terms.verify":                        "verify",
 	"terms.privacy":                       "What we keep about visitors",
-	"terms.privacy text":                  "These pages load nothing from other sites, count no visitors and set no cookie. Only the dashboard sets one, while you are signed in. For each key we keep its name, its hash, its charges and its payments. Addresses are used to limit requests and are not stored.",
+	"terms.privacy text":                  "These pages load nothing from other sites, count no visitors and set no cookie. Only the dashboard sets one, while you are signed in. For each key we keep its name, its hash and first characters, its requests by day and endpoint, its alerts with their addresses and messages, its charges and its payments. The IP addresses of requests are kept only while a limit counts them.",
 	"english.page":                        "This page is in English.",
 	"english.document":                    "The full document, in English",
 	"method.about":                        "How signals are computed, how a stock is picked each trading day, and what the hash chain proves.",

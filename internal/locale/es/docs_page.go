@@ -48,7 +48,7 @@ var docsPage = map[string]string{
 	"docs.agents text":   "%[1]s es un servidor de Model Context Protocol (Streamable HTTP). Es de solo lectura y no necesita clave. Sus herramientas abarcan las selecciones, los análisis, el historial y las señales; las señales son también recursos. Con el prompt %[2]s, un agente recalcula el historial. Los demás clientes usan la misma dirección.",
 	"docs.errors text":   "Los errores siguen el formato Problem Details (RFC 9457). En un programa, use %[1]s; %[2]s enlaza con una página que explica el error. Los errores nunca se cobran.",
 	"docs.happened":      "Qué ocurrió",
-	"docs.http text":     "Las horas siguen RFC 3339, en UTC; las fechas de las selecciones son días bursátiles de Nueva York. Los porcentajes son números en tanto por ciento, y los importes, cadenas de texto con su moneda. Las respuestas llevan un %[1]s fuerte; si %[2]s lo contiene, la respuesta es 304 y no cuesta nada. Los cuerpos se comprimen con gzip si se solicita. Cualquier página web puede llamar a las API (CORS). Dentro de v1 solo se añaden campos: ignore los que no conozca.",
+	"docs.http text":     "Las horas siguen RFC 3339, en UTC; las fechas de las selecciones son días bursátiles de Nueva York. Los porcentajes son números en tanto por ciento, y los importes, cadenas de texto con su moneda. Las respuestas llevan un %[1]s fuerte; si %[2]s lo contiene, la respuesta es 304 y no cuesta nada. Los cuerpos se comprimen con gzip si se solicita. Cualquier página web puede leer las API (CORS); las claves no se crean desde páginas de otros sitios. Dentro de v1 solo se añaden campos: ignore los que no conozca.",
 	"docs.signals alone": "solo las señales",
 	"docs.in full":       "completo",
 	"docs.catalog":       "Catálogo de API",

@@ -36,7 +36,7 @@ var housePages = map[string]string{
 	"terms.record text":                   "Las selecciones nunca se modifican ni se retiran, tampoco las erróneas: junto a ellas se publica una corrección. Puede %s sin confiar en este servicio.",
 	"terms.verify":                        "verificarlas",
 	"terms.privacy":                       "Qué se guarda de los visitantes",
-	"terms.privacy text":                  "Estas páginas no cargan nada de otros sitios, no cuentan visitas y no instalan cookies. Solo la página de la cuenta usa una, mientras dura la sesión. De cada clave guardamos su nombre, su hash, sus cargos y sus pagos. Las direcciones IP solo sirven para limitar las solicitudes y no se almacenan.",
+	"terms.privacy text":                  "Estas páginas no cargan nada de otros sitios, no cuentan visitas y no instalan cookies. Solo la página de la cuenta usa una, mientras dura la sesión. De cada clave guardamos su nombre, su hash y sus primeros caracteres, sus solicitudes por día y punto de acceso, sus alertas con sus destinos y mensajes, sus cargos y sus pagos. Las direcciones IP de las solicitudes solo se guardan mientras un límite las cuenta.",
 	"english.page":                        "Esta página está en inglés.",
 	"english.document":                    "El documento completo, en inglés",
 	"method.about":                        "Cómo se calculan las señales, cómo se elige una acción cada día bursátil y qué demuestra la cadena de hashes.",

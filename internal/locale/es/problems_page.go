@@ -21,7 +21,7 @@ var problemsPage = map[string]string{
 	"problem.insufficient_balance.remedy":     "Recargue el saldo en top_up_url o pague solo esta solicitud en x402_url.",
 	"problem.plan_required.meaning":           "La clave es válida, pero su plan no incluye lo solicitado.",
 	"problem.plan_required.remedy":            "Pase la clave al plan Pro mediante una transferencia: POST /api/v1/payments/verify.",
-	"problem.origin_not_allowed.meaning":      "Un formulario de la cuenta se envió desde la página de otro sitio.",
+	"problem.origin_not_allowed.meaning":      "Un formulario de la cuenta, o un registro, se envió desde la página de otro sitio.",
 	"problem.origin_not_allowed.remedy":       "Abra la página de la cuenta y use el formulario de allí.",
 	"problem.not_found.meaning":               "No hay nada en esta dirección, o no se sabía nada en el instante solicitado.",
 	"problem.not_found.remedy":                "Compruebe que la dirección esté bien escrita. /api/signals enumera todas las señales. Si usa as_of, indique un instante posterior.",

@@ -21,7 +21,7 @@ var problemsPage = map[string]string{
 	"problem.insufficient_balance.remedy":     "top_up_url पर बैलेंस बढ़ाएँ, या x402_url पर सिर्फ़ इस अनुरोध का भुगतान करें।",
 	"problem.plan_required.meaning":           "कुंजी मान्य है, लेकिन उसके प्लान में यह शामिल नहीं है।",
 	"problem.plan_required.remedy":            "ट्रांसफ़र करके कुंजी को प्रो प्लान पर ले जाएँ: POST /api/v1/payments/verify।",
-	"problem.origin_not_allowed.meaning":      "खाता पृष्ठ का फ़ॉर्म किसी दूसरी साइट के पृष्ठ से भेजा गया।",
+	"problem.origin_not_allowed.meaning":      "खाता पृष्ठ का फ़ॉर्म, या पंजीकरण, किसी दूसरी साइट के पृष्ठ से भेजा गया।",
 	"problem.origin_not_allowed.remedy":       "खाता पृष्ठ खोलें और वहाँ का फ़ॉर्म इस्तेमाल करें।",
 	"problem.not_found.meaning":               "इस पते पर कुछ नहीं है, या माँगे गए क्षण तक कुछ ज्ञात नहीं था।",
 	"problem.not_found.remedy":                "देखें कि पता सही लिखा है या नहीं। सभी संकेत /api/signals में हैं। as_of दिया हो तो बाद का कोई क्षण दें।",

@@ -48,7 +48,7 @@ var docsPage = map[string]string{
 	"docs.agents text":   "%[1]s é um servidor do Model Context Protocol (Streamable HTTP). É somente de leitura e não exige chave. Suas ferramentas abrangem as seleções, as análises, o histórico e os sinais; os sinais também são recursos. Com o prompt %[2]s, um agente recalcula o histórico. Os outros clientes usam o mesmo endereço.",
 	"docs.errors text":   "Os erros seguem o formato Problem Details (RFC 9457). No programa, use %[1]s; %[2]s leva a uma página que explica o erro. Erros nunca são cobrados.",
 	"docs.happened":      "O que aconteceu",
-	"docs.http text":     "Os horários seguem a RFC 3339, em UTC; as datas das seleções são dias de pregão em Nova York. Porcentagens são números sem o sinal %%, e valores monetários são strings com sua moeda. As respostas têm um %[1]s forte; se %[2]s o contiver, a resposta é 304 e não custa nada. Os corpos são compactados com gzip quando solicitado. Qualquer página da web pode chamar as APIs (CORS). Na v1, só se acrescentam campos: ignore os que você não conhece.",
+	"docs.http text":     "Os horários seguem a RFC 3339, em UTC; as datas das seleções são dias de pregão em Nova York. Porcentagens são números sem o sinal %%, e valores monetários são strings com sua moeda. As respostas têm um %[1]s forte; se %[2]s o contiver, a resposta é 304 e não custa nada. Os corpos são compactados com gzip quando solicitado. Qualquer página da web pode ler as APIs (CORS); chaves não são criadas a partir de páginas de outros sites. Na v1, só se acrescentam campos: ignore os que você não conhece.",
 	"docs.signals alone": "só os sinais",
 	"docs.in full":       "completo",
 	"docs.catalog":       "Catálogo de APIs",

@@ -36,7 +36,7 @@ var housePages = map[string]string{
 	"terms.record text":                   "As seleções nunca são editadas nem retiradas, nem mesmo as equivocadas: uma correção é publicada junto. Você pode %s sem precisar confiar neste serviço.",
 	"terms.verify":                        "verificá-las",
 	"terms.privacy":                       "O que fica guardado sobre os visitantes",
-	"terms.privacy text":                  "Estas páginas não carregam nada de outros sites, não contam visitas e não gravam cookies. Só a página da conta usa um, enquanto durar a sessão. De cada chave guardamos o nome, o hash, as cobranças e os pagamentos. Os endereços IP servem para limitar as requisições e não são armazenados.",
+	"terms.privacy text":                  "Estas páginas não carregam nada de outros sites, não contam visitas e não gravam cookies. Só a página da conta usa um, enquanto durar a sessão. De cada chave guardamos o nome, o hash e os primeiros caracteres, as requisições por dia e endpoint, os alertas com seus destinos e mensagens, as cobranças e os pagamentos. Os endereços IP das requisições só ficam guardados enquanto um limite os conta.",
 	"english.page":                        "Esta página está em inglês: é documentação para desenvolvedores.",
 	"english.document":                    "O documento completo, em inglês",
 	"method.about":                        "Como os sinais são calculados, como uma ação é escolhida a cada pregão e o que a cadeia de hashes prova.",

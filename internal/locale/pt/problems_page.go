@@ -21,7 +21,7 @@ var problemsPage = map[string]string{
 	"problem.insufficient_balance.remedy":     "Recarregue o saldo em top_up_url ou pague só esta requisição em x402_url.",
 	"problem.plan_required.meaning":           "A chave é válida, mas seu plano não inclui o que foi pedido.",
 	"problem.plan_required.remedy":            "Passe a chave para o plano Pro com uma transferência: POST /api/v1/payments/verify.",
-	"problem.origin_not_allowed.meaning":      "Um formulário da conta foi enviado da página de outro site.",
+	"problem.origin_not_allowed.meaning":      "Um formulário da conta, ou um cadastro, foi enviado da página de outro site.",
 	"problem.origin_not_allowed.remedy":       "Abra a página da conta e use o formulário de lá.",
 	"problem.not_found.meaning":               "Não há nada neste endereço, ou nada se sabia no instante pedido.",
 	"problem.not_found.remedy":                "Confira se o endereço está escrito corretamente. /api/signals lista todos os sinais. Se usar as_of, peça um instante posterior.",
