@@ -8,10 +8,14 @@ import (
 
 // client returns the address that a request comes from.
 func (s *Server) client(r *http.Request) netip.Addr {
+	return clientAddress(r, s.trustedProxies())
+}
+
+func (s *Server) trustedProxies() []netip.Prefix {
 	if s.billing == nil {
-		return clientAddress(r, nil)
+		return nil
 	}
-	return clientAddress(r, s.billing.TrustedProxies)
+	return s.billing.TrustedProxies
 }
 
 // clientAddress returns the address of the client: the remote end of the connection, or the address that trusted proxies report. Each proxy

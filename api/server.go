@@ -95,6 +95,8 @@ type Options struct {
 	Claims *ClaimsOptions
 	// Cards may be nil. Then balances cannot be topped up by card.
 	Cards Cards
+	// Connections bound how many connections are open at each address that the server listens on.
+	Connections Connections
 	// Timeouts bound how long a client can hold a connection.
 	Timeouts Timeouts
 	// Log receives a line for each internal error, and at debug level for each request.
@@ -296,6 +298,9 @@ const (
 
 // serve serves h on ln. Requests below base, the path of the signals, are served without net/http if their response is prepared.
 func (s *Server) serve(ctx context.Context, ln net.Listener, h http.Handler, base string) error {
+	if s.o.Connections != (Connections{}) {
+		ln = newBoundListener(ln, s.o.Connections, s.trustedProxies(), s.log)
+	}
 	var after func(context.Context)
 	if s.o.Now != nil && !s.log.Enabled(ctx, slog.LevelDebug) { // the debug log has a line for each request
 		fast := fastpath.New(ln, fastpath.Options{

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"syscall"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -144,6 +145,7 @@ func (p *program) serveAPI(ctx context.Context, db *postgres.DB, on listeners, w
 		View: v, Record: record, Pages: site, Ready: ready, Log: log, Publications: published, Data: api.Data(published),
 		Accounts: keys, Payments: payments, Claims: claims, Cards: cards, Discovery: told, Metrics: p.metrics, Tracer: p.tracer, Now: p.now,
 		TransparencyLog: db, Raw: raw, Pushes: db, Free: p.settings.FreePages(world), PrivateWebhooks: p.settings.WebhooksPrivate, Datasets: db,
+		Connections: api.Connections{All: min(openFiles()/2, 16<<10), PerNetwork: 512},
 		Agents: &api.AgentOptions{
 			Handler: agents, Origins: p.settings.MCPOrigins(), Rate: api.Rate(p.settings.MCPRateLimit), RegistryKey: p.settings.MCPRegistryKey,
 		},
@@ -196,4 +198,13 @@ func (p *program) newAccounts(db *postgres.DB, log *slog.Logger) (*api.Accounts,
 		SignalsRate: api.Rate(p.settings.SignalsRateLimit), X402Rate: api.Rate(p.settings.X402RateLimit),
 		PagesRate: api.Rate(p.settings.PagesRateLimit),
 	}, nil
+}
+
+// openFiles returns how many files the process may have open, or 0 if that is unknown.
+func openFiles() int {
+	var limit syscall.Rlimit
+	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit) != nil {
+		return 0
+	}
+	return int(min(limit.Cur, 1<<20))
 }

@@ -1,0 +1,122 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+
+	"golang.org/x/time/rate"
+)
+
+// Connections bound how many connections are open at once, because each takes a file of the process and some 14 kB. Zero means no bound.
+type Connections struct {
+	// All bounds those of all clients, PerNetwork those of one IPv4 address or one 64-bit prefix of IPv6. Trusted proxies have no bound of their own.
+	All, PerNetwork int
+}
+
+// boundListener answers a connection beyond its bounds with 429 and closes it, unread.
+type boundListener struct {
+	net.Listener
+
+	bounds  Connections
+	trusted []netip.Prefix
+	log     *slog.Logger
+	// warn is when the next line about refused connections may be logged, refused how many there were since the last.
+	warn    rate.Sometimes
+	refused atomic.Int64
+
+	mu   sync.Mutex
+	open int
+	// of counts the open connections of each network.
+	of map[string]int
+}
+
+func newBoundListener(ln net.Listener, bounds Connections, trusted []netip.Prefix, log *slog.Logger) *boundListener {
+	return &boundListener{
+		Listener: ln, bounds: bounds, trusted: trusted, log: log, of: map[string]int{}, warn: rate.Sometimes{Interval: unavailableInterval},
+	}
+}
+
+// Accept returns the next connection within the bounds.
+func (l *boundListener) Accept() (net.Conn, error) {
+	for {
+		c, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		network := l.network(c)
+		if l.enter(network) {
+			return &boundConn{Conn: c, leave: sync.OnceFunc(func() { l.leave(network) })}, nil
+		}
+		l.refuse(c)
+	}
+}
+
+// network returns what a connection is counted by. It is empty for a trusted proxy.
+func (l *boundListener) network(c net.Conn) string {
+	end, err := netip.ParseAddrPort(c.RemoteAddr().String())
+	if err != nil {
+		return ""
+	}
+	from := end.Addr().Unmap().WithZone("")
+	if within(from, l.trusted) {
+		return ""
+	}
+	return clientNetwork(from)
+}
+
+func (l *boundListener) enter(network string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	full := l.bounds.All > 0 && l.open >= l.bounds.All
+	if full || network != "" && l.bounds.PerNetwork > 0 && l.of[network] >= l.bounds.PerNetwork {
+		return false
+	}
+	l.open++
+	if network != "" {
+		l.of[network]++
+	}
+	return true
+}
+
+func (l *boundListener) leave(network string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.open--
+	if network == "" {
+		return
+	}
+	if l.of[network]--; l.of[network] == 0 {
+		delete(l.of, network)
+	}
+}
+
+// tooMany is the response to a connection beyond the bounds. It fits the empty buffer of a new socket, so writing it waits for nobody.
+const tooMany = "HTTP/1.1 429 Too Many Requests\r\nContent-Type: text/plain\r\nRetry-After: 5\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s"
+
+func (l *boundListener) refuse(c net.Conn) {
+	const text = "Too many connections are open. Send your requests over fewer.\n"
+	_, _ = fmt.Fprintf(c, tooMany, len(text), text)
+	_ = c.Close()
+	l.refused.Add(1)
+	l.warn.Do(func() {
+		l.log.WarnContext(context.Background(), "connections were refused because too many are open", "connections_since_the_last_line", l.refused.Swap(0),
+			"from", c.RemoteAddr().String(), "most_in_all", l.bounds.All, "most_per_network", l.bounds.PerNetwork)
+	})
+}
+
+// boundConn leaves its place when it is closed.
+type boundConn struct {
+	net.Conn
+
+	leave func()
+}
+
+func (c *boundConn) Close() error {
+	c.leave()
+	return c.Conn.Close()
+}
