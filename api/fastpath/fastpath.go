@@ -197,19 +197,19 @@ const (
 func (l *Listener) serve(c net.Conn) {
 	in, out := make([]byte, headSize), []byte(nil)
 	held := 0 // bytes of in that were read and not processed yet
-	var set *coarseClock
+	// The seconds in which the deadlines were set.
+	var readSet, writeSet *coarseClock
 	wait := l.o.HeaderTimeout
 	for {
 		// Deadlines are set once a second: setting them twice per request would be a large part of its cost.
-		now := l.clock.Load()
-		if now != set {
-			set = now
-			if c.SetReadDeadline(now.now.Add(wait)) != nil || c.SetWriteDeadline(now.now.Add(l.o.WriteTimeout)) != nil {
-				l.end(c)
-				return
-			}
-		}
 		if held == 0 {
+			if now := l.clock.Load(); now != readSet {
+				readSet = now
+				if c.SetReadDeadline(now.now.Add(wait)) != nil {
+					l.end(c)
+					return
+				}
+			}
 			if l.closing() { // Check after the deadline is set: otherwise it could overwrite the deadline with which Close ends a wait.
 				l.end(c)
 				return
@@ -221,7 +221,16 @@ func (l *Listener) serve(c net.Conn) {
 			}
 			held = n
 			if wait != l.o.IdleTimeout {
-				wait, set = l.o.IdleTimeout, nil
+				wait, readSet = l.o.IdleTimeout, nil
+			}
+		}
+		// Read the clock after the request: the pause before it can be longer than WriteTimeout.
+		now := l.clock.Load()
+		if now != writeSet {
+			writeSet = now
+			if c.SetWriteDeadline(now.now.Add(l.o.WriteTimeout)) != nil {
+				l.end(c)
+				return
 			}
 		}
 		r := Request{Date: now.date}

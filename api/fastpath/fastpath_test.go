@@ -24,7 +24,7 @@ const timeout = 10 * time.Second
 type fixture struct {
 	*fastpath.Listener
 
-	address string
+	inner net.Listener
 	// fast counts the responses of the fast path.
 	fast atomic.Int64
 	// panics counts the panics that the fast path recovered.
@@ -37,9 +37,14 @@ func newFixture(t *testing.T, first, idle time.Duration, body string) *fixture {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &fixture{address: inner.Addr().String()}
+	return newFixtureOn(t, inner, first, idle, time.Minute, body)
+}
+
+func newFixtureOn(t *testing.T, inner net.Listener, first, idle, write time.Duration, body string) *fixture {
+	t.Helper()
+	s := &fixture{inner: inner}
 	head := fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: %d\r\nX-By: lane\r\n", len(body))
-	s.Listener = fastpath.New(inner, fastpath.Options{HeaderTimeout: first, IdleTimeout: idle, WriteTimeout: time.Minute, Now: time.Now, Answer: func(r *fastpath.Request, b []byte) ([]byte, bool) {
+	s.Listener = fastpath.New(inner, fastpath.Options{HeaderTimeout: first, IdleTimeout: idle, WriteTimeout: write, Now: time.Now, Answer: func(r *fastpath.Request, b []byte) ([]byte, bool) {
 		if string(r.Path) == "/panic" {
 			panic("a fault of the program")
 		}
@@ -71,7 +76,7 @@ func newFixture(t *testing.T, first, idle time.Duration, body string) *fixture {
 
 func (s *fixture) dial(t *testing.T) (net.Conn, *bufio.Reader) {
 	t.Helper()
-	c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", s.address)
+	c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", s.inner.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}
