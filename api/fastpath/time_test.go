@@ -111,3 +111,64 @@ func TestEachResponseHasItsTimeToBeReceived(t *testing.T) {
 		}
 	})
 }
+
+func TestAResponseInProgressIsTheLastOne(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newPipes()
+		s := newFixtureOn(t, p, header, idle, write, "body")
+		c, _ := p.dial(t)
+		say(t, c, fast)
+		if _, err := io.ReadFull(c, make([]byte, 1)); err != nil { // the response is in progress
+			t.Fatal(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.SetDeadline(time.Now().Add(idle / 2)); err != nil {
+			t.Fatal(err)
+		}
+		if rest, err := io.ReadAll(c); err != nil || !strings.HasSuffix(string(rest), "body") {
+			t.Errorf("the rest of the response is %q, %v: want its end, and that of the connection", rest, err)
+		}
+		s.Wait(t.Context())
+	})
+}
+
+func TestConnectionsThatEndedOrWereHandedOverAreForgotten(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newPipes()
+		s := newFixtureOn(t, p, header, idle, write, "body")
+		tracked := func(want int, after string) {
+			t.Helper()
+			synctest.Wait()
+			if n := s.Tracked(); n != want {
+				t.Errorf("%d connections are tracked after %s, want %d", n, after, want)
+			}
+		}
+		hungUp, _ := p.dial(t)
+		_, _ = p.dial(t) // is silent
+		unread, _ := p.dial(t)
+		handed, r := p.dial(t)
+		tracked(4, "their beginning")
+		_ = hungUp.Close()
+		tracked(3, "one was closed by its client")
+		say(t, handed, slow)
+		read(t, r)
+		tracked(2, "one was handed over")
+		say(t, unread, fast)
+		<-time.After(header + 2*time.Second)
+		tracked(1, "one was silent")
+		<-time.After(write)
+		tracked(0, "one did not receive its response")
+
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		say(t, handed, slow)
+		if by, _ := read(t, r); by != "net/http" {
+			t.Errorf("%s answers a connection that was handed over before the listener closed", by)
+		}
+	})
+}
