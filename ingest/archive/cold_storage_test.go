@@ -2,12 +2,16 @@ package archive_test
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -107,6 +111,67 @@ func TestOldBodiesAreMovedToTheColderArchiveAndStillFound(t *testing.T) {
 	server.broken.Store(http.StatusForbidden)
 	if _, err := s.Get(t.Context(), old[0]); err == nil || errors.Is(err, ingest.ErrNotArchived) {
 		t.Errorf("from a bucket that refuses: %v, want an error that does not say that the body is not there", err)
+	}
+}
+
+// TestTheListGoesOnWhereAnotherWorkerMovedABody holds a worker between the names of a folder and its files. Another one moves a body then.
+func TestTheListGoesOnWhereAnotherWorkerMovedABody(t *testing.T) {
+	t.Parallel()
+	limit := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
+	dir, colder := t.TempDir(), t.TempDir()
+	worker := func() *archive.Store {
+		s := open(t, dir)
+		s.SetColdStore(open(t, colder))
+		return s
+	}
+	slow, fast := worker(), worker()
+	put := func(body []byte, at time.Time) string {
+		t.Helper()
+		digest, err := slow.Put(t.Context(), body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		aged(t, dir, digest, at)
+		return digest
+	}
+	first := put([]byte("abc"), limit.Add(-2*time.Hour))
+	behind := []byte(nil) // is listed after it, in the same folder
+	for i := 0; ; i++ {
+		behind = []byte(strconv.Itoa(i))
+		if digest := fmt.Sprintf("%x", sha256.Sum256(behind)); digest[:2] == first[:2] && digest > first {
+			break
+		}
+	}
+	put(behind, limit.Add(-time.Hour))
+	// The driver of folders reads this file of each body while it lists. Here it is a pipe, and reading waits for its writer.
+	gate := filepath.Join(dir, "blobs", first[:2], first+".attrs")
+	if err := syscall.Mkfifo(gate, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	type result struct {
+		archive.ColdResult
+		err error
+	}
+	held := make(chan result, 1)
+	go func() {
+		done, err := slow.MoveCold(t.Context(), limit)
+		held <- result{done, err}
+	}()
+	listing, err := os.OpenFile(gate, os.O_WRONLY, 0) // waits for its reader
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(gate); err != nil {
+		t.Fatal(err)
+	}
+	if done, err := fast.MoveCold(t.Context(), limit.Add(-time.Hour)); err != nil || done.Bodies != 1 {
+		t.Errorf("the other worker: %+v, %v", done, err)
+	}
+	if err := listing.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := <-held; got.err != nil || got.Bodies != 1 {
+		t.Errorf("the worker that was listing: %+v, %v, want the second body moved", got.ColdResult, got.err)
 	}
 }
 
