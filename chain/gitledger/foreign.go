@@ -174,21 +174,29 @@ func (g git) copyFolder(ctx context.Context, folder, branch string) (found bool,
 	if err := g.initBare(ctx, branch); err != nil {
 		return false, err
 	}
-	packs, err := c.objects(ctx)
-	if err != nil {
+	if err := g.copyObjects(ctx, &c); err != nil {
 		return false, err
-	}
-	for _, pack := range packs {
-		// The foreign index is not believed.
-		if _, err := g.run(ctx, nil, "index-pack", filepath.Join(g.dir, pack)); err != nil {
-			return false, fmt.Errorf("%w: %w", ErrDamaged, err)
-		}
 	}
 	ref := filepath.Join(g.dir, "refs", "heads", filepath.FromSlash(branch))
 	if err := os.MkdirAll(filepath.Dir(ref), 0o700); err != nil {
 		return false, err
 	}
 	return true, os.WriteFile(ref, []byte(head+"\n"), 0o600)
+}
+
+// copyObjects copies the objects of a foreign folder into the repository g.dir.
+func (g git) copyObjects(ctx context.Context, c *copier) error {
+	packs, err := c.objects(ctx)
+	if err != nil {
+		return err
+	}
+	for _, pack := range packs {
+		// The foreign index is not believed.
+		if _, err := g.run(ctx, nil, "index-pack", filepath.Join(g.dir, pack)); err != nil {
+			return fmt.Errorf("%w: %w", ErrDamaged, err)
+		}
+	}
+	return nil
 }
 
 // initBare makes an empty repository.

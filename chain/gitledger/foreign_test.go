@@ -23,7 +23,7 @@ func trap(t *testing.T) (program, mark string) {
 	return program, mark
 }
 
-// A foreign folder names programs in its configuration. Reading the ledger in it starts none of them.
+// A foreign folder names programs in its configuration. Reading or checking the ledger in it starts none of them.
 func TestAForeignFolderRunsNothing(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -100,6 +100,9 @@ func TestAForeignFolderRunsNothing(t *testing.T) {
 			}
 			if _, err := gitledger.Read(t.Context(), gitledger.Source{Location: dir, AllowedSigners: allow(t, "ssh-ed25519 AAAA"), Environ: os.Environ()}); err == nil {
 				t.Error("it was read as signed")
+			}
+			if n, err := gitledger.Check(t.Context(), filepath.Join(dir, ".git"), os.Environ()); tt.damaged != (err != nil) || err == nil && n != 1 {
+				t.Errorf("its check finds %d branches, %v", n, err)
 			}
 			if _, err := os.Stat(mark); err == nil {
 				t.Error("a program of the folder's choice was run")

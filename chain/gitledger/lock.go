@@ -9,6 +9,17 @@ import (
 	"time"
 )
 
+// Hold runs f while no Ledger of this machine reads or writes the folder: each call of one waits until f returns. A folder on another
+// machine is another ledger with its own lock.
+func Hold(ctx context.Context, dir string, f func() error) (err error) {
+	lock, err := lockFile(ctx, dir+".lock")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, lock.Close()) }()
+	return f()
+}
+
 // lockFile locks the file for this process and the processes that inherit it, and waits until it is free or ctx ends. The kernel releases
 // the lock when the last holder ends, however it ends.
 func lockFile(ctx context.Context, path string) (*os.File, error) {

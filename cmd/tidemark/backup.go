@@ -66,7 +66,7 @@ type backupVerify struct {
 
 // Run verifies a backup.
 func (c backupVerify) Run(ctx context.Context, p *program) error {
-	m, err := backup.Verify(ctx, c.Dir)
+	m, err := backup.Verify(ctx, c.Dir, config.Environ())
 	if err != nil {
 		return err
 	}
@@ -102,7 +102,7 @@ func (p *program) installation(ctx context.Context) (backup.Installation, error)
 	url, err := p.databaseURL()
 	return backup.Installation{
 		URL: url, Archive: func(db *postgres.DB) (*archive.Store, error) { return p.openArchive(ctx, db) }, Ledger: p.ledgerDir(), World: p.settings.World,
-		Program: codeVersion(), Tool: devstack.Client, Output: devstack.Output, Now: p.now,
+		Program: codeVersion(), Tool: devstack.Client, Output: devstack.Output, Now: p.now, Environ: config.Environ(),
 	}, err
 }
 

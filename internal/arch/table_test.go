@@ -113,7 +113,7 @@ var table = []row{
 
 	// Tools around the program.
 	{"internal/devchain, internal/devstack", "chain, accounts, migrations, internal/config", nothing},
-	{"internal/backup", "ingest/archive, internal/postgres", "api"},
+	{"internal/backup", "chain/gitledger, ingest/archive, internal/postgres", "api"},
 	{"internal/pgtest", "chain, accounts, migrations, internal/config, internal/devstack, internal/scram", nothing},
 	{"internal/telemetry/collector", nothing, "asynq, pgx"},
 	{"internal/arch", nothing, nothing},

@@ -86,6 +86,8 @@ type Installation struct {
 	// Output runs such a program and returns all that it writes. The program ends when this process does, however that ends.
 	Output func(*exec.Cmd) ([]byte, error)
 	Now    func() time.Time
+	// Environ is the environment for git, as in gitledger.Options.
+	Environ []string
 }
 
 // ErrThere reports that the folder of a new backup already exists.
@@ -211,24 +213,37 @@ func (in Installation) saveBodies(ctx context.Context, db *postgres.DB, work str
 	return len(digests), write(filepath.Join(work, bodiesFile), []byte(strings.Join(append(digests, ""), "\n")))
 }
 
-// saveLedger copies the git ledger, if any pick was ever written to it.
+// saveLedger copies the git ledger of this machine, if any pick was ever written to it. A copy that is not whole is an error.
 func (in Installation) saveLedger(ctx context.Context, db *postgres.DB, work string) error {
 	committed, _, err := db.LedgerOpen(ctx)
 	if err != nil {
 		return err
 	}
-	if _, err := os.Stat(in.Ledger); errors.Is(err, fs.ErrNotExist) {
-		if committed == 0 {
-			return nil // the ledger does not exist yet
-		}
-		return fmt.Errorf("%d picks are in a git ledger, and there is none at %s: set STATE_DIR to the workers' folder, "+
-			"or leave the ledger out on purpose with --without=ledger: a worker makes it again from the database", committed, in.Ledger)
+	const instead = "or leave the ledger out on purpose with --without=ledger: a worker makes it again from the database"
+	_, err = os.Stat(in.Ledger)
+	missing := errors.Is(err, fs.ErrNotExist)
+	if missing && committed == 0 {
+		return nil // the ledger does not exist yet
 	}
-	return pack(in.Ledger, filepath.Join(work, ledgerFile))
+	if !missing {
+		file := filepath.Join(work, ledgerFile)
+		if err := pack(ctx, in.Ledger, file); err != nil {
+			return err
+		}
+		branches, err := checkLedger(ctx, file, in.Environ)
+		if err != nil {
+			return fmt.Errorf("the copy of %s is not whole: repair the ledger, %s: %w", in.Ledger, instead, err)
+		}
+		missing = branches == 0 && committed > 0
+	}
+	if missing {
+		return fmt.Errorf("%d picks are in a git ledger, and there is none at %s: set STATE_DIR to the workers' folder, %s", committed, in.Ledger, instead)
+	}
+	return nil
 }
 
-// Verify reads a whole backup and returns its manifest, or an error that says what is wrong with it.
-func Verify(ctx context.Context, folder string) (m Manifest, err error) {
+// Verify reads a whole backup and returns its manifest, or an error that says what is wrong with it. environ is the environment for git.
+func Verify(ctx context.Context, folder string, environ []string) (m Manifest, err error) {
 	text, err := os.ReadFile(filepath.Join(folder, manifestFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return m, fmt.Errorf("%s is not a complete backup: it has no %s", folder, manifestFile)
@@ -262,6 +277,11 @@ func Verify(ctx context.Context, folder string) (m Manifest, err error) {
 	}
 	if err != nil {
 		return m, fmt.Errorf("the backup %s is damaged: %w", folder, err)
+	}
+	if _, ok := m.Files[ledgerFile]; ok {
+		if _, err := checkLedger(ctx, filepath.Join(folder, ledgerFile), environ); err != nil {
+			return m, fmt.Errorf("verify the ledger of the backup %s: %w", folder, err)
+		}
 	}
 	return m, nil
 }
@@ -301,7 +321,7 @@ func bodies(ctx context.Context, folder string, m Manifest, each func(digest str
 // Restore restores an installation to an empty database and a state folder without a ledger. It verifies the whole backup before it writes
 // anything. It only adds bytes to the archive, so a killed restore can be started again. The database is filled in one transaction.
 func Restore(ctx context.Context, in Installation, folder string) (m Manifest, err error) {
-	if m, err = Verify(ctx, folder); err != nil {
+	if m, err = Verify(ctx, folder, in.Environ); err != nil {
 		return m, err
 	}
 	if m.World != in.World {

@@ -12,7 +12,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
 
+	"tidemark/chain/gitledger"
 	"tidemark/internal/postgres"
 )
 
@@ -148,35 +150,39 @@ func settle(path string) (err error) {
 	return f.Sync()
 }
 
-// pack writes a bare git repository to a tar file, while another process may commit to it. It packs the references first and then the
-// objects. Git only adds objects, so every referenced commit is in the file.
-func pack(repository, file string) (err error) {
+const (
+	// lockTimeout is how long a backup waits for the ledger's lock. A run that writes to the ledger ends after 10 minutes.
+	lockTimeout = 15 * time.Minute
+	// packTimeout is how long a backup can hold the lock. A commit waits meanwhile.
+	packTimeout = time.Minute
+)
+
+// pack writes a bare git repository to a tar file. It holds the ledger's lock, because a commit may collect garbage: git then moves objects
+// from file to file. Remains of a killed git are left out.
+func pack(ctx context.Context, repository, file string) (err error) {
 	f, err := os.OpenFile(file, os.O_CREATE|os.O_WRONLY|os.O_EXCL, 0o600)
 	if err != nil {
 		return fmt.Errorf("save the ledger: %w", err)
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	w := tar.NewWriter(f)
-	for _, objects := range []bool{false, true} {
-		err := filepath.WalkDir(repository, func(path string, d fs.DirEntry, err error) error {
+	wait, stop := context.WithTimeout(ctx, lockTimeout)
+	defer stop()
+	err = gitledger.Hold(wait, repository, func() error {
+		ctx, cancel := context.WithTimeoutCause(ctx, packTimeout, fmt.Errorf("it was not copied within %s", packTimeout))
+		defer cancel()
+		return filepath.WalkDir(repository, func(path string, d fs.DirEntry, err error) error {
 			name, rerr := filepath.Rel(repository, path)
-			switch {
-			case errors.Is(err, fs.ErrNotExist):
-				return nil // a lock or a temporary file that was deleted
-			case err != nil || rerr != nil:
-				return errors.Join(err, rerr)
-			case (name == "objects" || strings.HasPrefix(name, "objects"+string(filepath.Separator))) != objects:
-				return nil
+			switch err := errors.Join(err, rerr, context.Cause(ctx)); {
+			case err != nil:
+				return err
 			case !d.Type().IsRegular() && !d.IsDir(), strings.HasSuffix(name, ".lock"), strings.HasPrefix(d.Name(), "tmp_"):
 				return nil
 			}
 			return add(w, path, filepath.ToSlash(name), d.IsDir())
 		})
-		if err != nil {
-			return fmt.Errorf("save the ledger: %w", err)
-		}
-	}
-	if err := errors.Join(w.Close(), f.Sync()); err != nil {
+	})
+	if err := errors.Join(err, w.Close(), f.Sync()); err != nil {
 		return fmt.Errorf("save the ledger: %w", err)
 	}
 	return nil
@@ -187,9 +193,6 @@ func add(w *tar.Writer, path, name string, folder bool) error {
 		return w.WriteHeader(&tar.Header{Typeflag: tar.TypeDir, Name: name + "/", Mode: 0o755})
 	}
 	content, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
 	if err != nil {
 		return err
 	}
@@ -198,6 +201,20 @@ func add(w *tar.Writer, path, name string, folder bool) error {
 	}
 	_, err = w.Write(content)
 	return err
+}
+
+// checkLedger checks a packed repository, and returns the number of its branches.
+func checkLedger(ctx context.Context, file string, environ []string) (branches int, err error) {
+	temp, err := os.MkdirTemp("", "backup-")
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(temp)) }()
+	repository := filepath.Join(temp, "ledger.git")
+	if err := unpack(file, repository); err != nil {
+		return 0, err
+	}
+	return gitledger.Check(ctx, repository, environ)
 }
 
 // unpack restores the repository, completely or not at all.

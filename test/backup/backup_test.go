@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
 
+	"tidemark/chain/gitledger"
 	"tidemark/ingest/archive"
 	"tidemark/internal/calendar"
 	"tidemark/internal/ops"
@@ -168,12 +169,7 @@ func TestAnInstallationComesBack(t *testing.T) {
 	head := cursor(t, url)
 	answer(t, db, state, "raw bytes")
 	ledger := filepath.Join(state, "sandbox", "ledger.git")
-	if err := os.MkdirAll(filepath.Join(ledger, "objects", "ab"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(ledger, "objects", "ab", "cd"), []byte("a commit"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	first := record(t, db, ledger)
 	folder := filepath.Join(t.TempDir(), "backup")
 	if out := good(t, url, state, "backup", folder); !strings.Contains(out, " 1 archived answers, a ledger of ") {
 		t.Errorf("it says: %s", out)
@@ -258,6 +254,43 @@ func TestAnInstallationComesBack(t *testing.T) {
 		refused(t, why, url, state, "backup", "verify", spoilt)
 		refused(t, why, pgtest.Empty(t), t.TempDir(), "restore", spoilt)
 	}
+	// So is a damaged ledger.
+	next := filepath.Join(t.TempDir(), "backup")
+	if err := os.Remove(filepath.Join(ledger, "objects", first[:2], first[2:])); err != nil {
+		t.Fatal(err)
+	}
+	refused(t, "is not whole", url, state, "backup", next)
+	if err := os.Remove(filepath.Join(ledger, "refs", "heads", "main")); err != nil {
+		t.Fatal(err)
+	}
+	refused(t, "3 picks are in a git ledger, and there is none", url, state, "backup", next)
+	good(t, url, state, "backup", next, "--without=ledger")
+}
+
+// record writes the announced picks to a ledger, as its job does, and returns the first commit.
+func record(t *testing.T, db *postgres.DB, dir string) string {
+	t.Helper()
+	l, err := gitledger.Open(t.Context(), gitledger.Options{
+		Dir: dir, Environment: "demo", Author: gitledger.Identity{Name: "Ledger", Email: "ledger@example.org"}, Environ: os.Environ(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	entries, err := db.LedgerEntries(t.Context(), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, e := range entries {
+		commits, err := l.Append(t.Context(), gitledger.Entry{At: e.At, Pick: e.Pick})
+		if err != nil {
+			t.Fatal(err)
+		}
+		entries[i].Commit = commits[0].ID
+	}
+	if err := db.SaveLedger(t.Context(), task.Fence{}, entries, postgres.LedgerState{Branch: "main", Status: postgres.LedgerLocal}); err != nil {
+		t.Fatal(err)
+	}
+	return entries[0].Commit
 }
 
 // files are the contents of a folder by their names.
