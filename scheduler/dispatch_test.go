@@ -44,13 +44,17 @@ func (q *queue) Enqueue(_ context.Context, t task.Task) error {
 	return nil
 }
 
-func (q *queue) State(_ context.Context, t task.Task) (scheduler.State, error) {
+func (q *queue) States(_ context.Context, tasks []task.Task) (states []scheduler.State, _ error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.given[t.ID()] > 0 {
-		return scheduler.StateWaiting, nil
+	for _, t := range tasks {
+		if q.given[t.ID()] > 0 {
+			states = append(states, scheduler.StateWaiting)
+		} else {
+			states = append(states, scheduler.StateAbsent)
+		}
 	}
-	return scheduler.StateAbsent, nil
+	return states, nil
 }
 
 // open connects to a database as a worker, with settings of the server's planner.

@@ -65,27 +65,57 @@ func (q *AsynqQueue) Enqueue(ctx context.Context, t task.Task) error {
 	return nil
 }
 
-// State implements Queue.
-func (q *AsynqQueue) State(_ context.Context, t task.Task) (State, error) {
-	info, err := q.inspector.GetTaskInfo(t.Queue, t.ID())
+// States implements Queue. The inspector takes no context: each of its calls ends within the timeouts of its client.
+func (q *AsynqQueue) States(ctx context.Context, tasks []task.Task) ([]State, error) {
+	var states []State
+	l := lookup{q, map[string]bool{}, sync.OnceValues(q.inspector.Servers)}
+	for i, t := range tasks {
+		if i > 0 && ctx.Err() != nil {
+			break
+		}
+		state, err := l.state(t)
+		if err != nil {
+			return states, fmt.Errorf("ask the queue about %s: %w", t.ID(), err)
+		}
+		states = append(states, state)
+	}
+	return states, nil
+}
+
+// lookup is one call of States. It asks only once about a queue and about the workers.
+type lookup struct {
+	*AsynqQueue
+
+	empty   map[string]bool // whether a queue's list of waiting tasks was empty
+	servers func() ([]*asynq.ServerInfo, error)
+}
+
+func (l lookup) state(t task.Task) (State, error) {
+	info, err := l.inspector.GetTaskInfo(t.Queue, t.ID())
 	switch {
 	case errors.Is(err, asynq.ErrTaskNotFound) || errors.Is(err, asynq.ErrQueueNotFound):
 		return StateAbsent, nil
 	case err != nil:
-		return "", fmt.Errorf("ask the queue about %s: %w", t.ID(), err)
+		return "", err
 	}
 	switch info.State {
 	case asynq.TaskStateActive:
-		return q.active(t)
+		return l.active(t)
 	case asynq.TaskStateArchived, asynq.TaskStateCompleted:
 		return StateOver, nil
 	case asynq.TaskStatePending:
-		// The task's state says that it waits in a list; if that list is empty, no worker will get it.
-		q, err := q.inspector.GetQueueInfo(t.Queue)
-		if err != nil {
-			return "", fmt.Errorf("ask the queue about %s: %w", t.ID(), err)
+		// The task's state says that it waits in a list; if that list is empty, no worker will get it. That the list was empty a moment ago
+		// says the same, because the task was handed out long before.
+		empty, asked := l.empty[t.Queue]
+		if !asked {
+			queue, err := l.inspector.GetQueueInfo(t.Queue)
+			if err != nil {
+				return "", err
+			}
+			empty = queue.Pending == 0
+			l.empty[t.Queue] = empty
 		}
-		if q.Pending == 0 {
+		if empty {
 			return StateOver, nil
 		}
 	}
@@ -94,11 +124,12 @@ func (q *AsynqQueue) State(_ context.Context, t task.Task) (State, error) {
 
 // active tells a task that a living worker has from one whose worker gives no sign. A busy worker may have a task for long before it claims
 // the run. A worker lists its tasks every five seconds, and its list ends ten seconds after its last sign.
-func (q *AsynqQueue) active(t task.Task) (State, error) {
-	servers, err := q.inspector.Servers()
+func (l lookup) active(t task.Task) (State, error) {
+	servers, err := l.servers()
 	if err != nil {
-		return "", fmt.Errorf("ask the queue who has %s: %w", t.ID(), err)
+		return "", err
 	}
+	q := l.AsynqQueue
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, server := range servers {
@@ -108,7 +139,7 @@ func (q *AsynqQueue) active(t task.Task) (State, error) {
 		}
 	}
 	now := q.now()
-	maps.DeleteFunc(q.unlisted, func(_ string, since time.Time) bool { return now.Sub(since) > time.Minute+q.silence() })
+	maps.DeleteFunc(q.unlisted, func(_ string, since time.Time) bool { return now.Sub(since) > time.Hour })
 	since, seen := q.unlisted[t.ID()]
 	if !seen {
 		q.unlisted[t.ID()], since = now, now // it may have been taken a moment ago

@@ -20,7 +20,8 @@ type idleStore struct {
 	// asked counts reads of the schedules, handedOut counts claims of due runs.
 	asked, handedOut atomic.Int64
 
-	first []func(context.Context) error
+	first     []func(context.Context) error
+	unstarted []task.Task
 }
 
 func (c *idleStore) SaveSchedules(context.Context, []task.Schedule) error { return nil }
@@ -37,8 +38,8 @@ func (c *idleStore) HandOut(context.Context, int) ([]task.Task, error) {
 	return nil, nil
 }
 
-func (c *idleStore) UnstartedRuns(context.Context, time.Duration) ([]task.Task, error) {
-	return nil, nil
+func (c *idleStore) UnstartedRuns(context.Context, time.Duration, bool, int64, int) ([]task.Task, error) {
+	return c.unstarted, nil
 }
 
 func (c *idleStore) Reclaim(context.Context, time.Duration) ([]task.Task, error) { return nil, nil }
@@ -88,6 +89,52 @@ func TestAWakeOnlyHandsOutDueRuns(t *testing.T) {
 		synctest.Wait()
 		if asked := store.asked.Load(); asked != 2 {
 			t.Errorf("after the next tick, the schedules were read %d times, want 2", asked)
+		}
+		stop()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// distantQueue is a queue that needs 5 ms for each task that it looks up.
+type distantQueue struct{ *queue }
+
+func (q distantQueue) States(ctx context.Context, tasks []task.Task) ([]scheduler.State, error) {
+	var states []scheduler.State
+	for range tasks {
+		if len(states) > 0 && ctx.Err() != nil {
+			break
+		}
+		<-time.After(5 * time.Millisecond)
+		states = append(states, scheduler.StateWaiting)
+	}
+	return states, nil
+}
+
+// A due run is handed out soon, although a thousand runs wait in a queue that is slow to say so.
+func TestRunsThatWaitDoNotDelayDueRuns(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store, wake := &idleStore{unstarted: make([]task.Task, 1000)}, make(chan struct{}, 1)
+		s := &scheduler.Scheduler{
+			Store: store, Queue: distantQueue{}, Now: time.Now, Log: slog.New(slog.DiscardHandler), Wake: wake,
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- s.Run(ctx) }()
+		synctest.Wait()
+		if store.handedOut.Load() != 1 {
+			t.Error("the first tick looks at runs that wait before it hands out due runs")
+		}
+		for range 20 {
+			<-time.After(170 * time.Millisecond) // anywhere between two ticks
+			before := store.handedOut.Load()
+			wake <- struct{}{}
+			<-time.After(600 * time.Millisecond)
+			if store.handedOut.Load() == before {
+				t.Error("a due run is not handed out within 600 ms")
+			}
 		}
 		stop()
 		if err := <-done; err != nil {

@@ -30,10 +30,11 @@ type Store interface {
 	HandOut(ctx context.Context, limit int) ([]task.Task, error)
 	// PutBack makes runs due again that were handed out and that the queue did not take.
 	PutBack(ctx context.Context, tasks []task.Task) error
-	// UnstartedRuns lists runs handed out longer than age ago that no worker claimed; Requeue makes one due again, with fresh under
-	// its next attempt.
-	UnstartedRuns(ctx context.Context, age time.Duration) ([]task.Task, error)
-	Requeue(ctx context.Context, f task.Fence, fresh bool) error
+	// UnstartedRuns lists runs handed out longer than age ago that no worker claimed: those of the timely queue, or all others. The highest
+	// id comes first, and only ids below before are listed; zero lists all. Requeue makes such runs due again, with fresh under their next
+	// attempt.
+	UnstartedRuns(ctx context.Context, age time.Duration, timely bool, before int64, limit int) ([]task.Task, error)
+	Requeue(ctx context.Context, tasks []task.Task, fresh bool) error
 	// Reclaim takes running runs from workers that were silent for so long, and makes them due under the next attempt.
 	Reclaim(ctx context.Context, silence time.Duration) ([]task.Task, error)
 }
@@ -42,8 +43,9 @@ type Store interface {
 type Queue interface {
 	// Enqueue adds a task. If the queue already has the task's id, it leaves that task unchanged and returns no error.
 	Enqueue(ctx context.Context, t task.Task) error
-	// State returns the queue's state of a task.
-	State(ctx context.Context, t task.Task) (State, error)
+	// States returns the queue's states of the first tasks: of as many as it can look up before ctx ends, and at least of one. After an
+	// error, these are the tasks before the one whose lookup failed.
+	States(ctx context.Context, tasks []task.Task) ([]State, error)
 }
 
 // State is the queue's state of a task.
@@ -89,6 +91,8 @@ type Scheduler struct {
 	tick        sync.Mutex
 	saved       bool // the schedules are in the store
 	unavailable bool // the queue took nothing when it was last asked to
+	// Down to these ids, reconcile has looked at the unstarted runs of the timely queue and of all others. Zero means that it begins.
+	timely, others int64
 }
 
 // Ready reports whether the schedules are saved and a tick succeeded.
@@ -97,6 +101,9 @@ func (s *Scheduler) Ready() bool { return s.ready.Load() }
 const (
 	// handOutLimit is how many runs a tick hands out at most.
 	handOutLimit = 500
+	// reconcileLimit is how many runs a tick reconciles at most, and reconcileTime for how long, of the timely queue and again of the others.
+	// A wake may have to wait for twice the time.
+	reconcileLimit, reconcileTime = 1000, 250 * time.Millisecond
 	// callTimeout is the timeout of a call to the store or to the queue. A call that never returns must not stop a tick permanently.
 	callTimeout = 30 * time.Second
 )
@@ -162,8 +169,8 @@ func (s *Scheduler) init() error {
 func key(e task.Schedule) string { return e.Job + "\x00" + e.Subject }
 
 // Tick does all due work. It saves the schedules if that is still to do, and records slots that have come. It takes runs from silent
-// workers, asks the queue about runs that no worker started, and hands out due runs. Each step is tried regardless of the outcome of the
-// others. If two callers tick at once, the second waits for the first.
+// workers, hands out due runs, and then asks the queue about runs that no worker started. Each step is tried regardless of the outcome of
+// the others. If two callers tick at once, the second waits for the first.
 func (s *Scheduler) Tick(ctx context.Context) error {
 	if err := s.init(); err != nil {
 		return err
@@ -173,10 +180,10 @@ func (s *Scheduler) Tick(ctx context.Context) error {
 	if err := s.save(ctx); err != nil {
 		return err // slots of a schedule that is not there would be missed
 	}
-	return errors.Join(s.record(ctx), s.reclaim(ctx), s.reconcile(ctx), s.dispatch(ctx))
+	return errors.Join(s.record(ctx), s.reclaim(ctx), s.dispatch(ctx), s.reconcile(ctx))
 }
 
-// handOut is the last step of Tick.
+// handOut is the step of Tick that hands out due runs.
 func (s *Scheduler) handOut(ctx context.Context) error {
 	s.tick.Lock()
 	defer s.tick.Unlock()
@@ -282,40 +289,50 @@ func (s *Scheduler) reclaim(ctx context.Context) error {
 }
 
 // reconcile finds runs that were handed out and that the queue will not give to any worker: it lost them, or was never given them by a
-// scheduler that died.
+// scheduler that died. It looks at all unstarted runs in rounds, each over as many ticks as it takes. A round goes from the highest id
+// down, so runs that are added meanwhile do not lengthen it. The timely queue has its own rounds, which no other queue delays.
 func (s *Scheduler) reconcile(ctx context.Context) error {
+	return errors.Join(s.reconcileNext(ctx, true, &s.timely), s.reconcileNext(ctx, false, &s.others))
+}
+
+// reconcileNext continues a round below the id before, and moves before.
+func (s *Scheduler) reconcileNext(ctx context.Context, timely bool, before *int64) error {
 	list, err := ask(ctx, func(ctx context.Context) ([]task.Task, error) {
-		return s.Store.UnstartedRuns(ctx, orElse(s.Unstarted, 10*time.Second))
+		return s.Store.UnstartedRuns(ctx, orElse(s.Unstarted, 10*time.Second), timely, *before, reconcileLimit)
 	})
 	if err != nil {
 		return err
 	}
-	var errs []error
-	var lost, dead []string
-	for _, t := range list {
-		state, err := ask(ctx, func(ctx context.Context) (State, error) { return s.Queue.State(ctx, t) })
-		if err != nil {
-			errs = append(errs, err)
-			break // the rest would meet the same trouble
-		}
-		switch state {
-		case StateWaiting:
-			continue // workers are busy
-		case StateAbsent:
-			lost = append(lost, t.ID())
-			err = call(ctx, func(ctx context.Context) error { return s.Store.Requeue(ctx, t.Fence, false) })
-		case StateActive, StateOver:
-			dead = append(dead, t.ID()+" ("+string(state)+")")
-			err = call(ctx, func(ctx context.Context) error { return s.Store.Requeue(ctx, t.Fence, true) })
-		}
-		errs = append(errs, err)
+	limited, stop := context.WithTimeout(ctx, reconcileTime)
+	states, err := s.Queue.States(limited, list)
+	stop()
+	looked := len(states)
+	if err != nil {
+		looked++ // if the queue cannot read this task, the round continues all the same
 	}
+	if *before = 0; looked < len(list) || looked == reconcileLimit {
+		*before = list[looked-1].RunID
+	}
+	var lost, dead []task.Task
+	var found []State // of dead
+	for i, state := range states {
+		switch state {
+		case StateWaiting: // workers are busy
+		case StateAbsent:
+			lost = append(lost, list[i])
+		case StateActive, StateOver:
+			dead, found = append(dead, list[i]), append(found, state)
+		}
+	}
+	errs := []error{err}
 	if len(lost) > 0 {
-		s.Log.WarnContext(ctx, "the queue lost tasks, enqueuing them again", "tasks", len(lost), "first", lost[0])
+		s.Log.WarnContext(ctx, "the queue lost tasks, enqueuing them again", "tasks", len(lost), "first", lost[0].ID())
+		errs = append(errs, call(ctx, func(ctx context.Context) error { return s.Store.Requeue(ctx, lost, false) }))
 	}
 	if len(dead) > 0 {
 		s.Log.WarnContext(ctx, "the queue holds the ids of tasks that it will not run, taking their next attempt", "tasks", len(dead),
-			"first", dead[0])
+			"first", dead[0].ID()+" ("+string(found[0])+")")
+		errs = append(errs, call(ctx, func(ctx context.Context) error { return s.Store.Requeue(ctx, dead, true) }))
 	}
 	return errors.Join(errs...)
 }

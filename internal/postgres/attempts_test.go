@@ -37,7 +37,7 @@ func TestEveryAttemptOfARunIsARowAndWhatIsOverHasNoNextTry(t *testing.T) {
 	if err != nil || len(handed) != 1 {
 		t.Fatalf("handed out %v: %v", handed, err)
 	}
-	step("take the next attempt", db.Requeue(ctx, f, true)) // the worker that received it is frozen
+	step("take the next attempt", db.Requeue(ctx, handed, true)) // the worker that received it is frozen
 	f.Attempt++
 	claim("frozen")
 	_, err = db.Reclaim(ctx, -time.Hour) // its heartbeats are older than an hour from now

@@ -77,16 +77,21 @@ func (db RunStore) HandOut(ctx context.Context, limit int) ([]task.Task, error) 
 	return due, err
 }
 
+// The runs are listed before they are sorted, because few of all runs are queued: in the order of the primary key, the database might read
+// all of them.
 const unstartedSQL = `
-	select id as run_id, attempt, failures, job, subject, slot, queue, params, trace
-	from runs
-	where status = 'queued' and queued_at < clock_timestamp() - @age::interval
-	order by slot, id
-	limit 1000` // index runs_open
+	with unstarted as materialized (
+		select id as run_id, attempt, failures, job, subject, slot, queue, params, trace
+		from runs
+		where status = 'queued' and queued_at < clock_timestamp() - @age::interval and (queue = 'timely') = @timely::boolean
+			and (@before::bigint = 0 or id < @before)
+	)
+	select * from unstarted order by run_id desc limit @limit` // index runs_open
 
-// UnstartedRuns lists the runs that were handed to the queue longer than age ago and that no worker has claimed.
-func (db RunStore) UnstartedRuns(ctx context.Context, age time.Duration) ([]task.Task, error) {
-	return db.tasks(ctx, "list unstarted runs", unstartedSQL, pgx.NamedArgs{"age": age})
+// UnstartedRuns lists the runs that were handed to the queue longer than age ago and that no worker has claimed: the runs of the timely
+// queue, or all others. The highest id comes first. If before is not zero, only lower ids are listed.
+func (db RunStore) UnstartedRuns(ctx context.Context, age time.Duration, timely bool, before int64, limit int) ([]task.Task, error) {
+	return db.tasks(ctx, "list unstarted runs", unstartedSQL, pgx.NamedArgs{"age": age, "timely": timely, "before": before, "limit": limit})
 }
 
 func (db RunStore) tasks(ctx context.Context, what, sql string, args pgx.NamedArgs) ([]task.Task, error) {
@@ -141,15 +146,23 @@ func split(tasks []task.Task) (ids []int64, attempts []int) {
 	return ids, attempts
 }
 
-// Requeue makes a run due again that the queue lost. If fresh is set, it gets a new attempt, because a dead entry in the queue still uses
-// the id of the old one.
-func (db RunStore) Requeue(ctx context.Context, f task.Fence, fresh bool) error {
+// Requeue makes runs due again that the queue lost. If fresh is set, they get a new attempt, because a dead entry in the queue still uses
+// the id of the old one. A run that a worker has claimed in the meantime stays, and so does a run that another session has locked.
+func (db RunStore) Requeue(ctx context.Context, tasks []task.Task, fresh bool) error {
+	ids, attempts := split(tasks)
 	_, err := db.pool.Exec(ctx, `
-		update runs set status = 'due', next_try_at = null, queued_at = null, attempt = attempt + @bump::int
-		where id = @id and attempt = @attempt and status = 'queued'`,
-		pgx.NamedArgs{"id": f.RunID, "attempt": f.Attempt, "bump": b2i(fresh)})
+		with mine as (
+			select r.id
+			from runs r join unnest(@ids::bigint[], @attempts::int[]) as t (id, attempt) on r.id = t.id and r.attempt = t.attempt
+			where r.status = 'queued'
+			for no key update of r skip locked
+		)
+		update runs r set status = 'due', next_try_at = null, queued_at = null, attempt = attempt + @bump::int
+		from mine
+		where r.id = mine.id`,
+		pgx.NamedArgs{"ids": ids, "attempts": attempts, "bump": b2i(fresh)})
 	if err != nil {
-		return fmt.Errorf("requeue run %d: %w", f.RunID, err)
+		return fmt.Errorf("requeue runs: %w", err)
 	}
 	return nil
 }

@@ -40,12 +40,16 @@ func (q *queue) Enqueue(_ context.Context, t task.Task) error {
 	return nil
 }
 
-// State implements scheduler.Queue.
-func (q *queue) State(_ context.Context, t task.Task) (scheduler.State, error) {
-	if s, held := q.states[t.ID()]; held {
-		return s, nil
+// States implements scheduler.Queue.
+func (q *queue) States(_ context.Context, tasks []task.Task) (states []scheduler.State, _ error) {
+	for _, t := range tasks {
+		s, held := q.states[t.ID()]
+		if !held {
+			s = scheduler.StateAbsent
+		}
+		states = append(states, s)
 	}
-	return scheduler.StateAbsent, nil
+	return states, nil
 }
 
 // take removes and returns one of the waiting tasks.

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -109,8 +110,8 @@ func (q *queue) Enqueue(_ context.Context, t task.Task) error {
 	return nil
 }
 
-func (*queue) State(context.Context, task.Task) (scheduler.State, error) {
-	return scheduler.StateWaiting, nil
+func (*queue) States(_ context.Context, tasks []task.Task) ([]scheduler.State, error) {
+	return slices.Repeat([]scheduler.State{scheduler.StateWaiting}, len(tasks)), nil
 }
 
 func TestAnInstallationComesBack(t *testing.T) {
