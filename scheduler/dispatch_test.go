@@ -152,10 +152,18 @@ func TestWhatTheQueueRefusesStaysDue(t *testing.T) {
 	if err := s.Tick(t.Context()); !errors.Is(err, away) {
 		t.Fatalf("the tick says %v, want that the queue is away", err)
 	}
-	// While it is unavailable only one run is tried.
-	asked = 5
-	if err := s.Tick(t.Context()); !errors.Is(err, away) || asked != 6 {
-		t.Fatalf("the next tick asks %d times and says %v", asked-5, err)
+	// While it is unavailable only one run is tried. Another scheduler, whose queue may be available, gets all others meanwhile.
+	asked = 0
+	q.refuse = func(task.Task) error {
+		asked++
+		others, err := db.HandOut(t.Context(), 100)
+		if err != nil || len(others) != 14 {
+			t.Errorf("meanwhile another scheduler gets %d runs (%v), want 14", len(others), err)
+		}
+		return errors.Join(away, db.PutBack(t.Context(), others))
+	}
+	if err := s.Tick(t.Context()); !errors.Is(err, away) || asked != 1 {
+		t.Fatalf("the next tick asks %d times and says %v", asked, err)
 	}
 	due, err := db.HandOut(t.Context(), 100)
 	if err != nil || len(due) != 15 || due[0].Subject != "s15" {
@@ -177,6 +185,28 @@ func TestWhatTheQueueRefusesStaysDue(t *testing.T) {
 	}
 	if len(q.given) != 20 {
 		t.Errorf("the queue has %d tasks, want 20", len(q.given))
+	}
+}
+
+// A scheduler that is stopped while it hands out runs leaves the rest due. The next scheduler need not wait until they count as lost.
+func TestAStoppedSchedulerLeavesTheRestDue(t *testing.T) {
+	t.Parallel()
+	address := pgtest.New(t)
+	flood(t, address, 20)
+	db := open(t, address, "")
+	ctx, stop := context.WithCancel(t.Context())
+	q := &queue{}
+	q.refuse = func(task.Task) error {
+		if len(q.given) == 5 {
+			stop()
+		}
+		return ctx.Err()
+	}
+	if err := newScheduler(db, q).Tick(ctx); !errors.Is(err, context.Canceled) {
+		t.Fatalf("the tick says %v, want that it was stopped", err)
+	}
+	if due, err := db.HandOut(t.Context(), 100); err != nil || len(due) != 15 {
+		t.Errorf("%d runs are due (%v), want the 15 that the queue does not have", len(due), err)
 	}
 }
 

@@ -21,6 +21,7 @@ type idleStore struct {
 	asked, handedOut atomic.Int64
 
 	first     []func(context.Context) error
+	schedules []task.Schedule
 	unstarted []task.Task
 }
 
@@ -30,12 +31,18 @@ func (c *idleStore) Schedules(ctx context.Context) ([]task.Schedule, error) {
 	if n := c.asked.Add(1); int(n) <= len(c.first) {
 		return nil, c.first[n-1](ctx)
 	}
-	return nil, nil
+	return c.schedules, nil
 }
 
 func (c *idleStore) HandOut(context.Context, int) ([]task.Task, error) {
 	c.handedOut.Add(1)
 	return nil, nil
+}
+
+// RecordSlots hangs, as a statement does behind a lock.
+func (c *idleStore) RecordSlots(ctx context.Context, _ task.Schedule, _ []task.Slot) (bool, error) {
+	<-ctx.Done()
+	return false, ctx.Err()
 }
 
 func (c *idleStore) UnstartedRuns(context.Context, time.Duration, bool, int64, int) ([]task.Task, error) {
@@ -93,6 +100,55 @@ func TestAWakeOnlyHandsOutDueRuns(t *testing.T) {
 		stop()
 		if err := <-done; err != nil {
 			t.Error(err)
+		}
+	})
+}
+
+// A scheduler that only handed out runs is not ready: it may miss slots.
+func TestASchedulerIsReadyAfterAWholeTick(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := &idleStore{first: []func(context.Context) error{func(context.Context) error { return errors.New("connection refused") }}}
+		wake := make(chan struct{})
+		s := &scheduler.Scheduler{Store: store, Queue: &queue{}, Now: time.Now, Log: slog.New(slog.DiscardHandler), Wake: wake, Every: time.Minute}
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- s.Run(ctx) }()
+		wake <- struct{}{}
+		synctest.Wait()
+		if n := store.handedOut.Load(); n != 2 || s.Ready() {
+			t.Errorf("after a tick that failed and a wake, due runs were claimed %d times, ready %t; want 2 and not ready", n, s.Ready())
+		}
+		<-time.After(time.Minute)
+		synctest.Wait()
+		if !s.Ready() {
+			t.Error("not ready after the next tick")
+		}
+		stop()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// Where slots cannot be recorded, due runs are handed out after one timeout, however many schedules there are.
+func TestSlotsThatCannotBeRecordedDelayDueRunsOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		hour := time.Now().Add(-time.Hour)
+		store := &idleStore{}
+		for _, signal := range []string{"a", "b", "c", "d"} {
+			store.schedules = append(store.schedules, task.Schedule{
+				Job: task.Signal, Subject: signal, Cron: "* * * * *", Zone: "UTC", CatchUp: "latest", LastSlot: &hour,
+			})
+		}
+		s := &scheduler.Scheduler{
+			Store: store, Queue: &queue{}, Schedules: store.schedules, Now: time.Now, Log: slog.New(slog.DiscardHandler),
+		}
+		began := time.Now()
+		err := s.Tick(t.Context())
+		if took := time.Since(began); !errors.Is(err, context.DeadlineExceeded) || took > 30*time.Second || store.handedOut.Load() != 1 {
+			t.Errorf("the tick took %s, claimed due runs %d times and says %v", took, store.handedOut.Load(), err)
 		}
 	})
 }
