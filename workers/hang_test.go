@@ -1,15 +1,20 @@
 package workers_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/hibiken/asynq"
 
+	"tidemark/chain/tlog"
+	cosigner "tidemark/chain/witness"
 	"tidemark/internal/pgtest"
 	"tidemark/internal/postgres"
 	"tidemark/internal/redisurl"
@@ -55,6 +60,78 @@ func TestTheTransparencyLogGoesOnAfterAConnectionHangs(t *testing.T) {
 	stop()
 	if err := <-done; err != nil {
 		t.Error(err)
+	}
+}
+
+// A checkpoint gets its quorum soon, though the log does not grow: a witness whose line was not stored is asked again.
+func TestACosignatureIsStoredInTheEnd(t *testing.T) {
+	t.Parallel()
+	const stepTimeout = 2 * time.Second
+	for _, tt := range []struct {
+		name, hang string
+		slow       time.Duration
+	}{
+		{name: "the connection hangs that stores it", hang: "insert into log_cosignatures"},
+		{name: "its witness takes longer than a step", slow: stepTimeout + time.Second},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			url := pgtest.New(t)
+			h := pgtest.NewHang(cmp.Or(tt.hang, "no statement has this text"))
+			db, err := postgres.Open(t.Context(), url, postgres.RoleWorker, postgres.WithConfig(h.Tap))
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(db.Close)
+			dir := t.TempDir()
+			file := filepath.Join(dir, "log.key")
+			if err := workers.MakeLogKeys(file, "test.example/log"); err != nil {
+				t.Fatal(err)
+			}
+			keys, err := workers.ReadLogKeys(file, "test.example/log")
+			if err != nil {
+				t.Fatal(err)
+			}
+			key := keys[0]
+			vkey, err := cosigner.Init(filepath.Join(dir, "w"), "witness.example/w")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := cosigner.Add(filepath.Join(dir, "w"), key.VKey(), cosigner.Terms{}); err != nil {
+				t.Fatal(err)
+			}
+			server, err := cosigner.Open(filepath.Join(dir, "w"), time.Now, slog.New(slog.DiscardHandler))
+			if err != nil {
+				t.Fatal(err)
+			}
+			srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				<-time.After(tt.slow)
+				server.ServeHTTP(w, r)
+			}))
+			t.Cleanup(srv.Close)
+			policy, err := tlog.ParsePolicy([]byte("log " + key.VKey() + "\nwitness w " + vkey + " " + srv.URL + "\nquorum w\n"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := &workers.Sequencer{
+				DB: db, Keys: []*workers.LogKey{key}, Environment: "demo", Every: 10 * time.Millisecond, CosignEvery: 100 * time.Millisecond,
+				StepTimeout: stepTimeout, Policy: policy, Client: cosigner.NewClient(http.DefaultTransport), Log: slog.New(slog.DiscardHandler),
+			}
+			ctx, stop := context.WithCancel(t.Context())
+			done := make(chan error, 1)
+			go func() { done <- s.Run(ctx) }()
+			until(t, "the checkpoint has no quorum", func() bool {
+				c, err := db.NewestLogCheckpoint(t.Context(), key.Log, true)
+				return err == nil && c.Size > 0
+			})
+			if h.Hung() != (tt.hang != "") {
+				t.Errorf("a connection hung: %t", h.Hung())
+			}
+			stop()
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }
 

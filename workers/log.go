@@ -50,9 +50,8 @@ type Sequencer struct {
 type cosigning struct {
 	// name is the witness's.
 	log, name string
-	// size is its known size; cosigned is the size of its last line, at the time of that line.
+	// size is its known size; cosigned is the size of its last line that is stored.
 	size, cosigned int64
-	at             time.Time
 	asked          time.Time
 	failures       int64
 	refused        bool
@@ -157,7 +156,7 @@ func (s *Sequencer) round(ctx context.Context, k *LogKey, begun map[string]bool,
 	if s.Policy == nil || s.Client == nil {
 		return nil
 	}
-	if err := s.step(ctx, func(ctx context.Context) error { return s.cosign(ctx, k, pause) }); err != nil && ctx.Err() == nil {
+	if err := s.cosign(ctx, k, pause); err != nil && ctx.Err() == nil {
 		s.Log.WarnContext(ctx, "the checkpoint is not cosigned", "log", k.Log, "err", err)
 	}
 	return nil
@@ -174,9 +173,14 @@ func (s *Sequencer) step(ctx context.Context, part func(context.Context) error) 
 	return part(ctx)
 }
 
-// cosign asks the witnesses that lack the newest checkpoint.
+// cosign asks the witnesses that lack the newest checkpoint, and stores their cosignatures. Reading and storing are steps of their own, so a
+// slow witness leaves the time to store the cosignatures of the others.
 func (s *Sequencer) cosign(ctx context.Context, k *LogKey, pause time.Duration) error {
-	newest, err := s.DB.NewestLogCheckpoint(ctx, k.Log, false)
+	var newest postgres.LogCheckpoint
+	err := s.step(ctx, func(ctx context.Context) (err error) {
+		newest, err = s.DB.NewestLogCheckpoint(ctx, k.Log, false)
+		return err
+	})
 	if errors.Is(err, postgres.ErrNotFound) {
 		return nil
 	}
@@ -191,8 +195,8 @@ func (s *Sequencer) cosign(ctx context.Context, k *LogKey, pause time.Duration) 
 	if err != nil {
 		return err
 	}
-	var mu sync.Mutex
 	var lines []postgres.LogCosignature
+	var by []*cosigning
 	cosigned := slices.Clone(opened.Cosigned)
 	var wg sync.WaitGroup
 	for _, w := range s.Policy.Witnesses {
@@ -217,9 +221,8 @@ func (s *Sequencer) cosign(ctx context.Context, k *LogKey, pause time.Duration) 
 				}
 				return
 			}
-			c.size, c.cosigned, c.at, c.refused = newest.Size, newest.Size, at, false
-			mu.Lock()
-			defer mu.Unlock()
+			c.refused = false
+			by = append(by, c)
 			lines = append(lines, postgres.LogCosignature{Witness: w.VKey(), Line: line, At: at})
 			cosigned = append(cosigned, tlog.Cosigned{VKey: w.VKey(), At: at, Line: line})
 		})
@@ -228,7 +231,19 @@ func (s *Sequencer) cosign(ctx context.Context, k *LogKey, pause time.Duration) 
 	if len(lines) == 0 {
 		return nil
 	}
-	return s.DB.AddLogCosignatures(ctx, k.Log, newest.Size, lines, s.Policy.AsksWitnesses() && s.Policy.Met(cosigned))
+	err = s.step(ctx, func(ctx context.Context) error {
+		return s.DB.AddLogCosignatures(ctx, k.Log, newest.Size, lines, s.Policy.AsksWitnesses() && s.Policy.Met(cosigned))
+	})
+	if err != nil {
+		return err
+	}
+	// Only now: a witness whose line is not stored must be asked again.
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range by {
+		c.size, c.cosigned = newest.Size, newest.Size
+	}
+	return nil
 }
 
 // of returns what is known of a witness.
