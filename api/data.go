@@ -218,7 +218,11 @@ func (s *Server) info(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	doc, err := st.Info(s.describeLog(r.Context()))
+	log, err := s.describeLog(r.Context())
+	if err != nil {
+		return err
+	}
+	doc, err := st.Info(log)
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/singleflight"
+
 	"tidemark/api/view"
 	"tidemark/chain/tlog"
 	"tidemark/internal/postgres"
@@ -43,6 +45,8 @@ const (
 	requestsPerDay = 24 * 60
 	// logHeadsFor is how long the sizes of the logs are cached.
 	logHeadsFor = 2 * time.Second
+	// logHeadsTimeout bounds a read of the heads: a connection that hangs must not stop the log.
+	logHeadsTimeout = 5 * time.Second
 	// The Cache-Control of files that never change and of files that do.
 	cacheForever = "public, max-age=31536000, immutable"
 	cacheShortly = "public, max-age=2"
@@ -51,29 +55,76 @@ const (
 // logServer serves the logs as the static files of C2SP's tlog-tiles.
 type logServer struct {
 	store TransparencyLog
+	// guard calls a function and turns its panic into an error.
+	guard func(context.Context, func() error) error
+	reads singleflight.Group
 
 	mu    sync.Mutex
 	heads []postgres.LogHead
 	read  time.Time
 }
 
-// head returns the current size and root of a log.
+// head returns the current size and root of a log. If they cannot be read, it returns an error and not the last ones: with a smaller size,
+// files that were served before would be missing.
 func (l *logServer) head(ctx context.Context, log string) (postgres.LogHead, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if now := time.Now(); now.Sub(l.read) > logHeadsFor { //nolint:forbidigo // how old an answer may be is a matter of the wall clock
-		heads, err := l.store.LogHeads(ctx)
-		if err != nil {
-			return postgres.LogHead{}, err
-		}
-		l.heads, l.read = heads, now
+	heads, err := l.current(ctx)
+	if err != nil {
+		return postgres.LogHead{}, err
 	}
-	for _, h := range l.heads {
-		if h.Log == log && h.Size > 0 {
-			return h, nil
-		}
+	if h := headOf(heads, log); h.Size > 0 {
+		return h, nil
 	}
 	return postgres.LogHead{}, errNoLog
+}
+
+// headOf returns the head of a log, the zero value if the log has no leaf.
+func headOf(heads []postgres.LogHead, log string) postgres.LogHead {
+	for _, h := range heads {
+		if h.Log == log && h.Size > 0 {
+			return h
+		}
+	}
+	return postgres.LogHead{}
+}
+
+// current returns the heads of the logs. A head is at most logHeadsFor older than the request. Requests that come during a read wait for
+// it, each until its own context ends. With an error current returns the last heads that were read, nil if none were.
+func (l *logServer) current(ctx context.Context) ([]postgres.LogHead, error) {
+	asked := time.Now() //nolint:forbidigo // how old an answer may be is a matter of the wall clock
+	for {
+		l.mu.Lock()
+		heads, read := l.heads, l.read
+		l.mu.Unlock()
+		if asked.Sub(read) <= logHeadsFor {
+			return heads, nil
+		}
+		done := l.reads.DoChan("", func() (any, error) { return nil, l.refresh(context.WithoutCancel(ctx)) })
+		select {
+		case <-ctx.Done():
+			return heads, ctx.Err()
+		case r := <-done:
+			if r.Err != nil {
+				return heads, r.Err
+			}
+		}
+	}
+}
+
+// refresh reads the heads, for at most logHeadsTimeout.
+func (l *logServer) refresh(ctx context.Context) error {
+	ctx, stop := context.WithTimeout(ctx, logHeadsTimeout)
+	defer stop()
+	now := time.Now() //nolint:forbidigo // how old an answer may be is a matter of the wall clock
+	return l.guard(ctx, func() error {
+		heads, err := l.store.LogHeads(ctx)
+		if err != nil {
+			return err
+		}
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.heads, l.read = heads, now
+		return nil
+	})
 }
 
 var errNoLog = &problemError{code: view.CodeNotFound, detail: "This server has no log, or not yet."}
@@ -250,18 +301,23 @@ func (s *Server) logTimestamp(ctx context.Context, log, number string) (reply []
 	return reply, c.Witnessed, err
 }
 
-// describeLog returns the description of the log in /api/v1/info, nil if there is no log.
-func (s *Server) describeLog(ctx context.Context) *view.InfoLog {
+// describeLog returns the description of the log in /api/v1/info, nil if there is no log. If the database is unavailable, it describes the
+// log as it was last read: nil would say that the service has none.
+func (s *Server) describeLog(ctx context.Context) (*view.InfoLog, error) {
 	if s.logs == nil {
-		return nil
+		return nil, nil
 	}
-	h, err := s.logs.head(ctx, postgres.LogRecord)
-	if err != nil {
-		return nil
+	heads, err := s.logs.current(ctx)
+	if heads == nil {
+		return nil, err
+	}
+	h := headOf(heads, postgres.LogRecord)
+	if h.Size == 0 {
+		return nil, nil
 	}
 	out := &view.InfoLog{Origin: h.Origin, VKey: h.VKey, Size: h.Size, Root: base64.StdEncoding.EncodeToString(h.Root[:]), Witnesses: []view.InfoWitness{}, PicksEarly: h.PicksEarly}
 	for _, w := range h.Witnesses {
 		out.Witnesses = append(out.Witnesses, view.InfoWitness{Name: w.Name, VKey: w.VKey})
 	}
-	return out
+	return out, nil
 }

@@ -206,7 +206,7 @@ func New(o Options) *Server {
 		s.handleGet(public, "/api/v1/verify/pick/{ticker}", s.verifyPick)
 	}
 	if o.TransparencyLog != nil {
-		s.logs = &logServer{store: o.TransparencyLog}
+		s.logs = &logServer{store: o.TransparencyLog, guard: func(ctx context.Context, f func() error) error { return o.Metrics.Guard(ctx, o.Log, "log heads", f) }}
 		s.handleGet(public, logPrefix, s.serveLog)
 		s.handleGet(public, "/api/vintages/prove", s.proveVintage)
 		s.handleGet(public, "/api/methods", s.methods)

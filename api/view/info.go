@@ -104,7 +104,7 @@ type InfoGit struct {
 	Status     string  `json:"status"`
 }
 
-// InfoLog is the service's transparency log and its state at the time of the response.
+// InfoLog is the service's transparency log and its state, as the server last read it.
 type InfoLog struct {
 	Origin string `json:"origin"`
 	// VKey is the key that signs, in the form of signed notes.
