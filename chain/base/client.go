@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common/hexutil"
@@ -33,9 +34,8 @@ type node struct {
 	name string
 	rpc  *rpcClient
 
-	mu sync.Mutex
 	// id is the chain's id once the node has said it.
-	id uint64
+	id atomic.Uint64
 }
 
 // Dial makes a client of the nodes at the given http or https addresses, in the order in which they are tried. It does not connect;
@@ -90,19 +90,17 @@ func (c *Client) Check(ctx context.Context) error {
 	return nil
 }
 
-// check asks the node for its chain, once.
+// check asks the node for its chain, until it has said it. Calls at the same time each ask, so that none waits for the timeout of another.
 func (n *node) check(ctx context.Context, want uint64) error {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.id == 0 {
+	if n.id.Load() == 0 {
 		var id hexutil.Uint64
 		if err := n.ask(ctx, &id, "eth_chainId"); err != nil {
 			return err
 		}
-		n.id = uint64(id)
+		n.id.Store(uint64(id))
 	}
-	if n.id != want {
-		return fmt.Errorf("%w: %s serves chain %d, want %d", ErrWrongChain, n.name, n.id, want)
+	if id := n.id.Load(); id != want {
+		return fmt.Errorf("%w: %s serves chain %d, want %d", ErrWrongChain, n.name, id, want)
 	}
 	return nil
 }

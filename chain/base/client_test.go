@@ -9,7 +9,9 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 
@@ -58,6 +60,47 @@ func TestAnotherNodeAnswersForOneThatFails(t *testing.T) {
 		asked := bad.count("")
 		if _, err := client.Attestation(t.Context(), e, common.Hash{1}); err != nil || bad.count("") != asked {
 			t.Errorf("%s: it was asked again before the one that answers: %v", name, err)
+		}
+	}
+}
+
+// Callers do not wait behind each other for a node that hangs: each asks it, and then the next node.
+func TestCallersDoNotWaitBehindEachOtherForANodeThatHangs(t *testing.T) {
+	t.Parallel()
+	c := startChain(t)
+	arrived, breakOff := make(chan struct{}), make(chan struct{})
+	hung := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		select {
+		case arrived <- struct{}{}:
+		case <-r.Context().Done():
+		}
+		<-breakOff
+		panic(http.ErrAbortHandler)
+	}))
+	release := sync.OnceFunc(func() { close(breakOff) })
+	t.Cleanup(hung.Close)
+	t.Cleanup(release)
+	client := dial(t, hung.URL, newGate(t, c).URL)
+	e := base.EAS{Contract: devchain.EASAddress, Registry: devchain.SchemaRegistryAddress}
+	const callers = 3
+	done := make(chan error, callers)
+	for range callers {
+		go func() {
+			_, err := client.Attestation(t.Context(), e, common.Hash{1})
+			done <- err
+		}()
+	}
+	for i := range callers {
+		select {
+		case <-arrived:
+		case <-time.After(5 * time.Second):
+			t.Fatalf("%d of %d callers ask the node that hangs, the others wait for them", i, callers)
+		}
+	}
+	release()
+	for range callers {
+		if err := <-done; err != nil {
+			t.Errorf("the next node does not answer: %v", err)
 		}
 	}
 }
