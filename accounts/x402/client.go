@@ -32,8 +32,8 @@ type Options struct {
 	Authorize func(*http.Request) error
 	// Transport sends the requests. Nil means http.DefaultTransport, which honours the proxy settings.
 	Transport http.RoundTripper
-	// VerifyTimeout and SettleTimeout bound a call. Zero means 10 and 90 seconds. A settlement takes as long as a block, and an earlier
-	// timeout leaves its outcome unknown.
+	// VerifyTimeout bounds a request to verify a payment, SettleTimeout a settlement with all its tries. Zero means 10 and 90 seconds. A
+	// settlement takes as long as a block, and an earlier timeout leaves its outcome unknown.
 	VerifyTimeout, SettleTimeout time.Duration
 	// Now is the wall clock.
 	Now func() time.Time
@@ -99,7 +99,7 @@ func (c *Client) URL() string {
 	return u.String()
 }
 
-// SettleTimeout returns the longest time that Settle takes.
+// SettleTimeout returns the longest time that Settle takes, with all its tries.
 func (c *Client) SettleTimeout() time.Duration { return c.o.SettleTimeout }
 
 // Health returns the current state of the facilitator.
@@ -219,9 +219,11 @@ func (c *Client) Settle(ctx context.Context, p Payment, o Offer) Settlement {
 	body := encode(call{p.Version, p.Raw, o.Requirements(p.Version)})
 	var err error
 	var sent bool
+	tries, cancel := context.WithTimeout(ctx, c.o.SettleTimeout)
+	defer cancel()
 	for range 3 {
-		sent, err = c.ask(ctx, c.o.SettleTimeout, http.MethodPost, "settle", body, &v, func() bool { return v.Success != nil })
-		if err == nil || sent || ctx.Err() != nil {
+		sent, err = c.ask(tries, c.o.SettleTimeout, http.MethodPost, "settle", body, &v, func() bool { return v.Success != nil })
+		if err == nil || sent || tries.Err() != nil {
 			break
 		}
 	}

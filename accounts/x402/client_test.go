@@ -1,15 +1,19 @@
 package x402_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -101,7 +105,6 @@ func TestVerify(t *testing.T) {
 		{"another object", says(200, `{"ok":true}`), "", true},
 		{"not allowed", says(401, `{"error":"no"}`), "", true},
 		{"broken", says(503, ``), "", true},
-		{"a redirect", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/", http.StatusTemporaryRedirect) }, "", true},
 		{"gone", drop, "", true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -120,6 +123,28 @@ func TestVerify(t *testing.T) {
 				t.Errorf("the error shows the address: %v", err)
 			}
 		})
+	}
+}
+
+// A redirect would take the payment and the credentials to another server.
+func TestARedirectIsNotFollowed(t *testing.T) {
+	t.Parallel()
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		t.Errorf("another server gets %s %s with the key %q", r.Method, r.URL.Path, r.Header.Get("X-Api-Key"))
+		_, _ = io.WriteString(w, `{"isValid":true,"success":true}`)
+	}))
+	t.Cleanup(elsewhere.Close)
+	f := newFacilitator(t, x402.Options{Auth: "X-Api-Key: k"}, func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, elsewhere.URL, http.StatusTemporaryRedirect)
+	})
+	if err := f.client.Verify(t.Context(), payment(t), offer(t)); !errors.Is(err, x402.ErrUnavailable) {
+		t.Errorf("verify: %v, want ErrUnavailable", err)
+	}
+	if s := f.client.Settle(t.Context(), payment(t), offer(t)); s.Outcome != x402.OutcomeUnknown {
+		t.Errorf("settle: %+v, want it unclear", s)
+	}
+	if n := f.calls.Load(); n != 2 {
+		t.Errorf("the facilitator was asked %d times, want 2", n)
 	}
 }
 
@@ -205,6 +230,38 @@ func TestSettle(t *testing.T) {
 	})
 }
 
+// slowDial connects twice too late. Then the facilitator does not respond.
+type slowDial struct{ tries int }
+
+func (d *slowDial) RoundTrip(r *http.Request) (*http.Response, error) {
+	if d.tries++; d.tries > 2 {
+		<-r.Context().Done()
+		return nil, r.Context().Err()
+	}
+	<-time.After(30 * time.Second)
+	return nil, &net.OpError{Op: "dial", Net: "tcp", Err: os.ErrDeadlineExceeded}
+}
+
+// The lease of a settlement rests on this time.
+func TestSettleTakesNoLongerThanItsTimeout(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		dial := &slowDial{}
+		c, err := x402.NewClient(x402.Options{URL: "https://facilitator.example", Transport: dial, Now: time.Now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		s := c.Settle(t.Context(), payment(t), offer(t))
+		if took := time.Since(began); took > c.SettleTimeout() || dial.tries != 3 || s.Outcome != x402.OutcomeUnknown {
+			t.Errorf("%+v after %s and %d tries, want it unclear after at most %s", s, took, dial.tries, c.SettleTimeout())
+		}
+		if h := c.Health(); h.Failed != 1 {
+			t.Errorf("health %+v, want one failure", h)
+		}
+	})
+}
+
 func TestBreaker(t *testing.T) {
 	t.Parallel()
 	var down atomic.Bool
@@ -263,6 +320,25 @@ func TestBreakerIsNotTheClientsToOpen(t *testing.T) {
 		}
 		if f.client.Health().Open {
 			t.Errorf("the breaker is open, with a signed payment: %t", proven)
+		}
+	}
+	// A client that hangs up shows nothing about the facilitator either.
+	for _, proven := range []bool{false, true} {
+		var hangUp context.CancelFunc
+		f := newFacilitator(t, x402.Options{}, func(_ http.ResponseWriter, r *http.Request) {
+			hangUp()
+			<-r.Context().Done()
+		})
+		p := payment(t)
+		p.Proven = proven
+		for range 20 {
+			var ctx context.Context
+			ctx, hangUp = context.WithCancel(t.Context())
+			_ = f.client.Verify(ctx, p, offer(t))
+			hangUp()
+		}
+		if h := f.client.Health(); h.Open || h.Failed != 0 || f.calls.Load() != 20 {
+			t.Errorf("after %d calls whose clients hang up, with a signed payment %t: %+v", f.calls.Load(), proven, h)
 		}
 	}
 }
