@@ -102,3 +102,25 @@ func TestEveryAttemptOfARunIsARowAndWhatIsOverHasNoNextTry(t *testing.T) {
 	step("succeed", db.Succeed(ctx, f))
 	check("succeeded", append(ended, "5 waited by w: waiting for another", "6 succeeded by w: -")...)
 }
+
+func TestALogThatArrivesLateDoesNotReplaceALongerOne(t *testing.T) {
+	t.Parallel()
+	db, _ := open(t, postgres.RoleWorker)
+	id, err := db.AddRun(t.Context(), task.Ingest, "a", instant(t, "2026-03-02T23:00:00Z"), "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := task.Fence{RunID: id, Attempt: 1}
+	if ok, err := db.Claim(t.Context(), f, "worker"); err != nil || !ok {
+		t.Fatalf("claim: %v, %v", ok, err)
+	}
+	for _, step := range []struct{ lines, want int }{{2, 2}, {1, 2}, {3, 3}} {
+		if err := db.KeepLog(t.Context(), f, make([]postgres.LogLine, step.lines)); err != nil {
+			t.Fatal(err)
+		}
+		list, err := db.Attempts(t.Context(), id)
+		if err != nil || len(list) != 1 || len(list[0].Log) != step.want {
+			t.Errorf("after %d lines: %+v, %v, want %d lines", step.lines, list, err, step.want)
+		}
+	}
+}
