@@ -7,6 +7,7 @@ import (
 
 	"tidemark/accounts"
 	"tidemark/internal/postgres"
+	"tidemark/internal/task"
 )
 
 // A lock of a row is a write with a commit. Whoever has a key could ask for it without end.
@@ -44,5 +45,39 @@ func TestARefusedClaimWritesNothing(t *testing.T) {
 	}
 	if _, _, err := b.api.ClaimTransfer(t.Context(), k.ID+1000, 1, tx(1), nil); !errors.Is(err, postgres.ErrEnded) {
 		t.Errorf("a key that is not there: %v", err)
+	}
+}
+
+// A decision is about the claims as they were read. A signature that came since may change whose the transfer is.
+func TestADecisionWithoutTheNewestSignatureChangesNothing(t *testing.T) {
+	t.Parallel()
+	b := newBooks(t)
+	k, _ := b.register("claimant")
+	hash := fmt.Sprintf("0x%064x", 1)
+	claim := func(signature *string) accounts.Claim {
+		t.Helper()
+		if _, _, err := b.api.ClaimTransfer(t.Context(), k.ID, 1, hash, signature); err != nil {
+			t.Fatal(err)
+		}
+		claims, _, err := b.worker.ClaimsOf(t.Context(), 1, hash)
+		if err != nil || len(claims) != 1 {
+			t.Fatal(claims, err)
+		}
+		return claims[0]
+	}
+	decide := func(c accounts.Claim) error {
+		return b.worker.DecideClaims(t.Context(), task.Fence{}, accounts.ClaimsDecision{
+			ChainID: 1, TxHash: hash, Verdicts: []accounts.ClaimVerdict{{Of: c, State: accounts.ClaimRejected, Reason: accounts.ReasonUnknown}},
+		})
+	}
+	one, two := "0x01", "0x02"
+	unsigned, signed, newest := claim(nil), claim(&one), claim(&two)
+	for what, c := range map[string]accounts.Claim{"without a signature": unsigned, "with another signature": signed} {
+		if err := decide(c); !errors.Is(err, postgres.ErrMoved) {
+			t.Errorf("a decision on the claim %s: %v", what, err)
+		}
+	}
+	if err := decide(newest); err != nil {
+		t.Errorf("a decision on the claim as it is: %v", err)
 	}
 }

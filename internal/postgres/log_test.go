@@ -396,3 +396,27 @@ func TestADatabaseThatLostWhatWasSignedStopsTheLog(t *testing.T) {
 		t.Errorf("after the repair: %+v", h)
 	}
 }
+
+func TestAnOlderCosignatureDoesNotReplaceANewerOne(t *testing.T) {
+	t.Parallel()
+	db, _ := open(t, postgres.RoleWorker)
+	s := newTestSigner(t, "test.example/log")
+	s.begin(t, db, postgres.LogRecord)
+	if err := sequence(t.Context(), db, postgres.LogRecord, s); err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []struct{ at, want string }{
+		{"2026-03-02T00:00:01Z", "2026-03-02T00:00:01Z"},
+		{"2026-03-02T00:00:00Z", "2026-03-02T00:00:01Z"},
+		{"2026-03-02T00:00:02Z", "2026-03-02T00:00:02Z"},
+	} {
+		line := postgres.LogCosignature{Witness: "w", Line: step.at + "\n", At: instant(t, step.at)}
+		if err := db.AddLogCosignatures(t.Context(), postgres.LogRecord, 1, []postgres.LogCosignature{line}, false); err != nil {
+			t.Fatal(err)
+		}
+		c, err := db.NewestLogCheckpoint(t.Context(), postgres.LogRecord, false)
+		if err != nil || !strings.HasSuffix(string(c.Note), step.want+"\n") {
+			t.Errorf("after the line of %s the checkpoint is %q, %v; want the line of %s", step.at, c.Note, err, step.want)
+		}
+	}
+}
