@@ -79,7 +79,8 @@ type Policy struct {
 	Queue string
 	// Timeout limits one attempt.
 	Timeout time.Duration
-	// MaxAttempts limits the attempts after errors. An attempt that was lost with its worker counts too.
+	// MaxAttempts limits the attempts that end in an error. An attempt that was lost with its worker does not count: losses have a limit of
+	// their own, the same for all jobs.
 	MaxAttempts int
 	// Backoff is the pause after the first failed attempt. It doubles with each further attempt.
 	Backoff time.Duration
@@ -100,7 +101,7 @@ var Policies = map[string]Policy{
 	Pick:     {Queue: Timely, Timeout: 10 * time.Minute, MaxAttempts: 1000, Backoff: 5 * time.Second},
 	Announce: {Queue: Timely, Timeout: 2 * time.Minute, MaxAttempts: 100, Backoff: 5 * time.Second},
 	Publish:  {Queue: Default, Timeout: 10 * time.Minute, MaxAttempts: 500, Backoff: 5 * time.Second},
-	// The migrations repeat the queue and the attempts of the next three jobs.
+	// The migrations repeat the queue and the attempts of the next three jobs, and of Webhook.
 	X402:      {Queue: Payments, Timeout: time.Minute, MaxAttempts: 8, Backoff: 5 * time.Second},
 	Claims:    {Queue: Payments, Timeout: time.Minute, MaxAttempts: 8, Backoff: time.Second},
 	Processor: {Queue: Payments, Timeout: 2 * time.Minute, MaxAttempts: 12, Backoff: 5 * time.Second},
