@@ -2,14 +2,20 @@ package postgres_test
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
+	"regexp"
+	"slices"
+	"strconv"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
 
 	"tidemark/internal/pgtest"
 	"tidemark/internal/postgres"
+	"tidemark/internal/task"
 	"tidemark/migrations"
 )
 
@@ -53,5 +59,34 @@ func TestAMigrationThatTheServerEndedIsTriedAgain(t *testing.T) {
 				t.Errorf("%d tries, %v", tries, err)
 			}
 		})
+	}
+}
+
+// Functions of the database make runs of some jobs, and repeat the queue and the attempts of their policies.
+func TestTheFunctionsThatMakeRunsRepeatThePolicies(t *testing.T) {
+	t.Parallel()
+	rows, err := pgtest.Pool(t).Query(t.Context(), `select proname, prosrc from pg_proc where prosrc like '%run_soon(%'`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	made := regexp.MustCompile(`run_soon\('(\w+)', [^,]+, '(\w+)', (\d+),`)
+	var jobs []string
+	var name, body string
+	if _, err := pgx.ForEachRow(rows, []any{&name, &body}, func() error {
+		m := made.FindStringSubmatch(body)
+		if m == nil {
+			return fmt.Errorf("the job that %s makes due is not known:\n%s", name, body)
+		}
+		if p := task.Policies[m[1]]; m[2] != p.Queue || m[3] != strconv.Itoa(p.MaxAttempts) {
+			t.Errorf("%s makes a run in the queue %s with %s attempts, the policy of %s says %+v", name, m[2], m[3], m[1], p)
+		}
+		jobs = append(jobs, m[1])
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(jobs)
+	if want := []string{task.Claims, task.Processor, task.Webhook, task.X402}; !slices.Equal(jobs, want) {
+		t.Errorf("the functions make runs of %v, want %v", jobs, want)
 	}
 }

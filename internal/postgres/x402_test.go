@@ -204,19 +204,6 @@ func TestX402RunsThatAskTheChain(t *testing.T) {
 	if len(list) != 1 || list[0].Subject != fmt.Sprint(hold.ID) || time.Until(*list[0].NextTryAt) < 30*time.Second {
 		t.Fatalf("runs %+v", list)
 	}
-	// The migration has its own copy of the job's policy.
-	var attempts int
-	c, err := pgx.Connect(ctx, x.dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = c.Close(ctx) }()
-	if err := c.QueryRow(ctx, `select max_attempts from runs`).Scan(&attempts); err != nil {
-		t.Fatal(err)
-	}
-	if p := task.Policies[task.X402]; list[0].Queue != p.Queue || attempts != p.MaxAttempts {
-		t.Errorf("queue %s and %d attempts, the policy says %+v", list[0].Queue, attempts, p)
-	}
 	// Unclear: at once.
 	x.yes(x.api.UnsettledX402(ctx, hold, postgres.X402Unsettled{State: postgres.X402Unknown, Reason: "lost"}))
 	if list := due(t, x.worker); len(list) != 1 {
