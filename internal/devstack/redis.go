@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -33,16 +34,16 @@ type RedisOptions struct {
 	OnlyBinDirs bool
 	// Log receives one line when the server is started. It may be nil.
 	Log *slog.Logger
+	// Password replaces the stored password. Empty keeps it, or makes a random one.
+	Password string
+	// More returns further lines of the configuration, at each start. It may be nil.
+	More func(ctx context.Context, port int, password string) []string
+	// Sentinel runs the program as a Sentinel. It stores its configuration (More, in all) in a file that it rewrites itself.
+	Sentinel bool
 
 	died chan error
 	// mayMove allows a link to another folder if the server's user cannot enter Dir.
 	mayMove bool
-	// password is the password of the server's group. Empty means a password of this server alone.
-	password string
-	// more returns further lines of the configuration, at each start. It may be nil.
-	more func(ctx context.Context, h *stateDir, port int) []string
-	// sentinel runs the program as a Sentinel. It stores its configuration (more, in all) in a file that it rewrites itself.
-	sentinel bool
 }
 
 // StartRedis runs a redis-server on o.Dir and returns once it answers. It listens on 127.0.0.1, with a random password that is stored in
@@ -63,8 +64,8 @@ func StartRedis(ctx context.Context, o RedisOptions) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.password != "" && h.keep.Password != o.password {
-		h.keep.Password = o.password
+	if o.Password != "" && h.keep.Password != o.Password {
+		h.keep.Password = o.Password
 		if err := h.save(); err != nil {
 			h.unlock()
 			return nil, unusable(h.dir, err)
@@ -92,7 +93,7 @@ func (o RedisOptions) start(ctx context.Context, h *stateDir, program string) (*
 		version: redisVersion(ctx, program),
 		stop:    syscall.SIGTERM,
 		command: func(ctx context.Context, port int) *exec.Cmd {
-			if o.sentinel {
+			if o.Sentinel {
 				return o.sentinelCommand(ctx, h, program, port)
 			}
 			// The configuration is passed on standard input: every user could read the password in the arguments.
@@ -127,10 +128,25 @@ func (o RedisOptions) configuration(ctx context.Context, h *stateDir, port int) 
 		"maxmemory-policy noeviction",
 		"daemonize no",
 	}
-	if o.more != nil {
-		lines = append(lines, o.more(ctx, h, port)...)
+	if o.More != nil {
+		lines = append(lines, o.More(ctx, port, h.keep.Password)...)
 	}
 	return strings.Join(append(lines, ""), "\n")
+}
+
+// sentinelCommand runs a Sentinel on its configuration file, which is written for the first start on a port.
+func (o RedisOptions) sentinelCommand(ctx context.Context, h *stateDir, program string, port int) *exec.Cmd {
+	path := filepath.Join(h.data(), "sentinel.conf")
+	first := fmt.Sprintf("port %d\n", port)
+	if content, err := os.ReadFile(path); err != nil || !strings.Contains("\n"+string(content), "\n"+first) {
+		lines := append([]string{
+			first + "bind 127.0.0.1", fmt.Sprintf("dir %q", h.data()), "requirepass " + h.keep.Password, "daemonize no",
+		}, o.More(ctx, port, h.keep.Password)...)
+		// If writing fails, the server cannot read the file and reports it.
+		_ = os.WriteFile(path, []byte(strings.Join(lines, "\n")+"\n"), 0o600)
+		_ = h.give(path)
+	}
+	return exec.CommandContext(ctx, program, path, "--sentinel")
 }
 
 var redisVersionPattern = regexp.MustCompile(`v=(\S+)`)
@@ -152,17 +168,17 @@ func redisURL(port int, password string) string {
 func pingRedis(ctx context.Context, port int, password string) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	answer, err := askRedis(ctx, port, password, "PING")
+	answer, err := AskRedis(ctx, port, password, "PING")
 	if err == nil && answer != "PONG" {
 		return fmt.Errorf("%w: %s", errRefused, answer)
 	}
 	return err
 }
 
-// askRedis sends one command and returns its response as text, with each element of a list on its own line. An error response is
+// AskRedis sends one command and returns its response as text, with each element of a list on its own line. An error response is
 // errRefused, unless it says that the server is not ready yet. It implements the protocol itself, because the client library logs every
 // server that is down.
-func askRedis(ctx context.Context, port int, password string, command ...string) (string, error) {
+func AskRedis(ctx context.Context, port int, password string, command ...string) (string, error) {
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp4", fmt.Sprintf("127.0.0.1:%d", port))
 	if err != nil {
 		return "", fmt.Errorf("connect: %w", err)

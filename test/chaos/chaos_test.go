@@ -14,7 +14,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"tidemark/internal/devstack"
+	"tidemark/internal/devstack/redisgroup"
 	"tidemark/test/program"
 )
 
@@ -59,8 +59,8 @@ func TestChaos(t *testing.T) {
 		away span
 	}{
 		{"plain", startSingle, span{200 * time.Millisecond, 4 * time.Second}},
-		{"sentinel", startGroup(devstack.StartSentinel), span{3 * time.Second, 8 * time.Second}},
-		{"cluster", startGroup(devstack.StartCluster), span{4 * time.Second, 9 * time.Second}},
+		{"sentinel", startGroup(redisgroup.StartSentinel), span{3 * time.Second, 8 * time.Second}},
+		{"cluster", startGroup(redisgroup.StartCluster), span{4 * time.Second, 9 * time.Second}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Logf("%s of chaos, seed %d", window, seed)

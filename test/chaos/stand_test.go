@@ -19,6 +19,7 @@ import (
 
 	"tidemark/internal/devchain"
 	"tidemark/internal/devstack"
+	"tidemark/internal/devstack/redisgroup"
 	"tidemark/internal/postgres"
 	"tidemark/internal/redisurl"
 	"tidemark/test/program"
@@ -243,13 +244,13 @@ func (r single) stop(ctx context.Context) error { return r.server.Stop(ctx) }
 
 // group is a Redis of several servers. Its faults kill one primary at a time.
 type group struct {
-	servers *devstack.RedisGroup
+	servers *redisgroup.Group
 	dead    *devstack.Server
 }
 
-func startGroup(start func(context.Context, devstack.RedisGroupOptions) (*devstack.RedisGroup, error)) func(context.Context, string) (store, error) {
+func startGroup(start func(context.Context, redisgroup.Options) (*redisgroup.Group, error)) func(context.Context, string) (store, error) {
 	return func(ctx context.Context, dir string) (store, error) {
-		g, err := start(ctx, devstack.RedisGroupOptions{Dir: dir, AppendOnly: true})
+		g, err := start(ctx, redisgroup.Options{Dir: dir, AppendOnly: true})
 		return &group{servers: g}, err
 	}
 }

@@ -1,4 +1,4 @@
-package devstack
+package redisgroup
 
 import (
 	"context"
@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"tidemark/internal/devstack"
 )
 
 // clusterParts is the number of primaries that share the keys of a Cluster. Each has one replica.
@@ -16,9 +18,9 @@ const clusterSlots = 16384
 
 // StartCluster runs a Cluster of three primaries with a replica each, and returns once it accepts writes. A primary that does not answer
 // for 1.5 seconds is replaced by its replica. It needs Redis 7.0. ctx limits only the start. Nothing is left running after an error. On a
-// machine without redis-server, the error is ErrNotInstalled.
-func StartCluster(ctx context.Context, o RedisGroupOptions) (_ *RedisGroup, err error) {
-	g := &RedisGroup{}
+// machine without redis-server, the error is devstack.ErrNotInstalled.
+func StartCluster(ctx context.Context, o Options) (_ *Group, err error) {
+	g := &Group{}
 	g.primaries = g.masters
 	defer func() {
 		if err != nil {
@@ -26,12 +28,12 @@ func StartCluster(ctx context.Context, o RedisGroupOptions) (_ *RedisGroup, err 
 		}
 	}()
 	for i := range 2 * clusterParts {
-		if err := g.add(ctx, o, fmt.Sprint("node", i+1), &g.servers, RedisOptions{AppendOnly: o.AppendOnly, more: g.asNode}); err != nil {
+		if err := g.add(ctx, o, fmt.Sprint("node", i+1), &g.servers, devstack.RedisOptions{AppendOnly: o.AppendOnly, More: g.asNode}); err != nil {
 			return nil, err
 		}
 	}
-	g.url = groupURL("redis-cluster", g.servers, "", "")
-	info, err := g.servers[0].ask(ctx, "CLUSTER", "INFO")
+	g.url = g.urlOf("redis-cluster", g.servers, "", "")
+	info, err := g.ask(ctx, g.servers[0], "CLUSTER", "INFO")
 	if err != nil {
 		return nil, fmt.Errorf("ask a node of the Cluster: %w", err)
 	}
@@ -43,18 +45,18 @@ func StartCluster(ctx context.Context, o RedisGroupOptions) (_ *RedisGroup, err 
 	return g, settled(ctx, g.incomplete)
 }
 
-func (g *RedisGroup) asNode(_ context.Context, h *stateDir, _ int) []string {
+func (g *Group) asNode(_ context.Context, _ int, password string) []string {
 	return []string{
 		"cluster-enabled yes", "cluster-config-file nodes.conf", "cluster-node-timeout 1500", "repl-diskless-sync-delay 0",
-		"masterauth " + h.keep.Password,
+		"masterauth " + password,
 	}
 }
 
 // assemble makes a Cluster of nodes that do not know each other. The first three share the slots; each other node follows one of them.
-func (g *RedisGroup) assemble(ctx context.Context) error {
+func (g *Group) assemble(ctx context.Context) error {
 	ids := make([]string, len(g.servers))
 	for i, s := range g.servers {
-		id, err := s.ask(ctx, "CLUSTER", "MYID")
+		id, err := g.ask(ctx, s, "CLUSTER", "MYID")
 		if err != nil {
 			return fmt.Errorf("ask a node of the Cluster: %w", err)
 		}
@@ -69,7 +71,7 @@ func (g *RedisGroup) assemble(ctx context.Context) error {
 			steps = append(steps, []string{"CLUSTER", "MEET", "127.0.0.1", strconv.Itoa(g.servers[0].Port())})
 		}
 		for _, step := range steps {
-			if _, err := s.ask(ctx, step...); err != nil {
+			if _, err := g.ask(ctx, s, step...); err != nil {
 				return fmt.Errorf("set up a node of the Cluster (%s): %w", strings.Join(step[:2], " "), err)
 			}
 		}
@@ -77,7 +79,7 @@ func (g *RedisGroup) assemble(ctx context.Context) error {
 	for i, s := range g.servers[clusterParts:] {
 		// A node can only follow a node that it already knows.
 		err := settled(ctx, func(ctx context.Context) (string, error) {
-			_, err := s.ask(ctx, "CLUSTER", "REPLICATE", ids[i])
+			_, err := g.ask(ctx, s, "CLUSTER", "REPLICATE", ids[i])
 			return "", err
 		})
 		if err != nil {
@@ -88,18 +90,18 @@ func (g *RedisGroup) assemble(ctx context.Context) error {
 }
 
 // incomplete names a node that does not work yet.
-func (g *RedisGroup) incomplete(ctx context.Context) (string, error) {
+func (g *Group) incomplete(ctx context.Context) (string, error) {
 	for _, s := range g.servers {
-		info, err := s.ask(ctx, "CLUSTER", "INFO")
+		info, err := g.ask(ctx, s, "CLUSTER", "INFO")
 		if err != nil || !has(info, "cluster_state:ok") || !has(info, fmt.Sprintf("cluster_known_nodes:%d", len(g.servers))) {
 			return fmt.Sprintf("the node at port %d does not know everyone yet", s.Port()), err
 		}
-		info, err = s.ask(ctx, "INFO", "replication")
+		info, err = g.ask(ctx, s, "INFO", "replication")
 		if err != nil || has(info, "role:slave") && !has(info, "master_link_status:up") {
 			return fmt.Sprintf("the replica at port %d has no content yet", s.Port()), err
 		}
 	}
-	replicas, err := g.servers[0].ask(ctx, "CLUSTER", "NODES")
+	replicas, err := g.ask(ctx, g.servers[0], "CLUSTER", "NODES")
 	if n := strings.Count(replicas, "slave "); err != nil || n != clusterParts {
 		return fmt.Sprintf("%d of %d replicas are known", n, clusterParts), err
 	}
@@ -107,11 +109,11 @@ func (g *RedisGroup) incomplete(ctx context.Context) (string, error) {
 }
 
 // masters returns the running nodes that report being primaries.
-func (g *RedisGroup) masters(ctx context.Context) ([]*Server, error) {
-	var list []*Server
+func (g *Group) masters(ctx context.Context) ([]*devstack.Server, error) {
+	var list []*devstack.Server
 	var errs []error
 	for _, s := range g.servers {
-		role, err := s.ask(ctx, "ROLE")
+		role, err := g.ask(ctx, s, "ROLE")
 		if err != nil {
 			errs = append(errs, err)
 		} else if first, _, _ := strings.Cut(role, "\n"); first == "master" {

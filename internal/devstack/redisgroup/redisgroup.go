@@ -1,4 +1,5 @@
-package devstack
+// Package redisgroup starts several Redis servers that work as one, for tests: a primary with replicas and Sentinels, or a Cluster.
+package redisgroup
 
 import (
 	"context"
@@ -9,47 +10,51 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"tidemark/internal/devstack"
 )
 
-// RedisGroupOptions describe several Redis servers that work as one. Only Dir is required.
-type RedisGroupOptions struct {
+// startTimeout limits the wait until the servers of a group have found each other.
+const startTimeout = 2 * time.Minute
+
+// Options describe a group. Only Dir is required.
+type Options struct {
 	// Dir holds a folder for each server. Another start on it finds the same servers on the same ports.
 	Dir string
-	// AppendOnly, BinDirs, OnlyBinDirs, Log: as in RedisOptions.
+	// AppendOnly, BinDirs, OnlyBinDirs, Log: as in devstack.RedisOptions.
 	AppendOnly  bool
 	BinDirs     []string
 	OnlyBinDirs bool
 	Log         *slog.Logger
 }
 
-// RedisGroup is several Redis servers that work as one: a primary with replicas and Sentinels, or a Cluster. They share a password. Its
-// methods are safe for concurrent use.
-type RedisGroup struct {
-	servers, sentinels []*Server
-	url                string
+// Group is several Redis servers that work as one. They share a password. Its methods are safe for concurrent use.
+type Group struct {
+	servers, sentinels []*devstack.Server
+	password, url      string
 	// primaries returns the servers that accept writes, as the group reports them.
-	primaries func(ctx context.Context) ([]*Server, error)
+	primaries func(ctx context.Context) ([]*devstack.Server, error)
 }
 
 // URL returns the address of the group, in the form of REDIS_URL. It does not change if single servers fail.
-func (g *RedisGroup) URL() string { return g.url }
+func (g *Group) URL() string { return g.url }
 
 // Servers returns the servers that hold the content. Call Kill and Restart on them. A restarted server becomes a replica if another server
 // has become the primary.
-func (g *RedisGroup) Servers() []*Server { return g.servers }
+func (g *Group) Servers() []*devstack.Server { return g.servers }
 
 // Primaries returns the servers that accept writes at this moment: one with Sentinels, one per part of a Cluster. During a failover,
 // it may include a server that is down or about to become a replica. An error means that no server could be queried.
-func (g *RedisGroup) Primaries(ctx context.Context) ([]*Server, error) { return g.primaries(ctx) }
+func (g *Group) Primaries(ctx context.Context) ([]*devstack.Server, error) { return g.primaries(ctx) }
 
 // FlushAll deletes all keys of the reachable primaries, and so of their replicas.
-func (g *RedisGroup) FlushAll(ctx context.Context) error {
+func (g *Group) FlushAll(ctx context.Context) error {
 	list, err := g.Primaries(ctx)
 	if err != nil {
 		return err
 	}
 	for _, s := range list {
-		if _, err := s.ask(ctx, "FLUSHALL"); err != nil {
+		if _, err := g.ask(ctx, s, "FLUSHALL"); err != nil {
 			return fmt.Errorf("empty the server at port %d: %w", s.Port(), err)
 		}
 	}
@@ -57,11 +62,11 @@ func (g *RedisGroup) FlushAll(ctx context.Context) error {
 }
 
 // Stop stops all servers in order, the Sentinels first, so that they start no failover.
-func (g *RedisGroup) Stop(ctx context.Context) error {
+func (g *Group) Stop(ctx context.Context) error {
 	return errors.Join(stopAll(ctx, g.sentinels), stopAll(ctx, g.servers))
 }
 
-func stopAll(ctx context.Context, list []*Server) error {
+func stopAll(ctx context.Context, list []*devstack.Server) error {
 	errs := make([]error, len(list))
 	var wg sync.WaitGroup
 	for i, s := range list {
@@ -71,20 +76,20 @@ func stopAll(ctx context.Context, list []*Server) error {
 	return errors.Join(errs...)
 }
 
-// ask sends a command to a Redis.
-func (s *Server) ask(ctx context.Context, command ...string) (string, error) {
+// ask sends a command to a server of the group.
+func (g *Group) ask(ctx context.Context, s *devstack.Server, command ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	return askRedis(ctx, s.Port(), s.home.keep.Password, command...)
+	return devstack.AskRedis(ctx, s.Port(), g.password, command...)
 }
 
-// groupURL returns an address of several hosts.
-func groupURL(scheme string, list []*Server, path, query string) string {
+// urlOf returns an address of several hosts.
+func (g *Group) urlOf(scheme string, list []*devstack.Server, path, query string) string {
 	hosts := make([]string, len(list))
 	for i, s := range list {
 		hosts[i] = fmt.Sprintf("127.0.0.1:%d", s.Port())
 	}
-	user := url.UserPassword("", list[0].home.keep.Password)
+	user := url.UserPassword("", g.password)
 	return scheme + "://" + user.String() + "@" + strings.Join(hosts, ",") + path + query
 }
 

@@ -1,14 +1,15 @@
-package devstack
+package redisgroup
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"os/exec"
+	"net/url"
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"tidemark/internal/devstack"
 )
 
 const (
@@ -21,9 +22,9 @@ const (
 
 // StartSentinel runs a primary, two replicas and three Sentinels, and returns once each knows the others. A primary that does not answer
 // for a second is replaced by a replica. ctx limits only the start. Nothing is left running after an error. On a machine without
-// redis-server, the error is ErrNotInstalled.
-func StartSentinel(ctx context.Context, o RedisGroupOptions) (_ *RedisGroup, err error) {
-	g := &RedisGroup{}
+// redis-server, the error is devstack.ErrNotInstalled.
+func StartSentinel(ctx context.Context, o Options) (_ *Group, err error) {
+	g := &Group{}
 	g.primaries = g.watched
 	defer func() {
 		if err != nil {
@@ -31,7 +32,7 @@ func StartSentinel(ctx context.Context, o RedisGroupOptions) (_ *RedisGroup, err
 		}
 	}()
 	for i := range 1 + sentinelReplicas {
-		if err := g.add(ctx, o, fmt.Sprint("server", i+1), &g.servers, RedisOptions{AppendOnly: o.AppendOnly, more: g.asReplica}); err != nil {
+		if err := g.add(ctx, o, fmt.Sprint("server", i+1), &g.servers, devstack.RedisOptions{AppendOnly: o.AppendOnly, More: g.asReplica}); err != nil {
 			return nil, err
 		}
 	}
@@ -39,30 +40,30 @@ func StartSentinel(ctx context.Context, o RedisGroupOptions) (_ *RedisGroup, err
 		return nil, err
 	}
 	for i := range sentinelWatchers {
-		if err := g.add(ctx, o, fmt.Sprint("sentinel", i+1), &g.sentinels, RedisOptions{sentinel: true, more: g.asSentinel}); err != nil {
+		if err := g.add(ctx, o, fmt.Sprint("sentinel", i+1), &g.sentinels, devstack.RedisOptions{Sentinel: true, More: g.asSentinel}); err != nil {
 			return nil, err
 		}
 	}
-	g.url = groupURL("redis-sentinel", g.sentinels, "/0", "?master="+masterName)
+	g.url = g.urlOf("redis-sentinel", g.sentinels, "/0", "?master="+masterName)
 	return g, settled(ctx, g.unwatched)
 }
 
 // add starts one more server of a group, with the password of the first.
-func (g *RedisGroup) add(ctx context.Context, o RedisGroupOptions, name string, to *[]*Server, r RedisOptions) error {
-	r.Dir, r.BinDirs, r.OnlyBinDirs, r.Log = filepath.Join(o.Dir, name), o.BinDirs, o.OnlyBinDirs, o.Log
-	if len(g.servers) > 0 {
-		r.password = g.servers[0].home.keep.Password
-	}
-	s, err := StartRedis(ctx, r)
+func (g *Group) add(ctx context.Context, o Options, name string, to *[]*devstack.Server, r devstack.RedisOptions) error {
+	r.Dir, r.BinDirs, r.OnlyBinDirs, r.Log, r.Password = filepath.Join(o.Dir, name), o.BinDirs, o.OnlyBinDirs, o.Log, g.password
+	s, err := devstack.StartRedis(ctx, r)
 	if err != nil {
 		return fmt.Errorf("start %s: %w", name, err)
+	}
+	if at, err := url.Parse(s.URL()); err == nil {
+		g.password, _ = at.User.Password()
 	}
 	*to = append(*to, s)
 	return nil
 }
 
 // asReplica makes a starting server the replica of the present primary. The Sentinels correct it if the primary changes later.
-func (g *RedisGroup) asReplica(ctx context.Context, h *stateDir, port int) []string {
+func (g *Group) asReplica(ctx context.Context, port int, password string) []string {
 	primary := port
 	if len(g.servers) > 0 {
 		primary = g.servers[0].Port()
@@ -70,7 +71,7 @@ func (g *RedisGroup) asReplica(ctx context.Context, h *stateDir, port int) []str
 	if list, err := g.watched(ctx); err == nil {
 		primary = list[0].Port()
 	}
-	lines := []string{"masterauth " + h.keep.Password, "repl-diskless-sync-delay 0"}
+	lines := []string{"masterauth " + password, "repl-diskless-sync-delay 0"}
 	if primary != port {
 		lines = append(lines, fmt.Sprintf("replicaof 127.0.0.1 %d", primary))
 	}
@@ -78,35 +79,20 @@ func (g *RedisGroup) asReplica(ctx context.Context, h *stateDir, port int) []str
 }
 
 // asSentinel returns the first configuration of a Sentinel.
-func (g *RedisGroup) asSentinel(_ context.Context, h *stateDir, _ int) []string {
+func (g *Group) asSentinel(_ context.Context, _ int, password string) []string {
 	return []string{
 		fmt.Sprintf("sentinel monitor %s 127.0.0.1 %d 2", masterName, g.servers[0].Port()),
-		"sentinel auth-pass " + masterName + " " + h.keep.Password,
-		"sentinel sentinel-pass " + h.keep.Password,
+		"sentinel auth-pass " + masterName + " " + password,
+		"sentinel sentinel-pass " + password,
 		"sentinel down-after-milliseconds " + masterName + " 1000",
 		"sentinel failover-timeout " + masterName + " 5000",
 	}
 }
 
-// sentinelCommand runs a Sentinel on its configuration file, which is written for the first start on a port.
-func (o RedisOptions) sentinelCommand(ctx context.Context, h *stateDir, program string, port int) *exec.Cmd {
-	path := filepath.Join(h.data(), "sentinel.conf")
-	first := fmt.Sprintf("port %d\n", port)
-	if content, err := os.ReadFile(path); err != nil || !strings.Contains("\n"+string(content), "\n"+first) {
-		lines := append([]string{
-			first + "bind 127.0.0.1", fmt.Sprintf("dir %q", h.data()), "requirepass " + h.keep.Password, "daemonize no",
-		}, o.more(ctx, h, port)...)
-		// If writing fails, the server cannot read the file and reports it.
-		_ = os.WriteFile(path, []byte(strings.Join(lines, "\n")+"\n"), 0o600)
-		_ = h.give(path)
-	}
-	return exec.CommandContext(ctx, program, path, "--sentinel")
-}
-
 // unlinked names a replica that does not have its content yet.
-func (g *RedisGroup) unlinked(ctx context.Context) (string, error) {
+func (g *Group) unlinked(ctx context.Context) (string, error) {
 	for _, s := range g.servers[1:] {
-		answer, err := s.ask(ctx, "INFO", "replication")
+		answer, err := g.ask(ctx, s, "INFO", "replication")
 		if err != nil || !has(answer, "master_link_status:up") {
 			return fmt.Sprintf("the replica at port %d has no content yet", s.Port()), err
 		}
@@ -115,9 +101,9 @@ func (g *RedisGroup) unlinked(ctx context.Context) (string, error) {
 }
 
 // unwatched names a Sentinel that does not know all servers yet.
-func (g *RedisGroup) unwatched(ctx context.Context) (string, error) {
+func (g *Group) unwatched(ctx context.Context) (string, error) {
 	for _, s := range g.sentinels {
-		answer, err := s.ask(ctx, "SENTINEL", "MASTER", masterName)
+		answer, err := g.ask(ctx, s, "SENTINEL", "MASTER", masterName)
 		if err != nil || !has(answer, fmt.Sprintf("num-slaves\n%d", sentinelReplicas)) ||
 			!has(answer, fmt.Sprintf("num-other-sentinels\n%d", sentinelWatchers-1)) {
 			return fmt.Sprintf("the Sentinel at port %d does not know everyone yet", s.Port()), err
@@ -127,10 +113,10 @@ func (g *RedisGroup) unwatched(ctx context.Context) (string, error) {
 }
 
 // watched returns the primary that the first answering Sentinel reports.
-func (g *RedisGroup) watched(ctx context.Context) ([]*Server, error) {
+func (g *Group) watched(ctx context.Context) ([]*devstack.Server, error) {
 	var errs []error
 	for _, sentinel := range g.sentinels {
-		answer, err := sentinel.ask(ctx, "SENTINEL", "GET-MASTER-ADDR-BY-NAME", masterName)
+		answer, err := g.ask(ctx, sentinel, "SENTINEL", "GET-MASTER-ADDR-BY-NAME", masterName)
 		if err != nil {
 			errs = append(errs, err)
 			continue
@@ -138,7 +124,7 @@ func (g *RedisGroup) watched(ctx context.Context) ([]*Server, error) {
 		_, port, _ := strings.Cut(answer, "\n")
 		for _, s := range g.servers {
 			if strconv.Itoa(s.Port()) == port {
-				return []*Server{s}, nil
+				return []*devstack.Server{s}, nil
 			}
 		}
 	}

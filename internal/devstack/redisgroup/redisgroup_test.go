@@ -1,10 +1,12 @@
-package devstack
+package redisgroup
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -14,12 +16,12 @@ import (
 // A killed primary is replaced within seconds, under the same address. It comes back as a replica, and the group keeps its content.
 func TestAGroupOutlivesItsPrimary(t *testing.T) {
 	t.Parallel()
-	for name, start := range map[string]func(context.Context, RedisGroupOptions) (*RedisGroup, error){
+	for name, start := range map[string]func(context.Context, Options) (*Group, error){
 		"sentinel": StartSentinel, "cluster": StartCluster,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			g, err := start(t.Context(), RedisGroupOptions{Dir: openDir(t)})
+			g, err := start(t.Context(), Options{Dir: openDir(t)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -63,7 +65,7 @@ func TestAGroupOutlivesItsPrimary(t *testing.T) {
 				t.Fatal(err)
 			}
 			eventually(t, "it has come back as a replica", func() bool {
-				role, err := victim.ask(t.Context(), "ROLE")
+				role, err := g.ask(t.Context(), victim, "ROLE")
 				return err == nil && has(role, "slave") && has(role, "connected")
 			})
 			if err := g.FlushAll(t.Context()); err != nil {
@@ -91,5 +93,34 @@ func replicated(t *testing.T, c redis.UniversalClient) {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// openDir returns a temporary folder that every user can enter, unlike t.TempDir.
+func openDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "tidemark-redisgroup-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// eventually polls until fact holds, and fails the test if it does not hold within a minute.
+func eventually(t *testing.T, what string, fact func() bool) {
+	t.Helper()
+	deadline := time.After(time.Minute)
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for !fact() {
+		select {
+		case <-deadline:
+			t.Fatalf("after a minute it is not so that %s", what)
+		case <-tick.C:
+		}
 	}
 }
