@@ -18,6 +18,7 @@ import (
 	"tidemark/internal/pgtest"
 	"tidemark/internal/postgres"
 	"tidemark/internal/task"
+	"tidemark/test/dailypick"
 )
 
 // ledger is a system that serves a record, in a sandbox whose clock the test controls.
@@ -81,7 +82,7 @@ func (l *ledger) clock(day string, clock time.Duration) {
 func (l *ledger) pick(ticker, price, day string, announce bool) postgres.Pick {
 	l.t.Helper()
 	l.clock(day, 17*time.Hour+30*time.Minute)
-	p, _, err := l.worker.AppendPick(l.t.Context(), task.Fence{}, postgres.NewPick{
+	p, err := dailypick.Record(l.t.Context(), l.worker, postgres.NewPick{
 		Ticker: ticker, Price: price, Date: day, CIK: 320193, Name: ticker + " Inc.", Exchange: "XNAS", Sector: "Information Technology",
 		Region: "North America", Country: "US", Currency: "USD", Origin: "method", Reason: "the best score of the day",
 	})

@@ -60,11 +60,11 @@ func (s *Server) conclude(ctx context.Context, t task.Task, err error) (over boo
 		log.DebugContext(ctx, "a run waits", "why", err, "pause", pause)
 		return false, outcomeSnoozed, err
 	default:
-		if later, ok := errors.AsType[deferError](err); ok {
-			if err := s.o.DB.Snooze(ctx, t.Fence, later.in); err != nil {
-				return false, outcomeUnrecorded, err
+		if in, later := LaterIn(err); later {
+			if serr := s.o.DB.Snooze(ctx, t.Fence, in); serr != nil {
+				return false, outcomeUnrecorded, serr
 			}
-			log.DebugContext(ctx, "a run goes on later", "why", later.why, "in", later.in)
+			log.DebugContext(ctx, "a run goes on later", "why", err, "in", in)
 			return false, outcomeContinued, nil
 		}
 		if pause, ok := interrupted(err, t.Attempt); ok {

@@ -10,6 +10,7 @@ import (
 	"tidemark/internal/pgtest"
 	"tidemark/internal/postgres"
 	"tidemark/internal/task"
+	"tidemark/test/dailypick"
 )
 
 // record is a database with a record in it, in a world whose clock a test moves. In "replay" all work is done at once; "sandbox" makes its
@@ -55,7 +56,7 @@ func (r *record) clock(clock time.Duration) {
 func (r *record) pick() {
 	r.t.Helper()
 	day := r.next()
-	if _, _, err := r.db.AppendPick(r.t.Context(), task.Fence{}, postgres.NewPick{
+	if _, err := dailypick.Record(r.t.Context(), r.db, postgres.NewPick{
 		Ticker: "NVDA", Price: fmt.Sprintf("%d.50", 100+r.day.YearDay()), Date: day, CIK: 1045810, Origin: "method",
 	}); err != nil {
 		r.t.Fatal(err)

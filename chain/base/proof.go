@@ -23,13 +23,6 @@ func personalHash(message string) common.Hash {
 	return crypto.Keccak256Hash(fmt.Appendf(nil, "\x19Ethereum Signed Message:\n%d%s", len(message), message))
 }
 
-// SignedBy reports whether signature, in hex, is the account's signature of the text by EIP-191. It only knows accounts with their own
-// key; CheckProof also knows contract wallets.
-func SignedBy(account common.Address, message, signature string) bool {
-	sig, err := hexutil.Decode(signature)
-	return err == nil && recovers(account, personalHash(message), sig)
-}
-
 // recovers reports whether the key of account made a 65-byte signature of hash. A signature has one form only: its s is in the lower
 // half, and its v is 27 or 28, or 0 or 1.
 func recovers(account common.Address, hash common.Hash, sig []byte) bool {

@@ -211,13 +211,6 @@ func Commitment(salt, content []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Opens reports whether a reveal opens a seal: the commitment is of its salt and content, and both have the same subject.
-func Opens(seal, reveal Leaf) bool {
-	content, ok := reveal.Content()
-	salt, err := hex.DecodeString(reveal.Get("salt"))
-	return ok && err == nil && seal.Kind == KindSeal && seal.Get("about") == reveal.Get("about") && Commitment(salt, content) == seal.Get("commitment")
-}
-
 // Content returns what a reveal shows.
 func (l Leaf) Content() ([]byte, bool) {
 	content, err := decode64(l.values["content"])

@@ -23,6 +23,7 @@ import (
 	"tidemark/internal/task"
 	"tidemark/internal/telemetry"
 	"tidemark/signals"
+	"tidemark/test/dailypick"
 )
 
 func TestMain(m *testing.M) { pgtest.Main(m) }
@@ -81,7 +82,7 @@ func (s *fixture) clock(on string, clock time.Duration) {
 func (s *fixture) pick(on string) {
 	s.t.Helper()
 	s.clock(on, 17*time.Hour+30*time.Minute)
-	if _, _, err := s.db.AppendPick(s.t.Context(), task.Fence{}, postgres.NewPick{
+	if _, err := dailypick.Record(s.t.Context(), s.db, postgres.NewPick{
 		Ticker: "NVDA", Price: "181.46", Date: on, CIK: 1045810, Origin: "method", Name: "NVIDIA", Exchange: "XNAS",
 		Sector: "Information Technology", Region: "North America", Country: "US", Currency: "USD", Reason: "the best score of the day",
 	}); err != nil {

@@ -170,8 +170,10 @@ func (db PublicationStore) AddResearch(ctx context.Context, f task.Fence, cards 
 	return added, nil
 }
 
-// RecordPick is AppendPick that also stores the pick's card and marks the editor's choice behind it as taken, in one transaction. A choice
-// of 0 means none. If the day already has a pick, nothing is added.
+// RecordPick records the pick of the day as the next link of the chain, stores its card, and marks the editor's choice behind it as taken,
+// in one transaction. A choice of 0 means none. Several processes can call it at the same time: the first pick is the day's, and the other
+// callers receive it with added false. ErrRefused says why the record rejects the pick. The text of an error names the day and never the
+// pick, because errors can be read before the announcement.
 func (db PublicationStore) RecordPick(ctx context.Context, f task.Fence, n NewPick, card Research, choice int64) (p Pick, added bool, err error) {
 	err = db.tx(ctx, func(tx pgx.Tx) (err error) {
 		if p, added, err = appendPick(ctx, tx, n); err != nil || !added {

@@ -18,7 +18,7 @@ import (
 // RecordStore keeps the record of picks: the chain, announcements, seals, gaps, corrections and methods.
 //
 // It reads announced_picks, announcements, corrections, first_picks, gaps, log_checkpoints, log_entries, log_heads, log_timestamps, methods,
-// pick_seals, picks, runs, sealed_picks, world. It writes announcements, corrections, gaps, methods, picks, runs.
+// pick_seals, picks, runs, sealed_picks, world. It writes announcements, corrections, gaps, methods, runs.
 type RecordStore struct{ *connections }
 
 // ErrRefused means that the database rejects a change that would break the record. Examples are a pick for a day other than today, or for a
@@ -54,22 +54,7 @@ const appendPickSQL = `
 	select seq, added from append_pick(@ticker, @price, @date, @cik, @name, @exchange, @sector, @region, @country, @currency, @origin,
 		@reason, @announce_at)`
 
-// AppendPick records the pick of the day as the next link of the chain. Several processes can call it at the same time: the first pick is
-// the day's, and the other callers receive it with added false. ErrRefused says why the record rejects the pick. Like every error of this
-// file, its text names the day and never the pick, because errors can be read before the announcement.
-func (db RecordStore) AppendPick(ctx context.Context, f task.Fence, n NewPick) (p Pick, added bool, err error) {
-	err = db.tx(ctx, func(tx pgx.Tx) (err error) {
-		if p, added, err = appendPick(ctx, tx, n); err != nil {
-			return err
-		}
-		return checkFence(ctx, tx, f, count(added))
-	})
-	if err != nil {
-		return Pick{}, false, fmt.Errorf("append the pick of %s: %w", n.Date, refused(err))
-	}
-	return p, added, nil
-}
-
+// appendPick adds the link of RecordPick.
 func appendPick(ctx context.Context, tx pgx.Tx, n NewPick) (p Pick, added bool, err error) {
 	var announceAt *time.Time
 	if !n.AnnounceAt.IsZero() {
@@ -91,13 +76,6 @@ func appendPick(ctx context.Context, tx pgx.Tx, n NewPick) (p Pick, added bool, 
 	}
 	p, err = pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[Pick])
 	return p, added, err
-}
-
-func count(added bool) int64 {
-	if added {
-		return 1
-	}
-	return 0
 }
 
 // refused marks errors of the record's triggers as ErrRefused.

@@ -26,6 +26,7 @@ import (
 	"tidemark/internal/series"
 	"tidemark/internal/task"
 	"tidemark/scheduler"
+	"tidemark/test/dailypick"
 	"tidemark/test/program"
 )
 
@@ -150,7 +151,7 @@ func TestAnInstallationComesBack(t *testing.T) {
 	pick := func(db *postgres.DB) error {
 		clock(db, 17*time.Hour+31*time.Minute)
 		tick(db)
-		_, _, err := db.AppendPick(ctx, task.Fence{}, postgres.NewPick{
+		_, err := dailypick.Record(ctx, db, postgres.NewPick{
 			Ticker: "NVDA", Price: fmt.Sprintf("%d.46", 180+day.Day()), Date: day.Format(time.DateOnly), CIK: 1045810, Origin: "method", Name: "NVIDIA",
 			Exchange: "XNAS", Sector: "Information Technology", Region: "North America", Country: "US", Currency: "USD", Reason: "the best score of the day",
 		})

@@ -18,6 +18,7 @@ import (
 	"tidemark/internal/ops"
 	"tidemark/internal/postgres"
 	"tidemark/internal/task"
+	"tidemark/test/dailypick"
 	"tidemark/test/program"
 )
 
@@ -75,7 +76,7 @@ func TestAPointInTime(t *testing.T) {
 				t.Fatal(err)
 			}
 			if clock < 18*time.Hour {
-				_, _, err = db.AppendPick(ctx, task.Fence{}, postgres.NewPick{
+				_, err = dailypick.Record(ctx, db, postgres.NewPick{
 					Ticker: "NVDA", Price: fmt.Sprintf("%d.46", 180+day.Day()), Date: day.Format(time.DateOnly), CIK: 1045810, Origin: "method", Name: "NVIDIA",
 					Exchange: "XNAS", Sector: "Information Technology", Region: "North America", Country: "US", Currency: "USD", Reason: "the best score of the day",
 				})

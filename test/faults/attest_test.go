@@ -23,6 +23,7 @@ import (
 	"tidemark/internal/postgres"
 	"tidemark/internal/task"
 	"tidemark/scheduler"
+	"tidemark/test/dailypick"
 	"tidemark/test/program"
 )
 
@@ -105,7 +106,7 @@ func (s *fixture) announce(day time.Time, n int) (time.Time, chain.Checkpoint) {
 			run   func(at time.Time) error
 		}{
 			{17*time.Hour + 30*time.Minute, func(time.Time) error {
-				_, _, err := s.db.AppendPick(ctx, task.Fence{}, postgres.NewPick{
+				_, err := dailypick.Record(ctx, s.db, postgres.NewPick{
 					Ticker: "NVDA", Price: fmt.Sprintf("%d.50", 100+day.YearDay()), Date: day.Format(time.DateOnly), CIK: 1045810, Origin: "method",
 				})
 				return err
