@@ -22,11 +22,10 @@ func (s *Server) trustedProxies() []netip.Prefix {
 // appends the address that it sees to X-Forwarded-For. The client is therefore the last entry that is not a trusted proxy. Anyone can forge
 // the entries before it.
 func clientAddress(r *http.Request, trusted []netip.Prefix) netip.Addr {
-	end, err := netip.ParseAddrPort(r.RemoteAddr)
-	if err != nil {
+	client, ok := peer(r.RemoteAddr)
+	if !ok {
 		return netip.Addr{}
 	}
-	client := end.Addr().Unmap().WithZone("")
 	hops := strings.Split(strings.Join(r.Header["X-Forwarded-For"], ","), ",")
 	for i := len(hops) - 1; i >= 0 && within(client, trusted); i-- {
 		hop, ok := readHop(hops[i])
@@ -36,6 +35,12 @@ func clientAddress(r *http.Request, trusted []netip.Prefix) netip.Addr {
 		client = hop
 	}
 	return client
+}
+
+// peer returns the address of the remote end of a connection, which net writes with its port.
+func peer(remote string) (netip.Addr, bool) {
+	end, err := netip.ParseAddrPort(remote)
+	return end.Addr().Unmap().WithZone(""), err == nil
 }
 
 // readHop parses one address of X-Forwarded-For. Some proxies append the port, and put an IPv6 address in brackets.

@@ -58,12 +58,8 @@ func (l *boundListener) Accept() (net.Conn, error) {
 
 // network returns what a connection is counted by. It is empty for a trusted proxy.
 func (l *boundListener) network(c net.Conn) string {
-	end, err := netip.ParseAddrPort(c.RemoteAddr().String())
-	if err != nil {
-		return ""
-	}
-	from := end.Addr().Unmap().WithZone("")
-	if within(from, l.trusted) {
+	from, ok := peer(c.RemoteAddr().String())
+	if !ok || within(from, l.trusted) {
 		return ""
 	}
 	return clientNetwork(from)
