@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"net/http"
 	"net/netip"
 
@@ -49,3 +50,14 @@ func (s *Server) PushesLoaded() bool {
 		return false
 	}
 }
+
+// HoldFile takes a slot of a client in the queue for files with typed columns.
+func (s *Server) HoldFile(ctx context.Context, client string) (leave func(), err error) {
+	return s.files.Enter(ctx, client)
+}
+
+// FilesWaiting returns how many requests wait for a slot in the queue for files.
+func (s *Server) FilesWaiting() int { return s.files.Waiting() }
+
+// MaxFiles and MaxFilesWaiting are the limits of an address in the queue for files.
+var MaxFiles, MaxFilesWaiting = fileLimits.SlotsOfClient, fileLimits.Waiting

@@ -41,7 +41,7 @@ func (s *Server) history(w http.ResponseWriter, r *http.Request) error {
 	if req.Format != view.FormatJSON {
 		h.Set("Content-Disposition", `attachment; filename="`+sig.Definition.ID+"."+req.Format+`"`)
 	}
-	return stream(w, r, streamed{l.MediaType, l.ETag, l.Modified, l.Write})
+	return s.stream(w, r, streamed{mediaType: l.MediaType, etag: l.ETag, modified: l.Modified, columnar: l.Columnar(), write: l.Write})
 }
 
 // vintages serves a page of the instants at which a signal's history changed.

@@ -119,6 +119,7 @@ func (s *Server) middleware(mux *http.ServeMux, cors func(path string) bool) htt
 		*seen = statusRecorder{ResponseWriter: w, status: http.StatusOK}
 		began := s.o.Metrics.BeginRequest()
 		r, span := s.trace(r)
+		r = r.WithContext(view.WithClient(r.Context(), clientNetwork(s.client(r))))
 		defer func() {
 			traced(span, r, seen.status, h.Get("X-Request-Id"))
 			s.o.Metrics.EndRequest(r.Pattern, r.Method, seen.status, began)
@@ -329,6 +330,11 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	f := &problemError{}
 	switch {
 	case errors.As(err, &f):
+	case errors.Is(err, view.ErrQueueFull):
+		f = &problemError{code: view.CodeRateLimited, detail: "Too many requests of this address wait for their turn: send fewer at once.", retryAfter: "2"}
+	case errors.Is(err, view.ErrWaitedTooLong):
+		s.warnUnavailable(r, err)
+		f = &problemError{code: view.CodeUnavailable, detail: "Too many requests are being answered.", retryAfter: "5"}
 	case errors.Is(err, postgres.ErrUnavailable):
 		s.warnUnavailable(r, err)
 		f = &problemError{code: view.CodeUnavailable, detail: "The database of past values is unavailable.", retryAfter: "5"}

@@ -110,13 +110,14 @@ type Options struct {
 // Timeouts bound how long a client can hold a connection. A zero value means the default.
 type Timeouts struct {
 	// Header bounds the sending of a request's header: 5 seconds. Request bounds a whole request and, separately, the receiving of its
-	// response: 15 seconds. Idle bounds the pause between two requests: 60 seconds.
-	Header, Request, Idle time.Duration
+	// response: 15 seconds. Idle bounds the pause between two requests: 60 seconds. Wait bounds how long a request waits for its turn: 5 seconds.
+	Header, Request, Idle, Wait time.Duration
 }
 
 func (t Timeouts) orDefault() Timeouts {
 	return Timeouts{
 		Header: cmp.Or(t.Header, 5*time.Second), Request: cmp.Or(t.Request, 15*time.Second), Idle: cmp.Or(t.Idle, time.Minute),
+		Wait: cmp.Or(t.Wait, view.QueueWait),
 	}
 }
 
@@ -147,6 +148,8 @@ type Server struct {
 	pushes *pushHub
 	// raws is nil if no archived bodies are served.
 	raws *rawServer
+	// files is the queue for files with typed columns.
+	files *view.Queue
 	// unavailableWarnings limits the lines about a database that is away. unavailableRequests counts the requests that met it since the last line.
 	unavailableWarnings rate.Sometimes
 	unavailableRequests atomic.Int64
@@ -159,6 +162,9 @@ type route struct{ method, pattern string }
 func New(o Options) *Server {
 	o.Timeouts = o.Timeouts.orDefault()
 	s := &Server{o: o, view: o.View, log: o.Log, security: http.Header{"X-Content-Type-Options": {"nosniff"}}, unavailableWarnings: rate.Sometimes{Interval: unavailableInterval}}
+	fileLimits := fileLimits
+	fileLimits.Wait = o.Timeouts.Wait
+	s.files = view.NewQueue(fileLimits)
 	if strings.HasPrefix(o.View.PublicURL(), "https:") {
 		s.security["Strict-Transport-Security"] = []string{"max-age=31536000"}
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"strconv"
@@ -29,13 +30,19 @@ type streamed struct {
 	etag string
 	// modified is when the content last changed. It may be zero.
 	modified time.Time
-	// write writes the content. With a limit above 0 it writes only the beginning and at most that many rows.
+	// columnar reports that the content is a file with typed columns. Its rows and its bytes are in memory until the client has read it.
+	columnar bool
+	// write writes the content. With a limit above 0 it writes only the beginning and at most that many rows. If it cannot write less than
+	// all, the error is view.ErrCut.
 	write func(ctx context.Context, w io.Writer, limit int) error
 }
 
+// fileLimits bound the files with typed columns that are being written. A file of 10,000 picks takes 15 MB while it is written.
+var fileLimits = view.QueueLimits{Slots: 32, SlotsOfClient: 4, Waiting: 32}
+
 // stream serves a listing of any length with bounded memory. An error before the first chunk becomes an error response. After the first
 // chunk, stream cuts the connection, so that the client does not take a part for the whole.
-func stream(w http.ResponseWriter, r *http.Request, l streamed) error {
+func (s *Server) stream(w http.ResponseWriter, r *http.Request, l streamed) error {
 	h := w.Header()
 	h.Set("Cache-Control", view.CachePublic)
 	h.Add("Vary", "Accept-Encoding")
@@ -54,30 +61,46 @@ func stream(w http.ResponseWriter, r *http.Request, l streamed) error {
 			}
 		}
 	}
-	s := &sender{w: w, etag: plain, zip: zip, silent: r.Method == http.MethodHead, buf: bufferPool.Get().(*[]byte)}
-	defer s.release()
+	out := &sender{w: w, etag: plain, zip: zip, silent: r.Method == http.MethodHead, buf: bufferPool.Get().(*[]byte)}
+	defer out.release()
 	h.Set("Content-Type", l.mediaType)
 	if zip {
-		s.zipped = zipped
+		out.zipped = zipped
 	}
-	rows := 0
-	if s.silent {
-		rows = bufferedRows
-	}
-	err := l.write(r.Context(), s, rows)
-	if err == nil {
-		err = s.end()
-	}
+	err := s.writeTo(out, r, l)
 	switch {
 	case err == nil:
 		return nil
-	case s.begun:
+	case out.begun:
 		panic(http.ErrAbortHandler)
 	}
 	for _, name := range []string{"Content-Type", "Content-Disposition", "Last-Modified", "Vary", "Link"} {
 		h.Del(name)
 	}
 	return err
+}
+
+// writeTo writes a listing to a sender, or its header alone for HEAD.
+func (s *Server) writeTo(out *sender, r *http.Request, l streamed) error {
+	rows := 0
+	if out.silent {
+		rows = bufferedRows
+	} else if l.columnar {
+		leave, err := s.files.Enter(r.Context(), view.ClientOf(r.Context()))
+		if err != nil {
+			return err
+		}
+		defer leave()
+	}
+	err := l.write(r.Context(), out, rows)
+	if errors.Is(err, view.ErrCut) {
+		out.begin(true, -1)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return out.end()
 }
 
 var (

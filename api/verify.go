@@ -17,7 +17,8 @@ func (s *Server) record() (*view.RecordState, error) {
 	return nil, &problemError{code: view.CodeUnavailable, detail: "The record is being loaded.", retryAfter: "1"}
 }
 
-// verifyPicks serves the chain of picks. It serves the whole chain unless the request has a limit.
+// verifyPicks serves the chain of picks. It serves the whole chain unless the request has a limit. JSON, Parquet and Arrow of the whole chain
+// are finished documents; the rest is written for each request, and has the rate limit of history.
 func (s *Server) verifyPicks(w http.ResponseWriter, r *http.Request) error {
 	p := s.parameters(r)
 	from, limit := p.seq("from_seq", 1), p.limit(0)
@@ -36,11 +37,24 @@ func (s *Server) verifyPicks(w http.ResponseWriter, r *http.Request) error {
 		reply(w, r, st.Whole())
 		return nil
 	}
-	page := st.Page(from, limit, format)
 	if format != view.FormatJSON {
 		w.Header().Set("Content-Disposition", `attachment; filename="picks.`+format+`"`)
 	}
-	return stream(w, r, streamed{mediaType: page.MediaType, etag: page.ETag, write: page.Write})
+	if from == 1 && limit == 0 {
+		file, err := st.File(format)
+		if err != nil {
+			return err
+		}
+		if file != nil {
+			reply(w, r, file)
+			return nil
+		}
+	}
+	if err := s.limitHistory(w, r); err != nil { // it is written for this request
+		return err
+	}
+	page := st.Page(from, limit, format)
+	return s.stream(w, r, streamed{mediaType: page.MediaType, etag: page.ETag, columnar: page.Columnar(), write: page.Write})
 }
 
 // verifyPick serves one pick of the chain: the newest pick of a ticker, or the pick for a day.

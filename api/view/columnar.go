@@ -1,7 +1,9 @@
 package view
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"io"
 	"time"
 
@@ -24,12 +26,20 @@ func newFile(format string, body []byte, modified time.Time) *Document {
 	return d
 }
 
-// writeColumns writes the whole listing in a format with types. It writes nothing before it has read the first group of rows.
-func (l *Listing) writeColumns(ctx context.Context, w io.Writer) error {
+// ErrCut means that a file with typed columns has more rows than the caller wants. Nothing was written.
+var ErrCut = errors.New("the file has more rows")
+
+// writeColumns writes the whole listing in a format with types. It writes nothing before it has read the first group of rows. If limit is
+// above 0 and there are more rows, it writes nothing at all and returns ErrCut.
+func (l *Listing) writeColumns(ctx context.Context, w io.Writer, limit int) error {
 	out := columns.New(l.request.Format, w, postgres.PointColumns(l.request.Versions), l.about...)
+	n := 0
 	for p, err := range l.rows(ctx) {
 		if err != nil {
 			return err
+		}
+		if n++; n > limit && limit > 0 {
+			return ErrCut
 		}
 		if postgres.PutPoint(out, p, l.query); out.Err() != nil {
 			return out.Err()
@@ -68,4 +78,13 @@ func (p *RecordPage) writeColumns(w io.Writer) error {
 		}
 	}
 	return out.Close()
+}
+
+// newFile builds the whole chain in a format with types.
+func (st *RecordState) newFile(format string) (*Document, error) {
+	var out bytes.Buffer
+	if err := st.Page(1, 0, format).writeColumns(&out); err != nil {
+		return nil, err
+	}
+	return newFile(format, out.Bytes(), time.Time{}), nil
 }

@@ -220,11 +220,15 @@ func (l *Listing) frame(ctx context.Context, s *Signal, asOf *time.Time) error {
 	return nil
 }
 
-// Write writes the response. With a limit above 0 it writes only the beginning and at most that many rows. It writes nothing until it has
-// read the first row or knows that the listing is empty. An error before that leaves nothing written.
+// Columnar reports whether the listing is in a format with types.
+func (l *Listing) Columnar() bool { return Columnar(l.request.Format) }
+
+// Write writes the response. With a limit above 0 it writes only the beginning and at most that many rows. A file with typed columns has no
+// such beginning: the error is ErrCut if it would have more rows. Write writes nothing until it has read the first row or knows that the
+// listing is empty. An error before that leaves nothing written.
 func (l *Listing) Write(ctx context.Context, w io.Writer, limit int) error {
-	if Columnar(l.request.Format) {
-		return l.writeColumns(ctx, w)
+	if l.Columnar() {
+		return l.writeColumns(ctx, w, limit)
 	}
 	row := make([]byte, 0, 1<<10)
 	n := 0

@@ -3,6 +3,7 @@ package view
 import (
 	"bytes"
 	"compress/gzip"
+	"errors"
 	"io"
 	"slices"
 	"testing"
@@ -65,5 +66,45 @@ func TestALongChainIsServedBeforeItIsCompressed(t *testing.T) {
 	}
 	if again := first.Whole().Identity; again.ETag != plain.ETag || !bytes.Equal(bytesOf(again), bytesOf(plain)) {
 		t.Error("the plain form has changed when it was compressed")
+	}
+}
+
+// All requests for a file of the whole chain share one, also when they come at once. A file of thousands of years is written for each.
+func TestTheFileOfTheWholeChainIsMadeOnce(t *testing.T) {
+	t.Parallel()
+	links := make([]link, maxKeptLinks+1)
+	for i := range links {
+		links[i] = newLink(int64(i+1), []byte("AAPL"), []byte("187.25"), []byte("2026-11-26"), []byte("00"), []byte("11"))
+	}
+	st := stateOf(t, links[:len(links)-1], &RecordState{})
+	for _, format := range []string{FormatParquet, FormatArrow} {
+		all := make(chan *Document, 50)
+		for range cap(all) {
+			go func() {
+				d, err := st.File(format)
+				if err != nil {
+					t.Error(err)
+				}
+				all <- d
+			}()
+		}
+		first := <-all
+		for range cap(all) - 1 {
+			if d := <-all; d != first {
+				t.Errorf("%s was made more than once", format)
+			}
+		}
+		var written bytes.Buffer
+		if err := st.Page(1, 0, format).Write(t.Context(), &written, 0); err != nil || !bytes.Equal(first.Identity.Body, written.Bytes()) {
+			t.Errorf("%s: %d bytes are kept and %d written, %v", format, len(first.Identity.Body), written.Len(), err)
+		}
+		if err := st.Page(2, 0, format).Write(t.Context(), &written, 1000); !errors.Is(err, ErrCut) {
+			t.Errorf("the beginning of %s: %v", format, err)
+		}
+	}
+	for _, format := range Formats() {
+		if d, err := stateOf(t, links, &RecordState{}).File(format); d != nil || err != nil {
+			t.Errorf("%s of a chain that is too long to keep: %v, %v", format, d, err)
+		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -18,7 +19,8 @@ import (
 	"tidemark/internal/postgres"
 )
 
-// RecordState is the verifiable record at one moment. It is immutable, but for the compressed form of a long chain, which comes later.
+// RecordState is the verifiable record at one moment. It is immutable, but for the compressed form of a long chain and the files with typed
+// columns, which come later.
 type RecordState struct {
 	o RecordOptions
 	// day is the New York day of the check of the record. verifiedAt is the world's time of the check.
@@ -54,7 +56,12 @@ type RecordState struct {
 	// pieces make up the whole response.
 	pieces []*gzipMember
 	whole  atomic.Pointer[Document]
+	// files build the whole chain in the formats with types, by format, once each. It is nil for a chain longer than maxKeptLinks.
+	files map[string]func() (*Document, error)
 }
+
+// maxKeptLinks is the longest chain whose files with typed columns are kept, about 80 years of picks. The files take 15 MB then.
+const maxKeptLinks = 20_000
 
 // compressedAtOnce is how many bytes of a new state are compressed before it is served. Of a longer chain the plain form is served first: to
 // compress a million picks takes six seconds of processor time, longer than reading and recomputing them.
@@ -87,6 +94,12 @@ func (st *RecordState) finish(before *RecordState, same int) error {
 	}
 	st.pieces = append(st.pieces, newPiece(st.end(nil)))
 	st.join(notDeflated(st.pieces) <= compressedAtOnce)
+	if len(st.links) <= maxKeptLinks {
+		st.files = map[string]func() (*Document, error){}
+		for _, format := range []string{FormatParquet, FormatArrow} {
+			st.files[format] = sync.OnceValues(func() (*Document, error) { return st.newFile(format) })
+		}
+	}
 	return nil
 }
 
@@ -132,6 +145,15 @@ func (st *RecordState) Checks() RecordChecks { return st.checks }
 // Whole returns the whole chain as JSON. While a long chain is being compressed, the document has no compressed form.
 func (st *RecordState) Whole() *Document { return st.whole.Load() }
 
+// File returns the whole chain in a format with types. The first request builds it, and all share it. It is nil for another format, and for
+// a chain longer than maxKeptLinks, whose file is written for each request.
+func (st *RecordState) File(format string) (*Document, error) {
+	if build := st.files[format]; build != nil {
+		return build()
+	}
+	return nil, nil
+}
+
 // RecordPage is a part of the chain that is written link by link.
 type RecordPage struct {
 	MediaType, ETag string
@@ -155,9 +177,16 @@ func (st *RecordState) Page(from int64, limit int, format string) *RecordPage {
 	return p
 }
 
-// Write writes the page. With a limit above 0 it writes only the beginning and at most that many links.
+// Columnar reports whether the page is in a format with types.
+func (p *RecordPage) Columnar() bool { return Columnar(p.format) }
+
+// Write writes the page. With a limit above 0 it writes only the beginning and at most that many links. A file with typed columns has no such
+// beginning: the error is ErrCut if it would have more links.
 func (p *RecordPage) Write(_ context.Context, w io.Writer, limit int) error {
-	if Columnar(p.format) {
+	if p.Columnar() {
+		if limit > 0 && len(p.links) > limit {
+			return ErrCut
+		}
 		return p.writeColumns(w)
 	}
 	var b []byte

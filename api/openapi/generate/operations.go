@@ -274,7 +274,7 @@ func verifyEndpoints() []route {
 			description: "Every announced pick with the bytes that were hashed, recomputed, and where the git ledger and the attestations are. The whole chain comes in one answer unless `limit` asks for a part. Nobody needs to believe it: each hash is SHA-256 of `ticker|price|date|previous_hash`.",
 			takes:       []string{"from_seq", "limit_whole", "format"},
 			answers:     []answer{{status: http.StatusOK, description: "The chain.", body: []shape{body[view.VerificationChain]("")}, table: true, headers: cached}, unchanged},
-			codes:       append([]string{view.CodeInvalidParameter}, reads...),
+			codes:       append([]string{view.CodeInvalidParameter, view.CodeRateLimited}, reads...),
 		},
 		{
 			id: "verifyPick", method: http.MethodGet, path: "/api/v1/verify/pick/{ticker}", tag: "Verification",
