@@ -148,8 +148,8 @@ type Server struct {
 	pushes *pushHub
 	// raws is nil if no archived bodies are served.
 	raws *rawServer
-	// files is the queue for files with typed columns.
-	files *view.Queue
+	// files is the queue for files with typed columns, listings the queue for other long responses that are written for each request.
+	files, listings *view.Queue
 	// unavailableWarnings limits the lines about a database that is away. unavailableRequests counts the requests that met it since the last line.
 	unavailableWarnings rate.Sometimes
 	unavailableRequests atomic.Int64
@@ -162,9 +162,11 @@ type route struct{ method, pattern string }
 func New(o Options) *Server {
 	o.Timeouts = o.Timeouts.orDefault()
 	s := &Server{o: o, view: o.View, log: o.Log, security: http.Header{"X-Content-Type-Options": {"nosniff"}}, unavailableWarnings: rate.Sometimes{Interval: unavailableInterval}}
-	fileLimits := fileLimits
-	fileLimits.Wait = o.Timeouts.Wait
-	s.files = view.NewQueue(fileLimits)
+	queue := func(l view.QueueLimits) *view.Queue {
+		l.Wait = o.Timeouts.Wait
+		return view.NewQueue(l)
+	}
+	s.files, s.listings = queue(fileLimits), queue(listingLimits)
 	if strings.HasPrefix(o.View.PublicURL(), "https:") {
 		s.security["Strict-Transport-Security"] = []string{"max-age=31536000"}
 	}

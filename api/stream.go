@@ -37,8 +37,12 @@ type streamed struct {
 	write func(ctx context.Context, w io.Writer, limit int) error
 }
 
-// fileLimits bound the files with typed columns that are being written. A file of 10,000 picks takes 15 MB while it is written.
-var fileLimits = view.QueueLimits{Slots: 32, SlotsOfClient: 4, Waiting: 32}
+// fileLimits bound the files with typed columns that are being written, and listingLimits the other responses of more than a chunk. A file of
+// 10,000 picks takes 15 MB while it is written, and a listing up to 2 MB: its page of points, and the tables of its compressor.
+var (
+	fileLimits    = view.QueueLimits{Slots: 32, SlotsOfClient: 4, Waiting: 32}
+	listingLimits = view.QueueLimits{Slots: 512, SlotsOfClient: 16, Waiting: 32}
+)
 
 // stream serves a listing of any length with bounded memory. An error before the first chunk becomes an error response. After the first
 // chunk, stream cuts the connection, so that the client does not take a part for the whole.
@@ -83,14 +87,19 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, l streamed) erro
 // writeTo writes a listing to a sender, or its header alone for HEAD.
 func (s *Server) writeTo(out *sender, r *http.Request, l streamed) error {
 	rows := 0
-	if out.silent {
+	enter := func(q *view.Queue) (err error) {
+		out.leave, err = q.Enter(r.Context(), view.ClientOf(r.Context()))
+		return err
+	}
+	switch {
+	case out.silent:
 		rows = bufferedRows
-	} else if l.columnar {
-		leave, err := s.files.Enter(r.Context(), view.ClientOf(r.Context()))
-		if err != nil {
+	case l.columnar:
+		if err := enter(s.files); err != nil {
 			return err
 		}
-		defer leave()
+	default:
+		out.admit = func() error { return enter(s.listings) }
 	}
 	err := l.write(r.Context(), out, rows)
 	if errors.Is(err, view.ErrCut) {
@@ -117,6 +126,9 @@ type sender struct {
 	// etag and zipped are the tags of the two forms.
 	etag, zipped string
 	zip, silent  bool
+	// admit waits until a response of more than a chunk may begin. It may be nil. leave gives back what it took, nil before.
+	admit func() error
+	leave func()
 	// begun reports whether the header was sent.
 	begun bool
 	gz    *gzip.Writer
@@ -129,6 +141,11 @@ func (s *sender) Write(p []byte) (int, error) {
 		return len(p), nil
 	}
 	if !s.begun {
+		if s.admit != nil {
+			if err := s.admit(); err != nil {
+				return 0, err
+			}
+		}
 		s.begin(true, -1)
 	}
 	return len(p), s.flush()
@@ -199,6 +216,9 @@ func compress(body []byte) []byte {
 }
 
 func (s *sender) release() {
+	if s.leave != nil {
+		s.leave()
+	}
 	if s.gz != nil {
 		s.gz.Reset(io.Discard)
 		gzipPool.Put(s.gz)

@@ -122,10 +122,11 @@ func (v *View) History(ctx context.Context, s *Signal, r ListingRequest) (*Listi
 	case asOf == nil:
 		l.rows = only(nil)
 	default:
-		l.rows = func(ctx context.Context) iter.Seq2[postgres.Point, error] { return v.stored(ctx, q) }
+		l.rows = func(ctx context.Context) iter.Seq2[postgres.Point, error] { return v.storedPages(ctx, q) }
 		err := v.acquireQuery(ctx, func(ctx context.Context) error {
 			q.Interval = postgres.IntervalOf(s.Definition, nil)
-			at, last, err := v.o.Store.Computed(ctx, q.Signal, q.AsOf)
+			at, last, version, err := v.o.Store.Computed(ctx, q.Signal, q.AsOf)
+			q.Version = version // the rows are those that the tag is about
 			if state = fmt.Sprint(at, last); err != nil {
 				return err
 			}

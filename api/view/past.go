@@ -5,33 +5,39 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"sync"
 	"time"
 
 	"tidemark/internal/postgres"
 )
 
 const (
-	// queryTimeout bounds one response that needs the database, including its writing, while a client waits.
-	queryTimeout = 12 * time.Second
-	// maxQueries is how many such responses are built at the same time. Others wait. A slow client holds a database connection, and the
-	// notifications that keep the memory current need connections, too.
-	maxQueries = 2
+	// queryTimeout bounds one read of the database while a client waits. With QueueWait it is shorter than a client waits for a response.
+	queryTimeout = 8 * time.Second
+	// maxQueries is how many reads there are at the same time. Others wait. The notifications that keep the memory current need connections,
+	// too. maxWaitingQueries is how many reads of a client wait: a page, an agent and a notebook ask for several things at once.
+	maxQueries, maxWaitingQueries = 2, 32
+	// pageRows is how many points a response holds in memory while its client reads: 640 kB.
+	pageRows = 4096
 )
 
-// acquireQuery waits for a slot, then runs f, which reads the database.
+// queryLimits bound the reads of the database. Each client may have all slots if nobody else waits.
+var queryLimits = QueueLimits{Slots: maxQueries, SlotsOfClient: maxQueries, Waiting: maxWaitingQueries, Wait: QueueWait}
+
+// acquireQuery waits for a slot, then runs f, which reads the database. f must not write to a client: a client that does not read would
+// hold the slot.
 func (v *View) acquireQuery(ctx context.Context, f func(context.Context) error) error {
+	leave, err := v.queries.Enter(ctx, ClientOf(ctx))
+	if err != nil {
+		return err
+	}
+	defer leave()
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
-	select {
-	case v.queries <- struct{}{}:
-		defer func() { <-v.queries }()
-		return f(ctx)
-	case <-ctx.Done():
-		return fmt.Errorf("wait for a turn: %w: %w", postgres.ErrUnavailable, ctx.Err())
-	}
+	return f(ctx)
 }
 
-// stored yields points from the database.
+// stored yields points from the database. It is for readers that only collect points: they hold a slot meanwhile.
 func (v *View) stored(ctx context.Context, q postgres.HistoryQuery) iter.Seq2[postgres.Point, error] {
 	enough := errors.New("enough")
 	return func(yield func(postgres.Point, error) bool) {
@@ -48,6 +54,43 @@ func (v *View) stored(ctx context.Context, q postgres.HistoryQuery) iter.Seq2[po
 		})
 		if err != nil && !errors.Is(err, enough) {
 			yield(postgres.Point{}, err)
+		}
+	}
+}
+
+// pages holds unused memory for the points of a response.
+var pages = sync.Pool{New: func() any { return new(make([]postgres.Point, 0, pageRows)) }}
+
+// storedPages is stored for responses to clients. It reads pages of points, and holds neither a slot nor a connection while it yields them.
+// With q.Version all pages are of one state.
+func (v *View) storedPages(ctx context.Context, q postgres.HistoryQuery) iter.Seq2[postgres.Point, error] {
+	return func(yield func(postgres.Point, error) bool) {
+		page := pages.Get().(*[]postgres.Point)
+		defer pages.Put(page)
+		most := q.Limit
+		for sent := 0; ; sent += len(*page) {
+			q.Limit = pageRows
+			if most > 0 {
+				q.Limit = min(pageRows, most-sent)
+			}
+			*page = (*page)[:0]
+			for p, err := range v.stored(ctx, q) {
+				if err != nil {
+					yield(postgres.Point{}, err)
+					return
+				}
+				*page = append(*page, p)
+			}
+			for _, p := range *page {
+				if !yield(p, nil) {
+					return
+				}
+			}
+			if len(*page) < q.Limit || sent+len(*page) == most {
+				return
+			}
+			last := (*page)[len(*page)-1]
+			q.After = &postgres.HistoryKey{ObservedAt: last.ObservedAt, KnownFrom: last.KnownFrom}
 		}
 	}
 }

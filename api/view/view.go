@@ -4,6 +4,7 @@
 package view
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -66,8 +67,9 @@ type Store interface {
 	CountBehind(ctx context.Context, d signals.Definition, asOf time.Time) (int64, error)
 	// LoggedBodies returns the leaves of archived bodies in the log of sources, by SHA-256.
 	LoggedBodies(ctx context.Context, sums []string) (map[string]int64, error)
-	// Computed identifies the state of the history as of an instant. The error is postgres.ErrNotFound if the signal has no history then.
-	Computed(ctx context.Context, signal string, asOf time.Time) (at, last time.Time, err error)
+	// Computed identifies the state of the history as of an instant. version is its newest version of a point, for HistoryQuery.Version. The
+	// error is postgres.ErrNotFound if the signal has no history then.
+	Computed(ctx context.Context, signal string, asOf time.Time) (at, last time.Time, version int64, err error)
 	// History yields points. After an error it yields nothing more.
 	History(ctx context.Context, q postgres.HistoryQuery) iter.Seq2[postgres.Point, error]
 	// Changes lists the instants at which a history changed.
@@ -95,6 +97,8 @@ type Options struct {
 	Log *slog.Logger
 	// Metrics counts panics. It may be nil.
 	Metrics *telemetry.Metrics
+	// QueryWait is how long a request waits for its turn at the database. Zero means QueueWait.
+	QueryWait time.Duration
 }
 
 // View keeps the responses about signals current. It is safe for concurrent use.
@@ -103,8 +107,8 @@ type View struct {
 	state       atomic.Pointer[State]
 	changed     announcer
 	unavailable atomic.Bool
-	// queries has a slot for each concurrent response that needs the database.
-	queries chan struct{}
+	// queries has a slot for each concurrent read of the database.
+	queries *Queue
 	// explained caches the differences between snapshots.
 	explained explained
 
@@ -133,7 +137,9 @@ func New(o Options) (*View, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	return &View{o: o, held: map[string]cachedSignal{}, queries: make(chan struct{}, maxQueries)}, nil
+	limits := queryLimits
+	limits.Wait = cmp.Or(o.QueryWait, limits.Wait)
+	return &View{o: o, held: map[string]cachedSignal{}, queries: NewQueue(limits)}, nil
 }
 
 func (o Options) check() error {

@@ -48,6 +48,9 @@ type HistoryQuery struct {
 	After *HistoryKey
 	// Limit is the maximum number of rows; 0 means no limit.
 	Limit int
+	// Version ignores what was stored after the version with this number, so that pages that are read one after another are of one state. It
+	// comes from Computed; 0 means everything.
+	Version int64
 	// FirstIngested is when the last of the signal's inputs was first loaded, zero if unknown. No earlier time is written as
 	// ingested_at, and values that were published earlier are marked.
 	FirstIngested time.Time
@@ -79,6 +82,9 @@ func (q HistoryQuery) SQL(columns string, bind func(any) string) string {
 		way, later, earlier, sofar = " desc", "lag", "lead", "current row and unbounded following"
 	}
 	from := "estimates where signal = " + bind(q.Signal) + " and known_at <= " + bind(q.AsOf)
+	if q.Version > 0 {
+		from += " and id <= " + bind(q.Version)
+	}
 	where := ""
 	if !q.From.IsZero() {
 		where += " and observed_at >= " + bind(q.From)

@@ -148,14 +148,14 @@ func (r *Replicated) SnapshotAsOf(ctx context.Context, signal string, asOf time.
 }
 
 // Computed is DB.Computed, on the replica if possible. Later reads see at least the same data.
-func (r *Replicated) Computed(ctx context.Context, signal string, asOf time.Time) (at, last time.Time, err error) {
+func (r *Replicated) Computed(ctx context.Context, signal string, asOf time.Time) (at, last time.Time, version int64, err error) {
 	err = r.ask(ctx, nil, func(db *DB) (err error) {
 		var position int64
-		at, last, position, err = db.computed(ctx, signal, asOf)
+		at, last, version, position, err = db.computed(ctx, signal, asOf)
 		r.note(position)
 		return err
 	})
-	return at, last, err
+	return at, last, version, err
 }
 
 // History is DB.History, on the replica if possible.

@@ -124,7 +124,7 @@ func TestAReplicaAnswersWhatItHas(t *testing.T) {
 	say(t, worker, noon(2), "1=5 2=7")
 	load(noon(2))
 	want("while it is behind", noon(2), "1=5 2=7", false)
-	at, _, err := r.Computed(t.Context(), "s", noon(2))
+	at, _, _, err := r.Computed(t.Context(), "s", noon(2))
 	if err != nil || !at.Equal(noon(2)) {
 		t.Fatalf("computed %s (%v), want what the primary has", at, err)
 	}
@@ -149,7 +149,7 @@ func TestAReplicaAnswersWhatItHas(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(other.CloseReplica)
-	if at, _, err := other.Computed(t.Context(), "s", noon(3)); err != nil || !at.Equal(noon(3)) {
+	if at, _, _, err := other.Computed(t.Context(), "s", noon(3)); err != nil || !at.Equal(noon(3)) {
 		t.Fatalf("computed %s (%v), want what the primary has", at, err)
 	}
 	if got := slices.Collect(points(t, other.History(t.Context(), postgres.HistoryQuery{Signal: "s", AsOf: noon(3)}))); len(got) != 3 {
@@ -201,7 +201,7 @@ func TestAServerThatFollowsNoneIsNoReplica(t *testing.T) {
 	if _, err := r.Serve(t.Context(), "s", noon(1), 0); err != nil {
 		t.Fatal(err)
 	}
-	if at, _, err := r.Computed(t.Context(), "s", noon(1)); err != nil || !at.Equal(noon(1)) {
+	if at, _, _, err := r.Computed(t.Context(), "s", noon(1)); err != nil || !at.Equal(noon(1)) {
 		t.Errorf("computed %s, %v", at, err)
 	}
 	if there.Load() != 0 || log.count("follows no other") != 1 {

@@ -182,25 +182,28 @@ func (db SnapshotStore) FirstComputed(ctx context.Context, signal string) (time.
 }
 
 // Computed identifies the computations behind the data as of an instant. at is the newest computed instant, and last is when the last
-// computation up to it ran. The result changes whenever a response as of that instant could change. It returns ErrNotFound if nothing was
-// computed.
-func (db SnapshotStore) Computed(ctx context.Context, signal string, asOf time.Time) (at, last time.Time, err error) {
-	at, last, _, err = db.computed(ctx, signal, asOf)
-	return at, last, err
+// computation up to it ran. The result changes whenever a response as of that instant could change. version is the number of the newest
+// stored version of a point, for HistoryQuery.Version: the versions of a signal are numbered under its lock, so a later one has a higher
+// number. It returns ErrNotFound if nothing was computed.
+func (db SnapshotStore) Computed(ctx context.Context, signal string, asOf time.Time) (at, last time.Time, version int64, err error) {
+	at, last, version, _, err = db.computed(ctx, signal, asOf)
+	return at, last, version, err
 }
 
 // computed is Computed with the server's log position at the time of the read.
-func (db SnapshotStore) computed(ctx context.Context, signal string, asOf time.Time) (at, last time.Time, position int64, err error) {
+func (db SnapshotStore) computed(ctx context.Context, signal string, asOf time.Time) (at, last time.Time, version, position int64, err error) {
 	var newest, computed *time.Time
-	err = db.reads.QueryRow(ctx, `select max(at), max(computed_at), `+positionSQL+` from snapshots where signal = @signal and at <= @as_of`,
-		pgx.NamedArgs{"signal": signal, "as_of": asOf}).Scan(&newest, &computed, &position) // index snapshots_computed
+	err = db.reads.QueryRow(ctx, `
+		select max(at), max(computed_at), (select coalesce(max(id), 0) from estimates where signal = @signal), `+positionSQL+`
+		from snapshots where signal = @signal and at <= @as_of`, // indexes snapshots_computed, estimates_added
+		pgx.NamedArgs{"signal": signal, "as_of": asOf}).Scan(&newest, &computed, &version, &position)
 	if err != nil {
-		return at, last, 0, fmt.Errorf("look up what was computed of %s: %w", signal, asUnavailable(err))
+		return at, last, 0, 0, fmt.Errorf("look up what was computed of %s: %w", signal, asUnavailable(err))
 	}
 	if newest == nil {
-		return at, last, position, fmt.Errorf("what was computed of %s by %s: %w", signal, asOf.Format(time.RFC3339), ErrNotFound)
+		return at, last, version, position, fmt.Errorf("what was computed of %s by %s: %w", signal, asOf.Format(time.RFC3339), ErrNotFound)
 	}
-	return newest.UTC(), computed.UTC(), position, nil
+	return newest.UTC(), computed.UTC(), version, position, nil
 }
 
 const inputsSQL = `
