@@ -217,6 +217,62 @@ func TestARangeOfALongFileReadsLittleMoreThanItself(t *testing.T) {
 	}
 }
 
+// countedReads counts the reads of bytes.
+type countedReads struct {
+	api.Datasets
+
+	n atomic.Int64
+}
+
+func (c *countedReads) DatasetBytes(ctx context.Context, sha256 string, from, n int64) ([]byte, error) {
+	c.n.Add(1)
+	return c.Datasets.DatasetBytes(ctx, sha256, from, n)
+}
+
+// A request with thousands of ranges, or with ranges that overlap, gets the whole file in a few reads. A request with some ranges gets them.
+func TestManyRangesOfAFileAreNoRanges(t *testing.T) {
+	t.Parallel()
+	s := start(t, setup{})
+	counted := &countedReads{Datasets: s.open(postgres.RoleAPI)}
+	s.serve(api.Options{View: s.view, Datasets: counted})
+	body := make([]byte, 100_000)
+	_, _ = rand.Read(body)
+	sum := fmt.Sprintf("%x", sha256.Sum256(body))
+	set := postgres.Dataset{Day: "2026-03-02", AsOf: noon, Tables: []postgres.DatasetTable{{Name: "a", Title: "a", SHA256: sum, Bytes: int64(len(body)), Rows: 1}}}
+	if _, err := s.worker.SaveDataset(t.Context(), task.Fence{}, set, map[string][]byte{sum: body}); err != nil {
+		t.Fatal(err)
+	}
+	apart := func(n int) string {
+		var ranges []string
+		for i := range n {
+			ranges = append(ranges, fmt.Sprintf("%d-%d", 100*i, 100*i+9))
+		}
+		return "bytes=" + strings.Join(ranges, ",")
+	}
+	for what, c := range map[string]struct {
+		asked  string
+		status int
+		most   int64
+	}{
+		"one byte, thousands of times":        {"bytes=" + strings.Repeat("0-0,", 4000), http.StatusOK, 16},
+		"the end, three times over":           {"bytes=-9,-9,-9,-9", http.StatusOK, 16},
+		"from everywhere to the end":          {"bytes=99990-,99991-,99992-,99993-", http.StatusOK, 16},
+		"seventeen ranges apart":              {apart(17), http.StatusOK, 16},
+		"sixteen ranges apart":                {apart(16), http.StatusPartialContent, 16},
+		"two ranges that overlap the others":  {"bytes=0-9,5-14,100-109,105-114", http.StatusPartialContent, 4},
+		"the magic bytes of both ends, twice": {"bytes=0-3,-4,0-3,-4", http.StatusPartialContent, 4},
+	} {
+		before := counted.n.Load()
+		a := s.ask(http.MethodGet, "/data/a.parquet", "Range", c.asked)
+		if reads := counted.n.Load() - before; a.StatusCode != c.status || reads > c.most {
+			t.Errorf("%s: %s with %d reads, want %d with %d at most", what, a.Status, reads, c.status, c.most)
+		}
+		if c.status == http.StatusOK && !bytes.Equal(a.body, body) {
+			t.Errorf("%s: %d bytes, want all %d", what, len(a.body), len(body))
+		}
+	}
+}
+
 func TestAnyWebPageMayReadADataSetInRanges(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{})

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -119,8 +120,15 @@ func (h *refusalHolder) Write(p []byte) (int, error) {
 	return h.ResponseWriter.Write(p)
 }
 
+// maxRanges is how many ranges of a body a request can have, and maxOverlaps how many of them can overlap one before it. Each range is a read
+// of the database. Readers of Parquet join ranges that are near each other, and ask for a few.
+const (
+	maxRanges   = 16
+	maxOverlaps = 2
+)
+
 // readRanges returns the header field Range of a request for net/http. It is empty if RFC 9110 lets the field be ignored: it has another
-// unit, or is not well formed. Net/http would refuse such a field. It would also refuse positions of more than 63 bits, and serve no bytes
+// unit, is not well formed, or names many ranges, or more than two that overlap (section 14.2). Net/http would refuse such a field. It would also refuse positions of more than 63 bits, and serve no bytes
 // for a suffix of length 0.
 func readRanges(fields []string, size int) string {
 	unit, set, _ := strings.Cut(fields[0], "=")
@@ -128,6 +136,8 @@ func readRanges(fields []string, size int) string {
 		return ""
 	}
 	var ranges []string
+	var spans [][2]int64
+	overlaps := 0
 	for spec := range strings.SplitSeq(set, ",") {
 		spec = strings.Trim(spec, " \t")
 		if spec == "" { // lists may have empty elements
@@ -136,19 +146,28 @@ func readRanges(fields []string, size int) string {
 		first, last, ok := strings.Cut(spec, "-")
 		from, okFirst := position(first)
 		to, okLast := position(last)
+		begin, end := from, min(to, int64(size)-1)
 		switch {
 		case !ok || !okFirst || !okLast || first == "" && last == "" || first != "" && last != "" && to < from:
 			return ""
 		case first == "" && to == 0:
 			spec = strconv.Itoa(size) + "-" // it begins at the end: no byte is meant
+			begin, end = int64(size), int64(size)-1
 		case first == "":
 			spec = fmt.Sprintf("-%d", to)
+			begin, end = max(int64(size)-to, 0), int64(size)-1
 		case last == "":
 			spec = fmt.Sprintf("%d-", from)
+			end = int64(size) - 1
 		default:
 			spec = fmt.Sprintf("%d-%d", from, to)
 		}
-		ranges = append(ranges, spec)
+		if slices.ContainsFunc(spans, func(s [2]int64) bool { return begin <= s[1] && s[0] <= end }) {
+			overlaps++
+		}
+		if ranges, spans = append(ranges, spec), append(spans, [2]int64{begin, end}); len(ranges) > maxRanges || overlaps > maxOverlaps {
+			return ""
+		}
 	}
 	if ranges == nil {
 		return ""
