@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -87,10 +88,20 @@ func (s *Server) handleMethods(mux *http.ServeMux, pattern string, by methods) {
 		default:
 			err = &problemError{code: view.CodeMethodNotAllowed, detail: "Only " + words + " can be used here.", allow: allow}
 		}
+		if disconnected(r, err) {
+			panic(http.ErrAbortHandler)
+		}
 		if err != nil {
 			s.fail(w, r, err)
 		}
 	})
+}
+
+// disconnected reports whether an error is there because the client disconnected, which ends the reads of the database for it. Another error
+// of such a request is a fault of ours, as without the client.
+func disconnected(r *http.Request, err error) bool {
+	return r.Context().Err() != nil &&
+		(errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, postgres.ErrUnavailable))
 }
 
 // hasBody reports whether a request announces a body.
@@ -121,6 +132,9 @@ func (s *Server) middleware(mux *http.ServeMux, cors func(path string) bool) htt
 		r, span := s.trace(r)
 		r = r.WithContext(view.WithClient(r.Context(), clientNetwork(s.client(r))))
 		defer func() {
+			if !seen.wrote && r.Context().Err() != nil {
+				seen.status = statusDisconnected
+			}
 			traced(span, r, seen.status, h.Get("X-Request-Id"))
 			s.o.Metrics.EndRequest(r.Pattern, r.Method, seen.status, began)
 			*seen = statusRecorder{}
@@ -151,14 +165,20 @@ type statusRecorder struct {
 	http.ResponseWriter
 
 	status, bytes int
+	// wrote reports whether the response was begun.
+	wrote bool
 }
 
+// statusDisconnected is the status in the metrics of a request whose client disconnected before the response, as nginx counts it.
+const statusDisconnected = 499
+
 func (rec *statusRecorder) WriteHeader(status int) {
-	rec.status = status
+	rec.status, rec.wrote = status, true
 	rec.ResponseWriter.WriteHeader(status)
 }
 
 func (rec *statusRecorder) Write(p []byte) (int, error) {
+	rec.wrote = true
 	n, err := rec.ResponseWriter.Write(p)
 	rec.bytes += n
 	return n, err
@@ -335,7 +355,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	case errors.Is(err, view.ErrWaitedTooLong):
 		s.warnUnavailable(r, err)
 		f = &problemError{code: view.CodeUnavailable, detail: "Too many requests are being answered.", retryAfter: "5"}
-	case errors.Is(err, postgres.ErrUnavailable):
+	case errors.Is(err, postgres.ErrUnavailable), errors.Is(err, context.DeadlineExceeded):
 		s.warnUnavailable(r, err)
 		f = &problemError{code: view.CodeUnavailable, detail: "The database of past values is unavailable.", retryAfter: "5"}
 	case errors.Is(err, postgres.ErrNotFound):

@@ -4,10 +4,14 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"fmt"
 	"io"
+	"log/slog"
 	"math"
 	"net/http"
+	"net/http/httptest"
 	"net/netip"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -17,6 +21,7 @@ import (
 	"tidemark/api/endpoint"
 	"tidemark/api/view"
 	"tidemark/internal/postgres"
+	"tidemark/internal/telemetry"
 	"tidemark/signals"
 )
 
@@ -176,5 +181,90 @@ func TestABurstOfOneAddressTakesNoOthersTurnAtTheDatabase(t *testing.T) {
 	s.eventually("all to be answered", func() bool { return served.Load() == slots+2*waiting+8 })
 	if rest <= 0 || refused.Load() != 200-slots-2*waiting {
 		t.Errorf("%d requests were refused, and %d waited when the third address had its answers", refused.Load(), rest)
+	}
+}
+
+// failingStore is a database whose snapshots of the past fail as the test says.
+type failingStore struct {
+	*postgres.DB
+
+	asked chan struct{}
+	fail  func(context.Context) error
+}
+
+func (f *failingStore) SnapshotAsOf(ctx context.Context, _ string, _ time.Time) (postgres.Snapshot, error) {
+	f.asked <- struct{}{}
+	return postgres.Snapshot{}, f.fail(ctx)
+}
+
+// A client hangs up while the database works for it: that is neither an error of the server nor a line for the operator. A database that
+// takes too long is unavailable, and the client is told when to come again.
+func TestAClientThatHangsUpIsNoErrorOfTheServer(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		fail   func(context.Context) error
+		hangUp bool
+		status string
+	}{
+		"the client hangs up": {func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }, true, "499"},
+		"the database takes too long": {func(context.Context) error {
+			return fmt.Errorf("read a snapshot: %w", context.DeadlineExceeded)
+		}, false, "503"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := start(t, setup{stored: []postgres.Snapshot{full()}})
+			store := &failingStore{s.open(postgres.RoleAPI), make(chan struct{}), c.fail}
+			v, err := view.New(view.Options{
+				Store: store, Definitions: definitions(), PublicURL: s.url, World: view.WorldLive, Now: func() time.Time { return noon }, Log: quiet,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.run(v.Run)
+			s.eventually("the first load", func() bool { return v.State() != nil })
+			metrics, errs := telemetry.NewMetrics("1", "c", time.Now), &linesAbout{text: "level=ERROR"}
+			s.serve(api.Options{View: v, Metrics: metrics, Log: slog.New(slog.NewTextHandler(errs, nil))})
+			ctx, hangUp := context.WithCancel(t.Context())
+			defer hangUp()
+			r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+crack+"?as_of=2026-03-04T11:30:00Z", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				resp, err := plain.Do(r)
+				if err != nil {
+					if !c.hangUp {
+						t.Error(err)
+					}
+					return
+				}
+				_ = resp.Body.Close()
+				if c.hangUp || resp.Header.Get("Retry-After") == "" {
+					t.Errorf("%s, Retry-After %q", resp.Status, resp.Header.Get("Retry-After"))
+				}
+			}()
+			<-store.asked
+			if c.hangUp {
+				hangUp()
+			}
+			<-done
+			counted := ""
+			s.eventually("the request to be counted", func() bool {
+				w := httptest.NewRecorder()
+				metrics.Handler(quiet).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", nil))
+				for line := range strings.Lines(w.Body.String()) {
+					if strings.HasPrefix(line, "tidemark_http_requests_total{") && strings.Contains(line, "/api/signals/{id}") {
+						counted = line
+					}
+				}
+				return counted != ""
+			})
+			if !strings.Contains(counted, `code="`+c.status+`"`) || errs.n.Load() != 0 {
+				t.Errorf("%d lines of errors, and the request is counted as %s", errs.n.Load(), counted)
+			}
+		})
 	}
 }
