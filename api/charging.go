@@ -2,7 +2,9 @@ package api
 
 import (
 	"context"
+	"crypto/hmac"
 	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -102,10 +104,10 @@ func (s *Server) serveCharged(w http.ResponseWriter, r *http.Request, e accounts
 		if err != nil {
 			return err
 		}
-		rep, status, err := choose(r, answer.Document)
-		if err != nil {
+		if err := checkAccepted(r, answer.Document); err != nil {
 			return err
 		}
+		rep, status := representation(namedTags(r.Header["If-None-Match"]), r.Header["Accept-Encoding"], ownDocument(r, key, answer))
 		err = s.charge(w, r, key, plan, e, ware{status: status, mediaType: rep.Header.Get("Content-Type"), lang: answer.Lang})
 		if errors.Is(err, errPlanEnded) {
 			plan = accounts.PlanFree // The database's clock decides.
@@ -140,6 +142,17 @@ func (s *Server) serveCharged(w http.ResponseWriter, r *http.Request, e accounts
 		transmit(w, r, rep, status)
 		return nil
 	}
+}
+
+// ownDocument returns the answer's document with tags that only this installation can compute. A tag of the bytes alone would be the same for
+// everybody: a client could compute it from a guess, or take it from a response to another request, and a free 304 would tell whether it is
+// right. These tags are for one key, one URL, one language and one format. So a client that names one was charged for that response before.
+func ownDocument(r *http.Request, key postgres.Key, a Answer) *view.Document {
+	of := digest(strconv.FormatInt(key.ID, 10), r.URL.EscapedPath(), r.URL.RawQuery, a.Document.Identity.Header.Get("Content-Type"), string(a.Lang),
+		a.Document.Identity.ETag)
+	mac := hmac.New(sha256.New, key.TagSecret)
+	_, _ = mac.Write(of[:])
+	return a.Document.WithTag(hex.EncodeToString(mac.Sum(nil)[:16]))
 }
 
 var errPlanEnded = errors.New("the key's Pro plan has ended by now")

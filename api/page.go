@@ -60,6 +60,9 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) error {
 		return nil
 	}
 	own := *page.Document
+	if key != nil {
+		own = *ownPage(r, *key, page, visitor)
+	}
 	for _, rep := range []*view.Representation{&own.Identity, &own.Gzip} {
 		if rep.Body == nil {
 			continue
@@ -129,7 +132,7 @@ func (s *Server) sellPage(w http.ResponseWriter, r *http.Request, key postgres.K
 		return nil, err
 	}
 	r.Header["If-None-Match"] = namedTags(r.Header["If-None-Match"])
-	if _, status := representation(r.Header["If-None-Match"], r.Header["Accept-Encoding"], page.Document); status == http.StatusNotModified {
+	if _, status := representation(r.Header["If-None-Match"], r.Header["Accept-Encoding"], ownPage(r, key, page, visitor)); status == http.StatusNotModified {
 		return page, nil // the browser has it
 	}
 	var paid []string
@@ -153,6 +156,11 @@ func (s *Server) sellPage(w http.ResponseWriter, r *http.Request, key postgres.K
 		return nil, refusal // the page does not exist without the part
 	}
 	return less, nil
+}
+
+// ownPage returns the document of a page with tags for this key alone.
+func ownPage(r *http.Request, key postgres.Key, page *view.Page, visitor view.Visitor) *view.Document {
+	return ownDocument(r, key, Answer{Document: page.Document, Lang: visitor.Lang})
 }
 
 // sellPart charges for one part of a page, or counts it against the daily quota.

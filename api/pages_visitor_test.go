@@ -1,6 +1,8 @@
 package api_test
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -91,6 +93,18 @@ func TestASignedInVisitorPaysAPageOnce(t *testing.T) {
 	want("the same page again", 1, "0.195")
 	if b := v.open("/picks", "If-None-Match", a.Header.Get("ETag")); b.StatusCode != http.StatusNotModified {
 		t.Errorf("the page that the browser has: %s", b.Status)
+	}
+	guess := sha256.Sum256(a.body)
+	for what, tag := range map[string]string{
+		"a page that was guessed": `"` + hex.EncodeToString(guess[:16]) + `"`,
+		"another visitor's page":  p.signIn(p.newKey(p.db, 0)).open("/picks").Header.Get("ETag"),
+	} {
+		if b := v.open("/picks", "If-None-Match", tag); b.StatusCode != http.StatusOK {
+			t.Errorf("the tag of %s: %s", what, b.Status)
+		}
+	}
+	if n, b := v.requests(); n != 1 || b != "0.195" {
+		t.Errorf("after tags that are not the browser's: %d requests, balance %s", n, b)
 	}
 
 	// A request that does not visibly open a page costs nothing and shows free data.

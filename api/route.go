@@ -285,16 +285,14 @@ func representation(known, codings []string, d *view.Document) (*view.Representa
 	return rep, http.StatusOK
 }
 
-// choose is representation for a document of any media type that has a price: only a tag that the client names gives a 304. It fails if the
-// client does not accept the media type.
-func choose(r *http.Request, d *view.Document) (*view.Representation, int, error) {
+// checkAccepted fails if the client does not accept the media type of a document.
+func checkAccepted(r *http.Request, d *view.Document) error {
 	mediaType, _, _ := strings.Cut(d.Identity.Header.Get("Content-Type"), ";")
 	major, minor, _ := strings.Cut(mediaType, "/")
 	if !accepts(r.Header["Accept"], major, minor) {
-		return nil, 0, &problemError{code: view.CodeNotAcceptable, detail: fmt.Sprintf("This is served as %s only.", mediaType)}
+		return &problemError{code: view.CodeNotAcceptable, detail: fmt.Sprintf("This is served as %s only.", mediaType)}
 	}
-	rep, status := representation(namedTags(r.Header["If-None-Match"]), r.Header["Accept-Encoding"], d)
-	return rep, status, nil
+	return nil
 }
 
 // transmit sends a representation whose header fields are already set.

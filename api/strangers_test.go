@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/hex"
 	"html"
 	"net/http"
@@ -9,11 +10,14 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"tidemark/accounts"
 	"tidemark/api"
+	"tidemark/api/endpoint"
 	"tidemark/api/pages"
 	"tidemark/api/view"
+	"tidemark/internal/postgres"
 )
 
 // The header can select another language or format for the same path and query. One charge must not pay for both.
@@ -88,6 +92,63 @@ func TestAFreeAnswerTellsNothingOfWhatHasAPrice(t *testing.T) {
 	if links == 0 {
 		t.Error("no list had a next page: nothing was looked at")
 	}
+}
+
+// A tag was the hash of the bytes, and an empty list has the same bytes whatever the filters are. So a key without a balance learned for free
+// whether anything matches: 304 meant no, 402 meant yes.
+func TestATagIsOnlyForTheKeyAndTheRequestThatWereCharged(t *testing.T) {
+	t.Parallel()
+	p := publish(t, accounts.ModelBalance)
+	other := p.newKey(p.db, 0)
+	get := func(key, path, tag string) answer {
+		t.Helper()
+		header := []string{"Authorization", "Bearer " + key}
+		if tag != "" {
+			header = append(header, "If-None-Match", tag)
+		}
+		return p.ask(http.MethodGet, "/api/v1"+path, header...)
+	}
+	const none, borl = "/picks?ticker=NONE", "/picks?ticker=BORL"
+	empty, bought, theirs := get(p.key, none, ""), get(p.key, borl, ""), get(other, borl, "")
+	if empty.StatusCode != http.StatusOK || bought.StatusCode != http.StatusOK || theirs.StatusCode != http.StatusOK {
+		t.Fatalf("bought: %s, %s, %s", empty.Status, bought.Status, theirs.Status)
+	}
+	p.spend(p.key, "0.19") // nothing is left
+	for _, filter := range []string{"status=closed", "status=open", "sector=Energy", "region=Europe", "ticker=NOBODY", "from=2026-03-05&status=closed", "ticker=NONE&status=open"} {
+		if a := get(p.key, "/picks?"+filter, empty.Header.Get("ETag")); a.StatusCode != http.StatusPaymentRequired {
+			t.Errorf("the tag of an empty list, for %s: %s, want 402", filter, a.Status)
+		}
+	}
+	latest := get(other, "/picks/latest", "")
+	guess := sha256.Sum256(latest.body)
+	for what, a := range map[string]answer{
+		"the hash of a body that the key never had": get(p.key, "/picks/latest", `"`+hex.EncodeToString(guess[:16])+`"`),
+		"another key's tag of it":                   get(p.key, "/picks/latest", latest.Header.Get("ETag")),
+		"another key's tag of what both have":       get(p.key, borl, theirs.Header.Get("ETag")),
+		"the tag in another format":                 get(p.key, borl+"&format=csv", bought.Header.Get("ETag")),
+	} {
+		if a.StatusCode != http.StatusPaymentRequired {
+			t.Errorf("%s: %s, want 402", what, a.Status)
+		}
+	}
+	unchanged := func(where string) {
+		t.Helper()
+		for path, tag := range map[string]string{none: empty.Header.Get("ETag"), borl: bought.Header.Get("ETag")} {
+			if a := get(p.key, path, tag); a.StatusCode != http.StatusNotModified || a.Header.Get("X-Request-Cost") != "0.00" {
+				t.Errorf("%s, what the key was charged for: %s at %s: %s", path, a.Status, where, a.Header.Get("X-Request-Cost"))
+			}
+		}
+	}
+	unchanged("the process that charged it")
+	tariff, err := endpoint.NewTariff(accounts.ModelBalance, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.serve(api.Options{
+		View: p.view, Publications: p.publications, Data: api.Data(p.publications),
+		Accounts: &api.Accounts{DB: p.open(postgres.RoleAPI), Tariff: tariff, Now: time.Now},
+	})
+	unchanged("another process")
 }
 
 func TestASandboxAndTheServiceRefuseEachOthersKeys(t *testing.T) {

@@ -40,10 +40,10 @@ func (s *Server) handlePaid(e endpoint.Endpoint, build Build) handler {
 		if err != nil {
 			return err // paid or not: a missing document is not for sale
 		}
-		rep, _, err := choose(r, answer.Document)
-		if err != nil {
+		if err := checkAccepted(r, answer.Document); err != nil {
 			return err
 		}
+		rep, _ := representation(nil, r.Header["Accept-Encoding"], answer.Document) // each payment buys a whole response
 		sale := &x402Payment{
 			Payments: p, w: w, r: r, rep: rep, extra: answer.Header, content: answer.Document.Identity.Body, version: version,
 			answerTimeout: s.o.Timeouts.Request,

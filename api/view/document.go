@@ -41,6 +41,9 @@ const FramePrefix = "/embed/"
 // FramePolicy allows other sites to show the page in a frame. The page loads nothing from other sites, and has no form and no cookie.
 const FramePolicy = "default-src 'self'; base-uri 'none'; form-action 'none'"
 
+// gzipSuffix ends the tag of a compressed form.
+const gzipSuffix = "-gzip"
+
 // minCompressSize is the minimum size in bytes of a body that is worth compressing.
 const minCompressSize = 1 << 10
 
@@ -82,12 +85,29 @@ func NewDocument(mediaType, cacheControl string, body []byte, modified time.Time
 		return d
 	}
 	if compressed := compress(body); len(compressed) < len(body) {
-		d.Gzip = represent(compressed, tag+"-gzip")
+		d.Gzip = represent(compressed, tag+gzipSuffix)
 		d.Gzip.Header.Set("Content-Encoding", "gzip")
 		d.Gzip.Header.Set("Vary", "Accept-Encoding")
 		d.Identity.Header.Set("Vary", "Accept-Encoding")
 	}
 	return d
+}
+
+// WithTag returns the same document with other tags. tag is the new tag's text, without quotation marks.
+func (d *Document) WithTag(tag string) *Document {
+	tagged := *d
+	tagged.Identity.retag(tag)
+	if tagged.Gzip.Body != nil {
+		tagged.Gzip.retag(tag + gzipSuffix)
+	}
+	return &tagged
+}
+
+// retag replaces the tag. The header is cloned, because the original document shares it.
+func (r *Representation) retag(tag string) {
+	r.ETag = `"` + tag + `"`
+	r.Header = r.Header.Clone()
+	r.Header.Set("ETag", r.ETag)
 }
 
 // compressors pools the writers, because each has almost a megabyte of tables.

@@ -90,7 +90,7 @@ func joinPieces(mediaType, cacheControl string, pieces []*gzipMember, modified t
 	}
 	d := &Document{Identity: represent(plain, "")}
 	if compressed {
-		d.Gzip = represent(gzipOf(pieces), "-gzip")
+		d.Gzip = represent(gzipOf(pieces), gzipSuffix)
 		d.Gzip.Header.Set("Content-Encoding", "gzip")
 	}
 	return d

@@ -40,10 +40,14 @@ type Key struct {
 	RevokedAt *time.Time
 	// ProUntil is when the Pro plan ends or ended. It is nil if the key never had one.
 	ProUntil *time.Time
+	// TagSecret is the installation's secret behind the tags of responses to keys. It is the same for all keys, and comes with each so that no
+	// further query is necessary.
+	TagSecret []byte
 }
 
 const keyByHashSQL = `
-	select k.id, k.public_id, k.name, s.prefix, s.hash, s.ends_at, k.created_at, k.revoked_at, k.pro_until
+	select k.id, k.public_id, k.name, s.prefix, s.hash, s.ends_at, k.created_at, k.revoked_at, k.pro_until,
+		(select tag_secret from billing_settings)
 	from key_secrets s join keys k on k.id = s.key_id
 	where s.hash = @hash` // primary keys
 

@@ -38,7 +38,8 @@ func (db KeyStore) CloseSession(ctx context.Context, session SessionHash) error 
 }
 
 const sessionSQL = `
-	select k.id, k.public_id, k.name, s.prefix, s.hash, s.ends_at, k.created_at, k.revoked_at, k.pro_until
+	select k.id, k.public_id, k.name, s.prefix, s.hash, s.ends_at, k.created_at, k.revoked_at, k.pro_until,
+		(select tag_secret from billing_settings)
 	from dashboard_sessions d
 	join key_secrets s on s.hash = d.secret
 	join keys k on k.id = s.key_id
