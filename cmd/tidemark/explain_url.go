@@ -64,6 +64,14 @@ type outside struct {
 	// withheld are the bodies that the licence keeps back.
 	withheld map[string]bool
 	found    []comparison
+	// knownAt is when the newest input of the number became known, by the cells. made has that of each point of the track, by its time of
+	// observation in microseconds, if all bytes were read.
+	knownAt time.Time
+	made    map[int64]time.Time
+	// point is the number's version in the history that is in force, and own are all its versions, if it is not the newest. earlier are versions
+	// as of the instant that the reader named.
+	point        *view.SignalHistoryPoint
+	own, earlier []view.SignalHistoryPoint
 }
 
 var (
@@ -92,6 +100,11 @@ func (c explainCommand) fromOutside(ctx context.Context, p *program, def signals
 		query.Set("as_of", c.AsOf.UTC().Format(time.RFC3339Nano))
 	}
 	path := "/api/signals/" + def.ID
+	if !c.AsOf.IsZero() { // before the evidence, whose snapshot is then no older than these versions
+		if o.earlier, err = o.versionsAsOf(ctx, path, c.AsOf, time.Time{}); err != nil {
+			return err
+		}
+	}
 	if err := o.reader.JSON(ctx, path+"/evidence?"+query.Encode(), maxEvidenceAnswer, &o.stated); err != nil {
 		return fmt.Errorf("read the evidence of %s at %s: %w", def.ID, c.URL, err)
 	}
@@ -408,6 +421,9 @@ func (o *outside) lists(ctx context.Context, path string) error {
 	if err := o.record(ctx, all, snapshot); err != nil {
 		return err
 	}
+	if err := o.versions(ctx, path, snapshot); err != nil {
+		return err
+	}
 	return o.places(ctx, all)
 }
 
@@ -419,17 +435,15 @@ func (o *outside) served(ctx context.Context, path string, snapshot view.SignalS
 		point.BaselineValue, point.ZScore, point.DeltaVsBaselinePct = snapshot.BaselineValue, snapshot.ZScore, snapshot.DeltaVsBaselinePct
 		return point, nil
 	}
-	at := url.QueryEscape(o.stated.ObservedAt.UTC().Format(time.RFC3339Nano))
-	var history view.SignalHistory
-	err := o.reader.JSON(ctx, path+"/history?from="+at+"&to="+at+"&as_of="+url.QueryEscape(o.stated.AsOf.UTC().Format(time.RFC3339Nano)), maxEvidenceAnswer, &history)
-	if err != nil {
-		return point, fmt.Errorf("read the history: %w", err)
+	var err error
+	if o.own, err = o.versionsAsOf(ctx, path, o.stated.AsOf, *o.stated.ObservedAt); err != nil {
+		return point, err
 	}
-	if len(history.Data) != 1 || !history.Data[0].ObservedAt.Equal(*o.stated.ObservedAt) {
+	if o.point = inForce(o.own, *o.stated.ObservedAt); o.point == nil {
 		o.say("list", differ, "observed_at", "the evidence is of a point of the history, and the history has none about %s", instant(o.stated.ObservedAt))
 		return point, nil
 	}
-	return history.Data[0], nil
+	return *o.point, nil
 }
 
 // servedAs names the second place where the numbers are served.

@@ -185,6 +185,10 @@ func (m made) wasNumber(now series.Observation) bool {
 // snapshotTimes compares the snapshot's own times, and the days that its JSON-LD covers.
 func (o *outside) snapshotTimes(all view.Inputs, snapshot view.SignalSnapshot, m made) {
 	track := o.def.Compute(m.asOf(o.def.Inputs, o.def.Reestimated, o.stated.AsOf), o.stated.AsOf)
+	o.made = make(map[int64]time.Time, len(track))
+	for _, e := range track {
+		o.made[e.ObservedAt.Time().UnixMicro()] = e.KnownAt.Time()
+	}
 	if len(track) == 0 || snapshot.PublishedAt == nil || snapshot.IngestedAt == nil {
 		return // which the numbers and the times say
 	}

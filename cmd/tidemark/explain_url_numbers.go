@@ -100,6 +100,7 @@ func (o *outside) numbers() {
 		o.say("number", differ, "value", "our program makes no estimate about %s of the cells", o.stated.ObservedAt.Format(time.DateOnly))
 		return
 	}
+	o.knownAt = e.KnownAt.Time()
 	stated := o.stated.Numbers
 	n := float64(stated.N)
 	o.number("value", stated.Value, e.Value)

@@ -19,10 +19,11 @@ import (
 )
 
 // explained runs `explain --url` against the server, and checks its exit status and output.
-func (s *evidenceServer) explained(code int, want []string) string {
+func (s *evidenceServer) explained(code int, want []string, args ...string) string {
 	s.t.Helper()
 	var out, complaint bytes.Buffer
-	if got := run(s.t.Context(), []string{"explain", "eia-weekly-petroleum", "--url=" + s.url, "--world=sandbox"}, &out, &complaint); got != code {
+	args = append([]string{"explain", "eia-weekly-petroleum", "--url=" + s.url, "--world=sandbox"}, args...)
+	if got := run(s.t.Context(), args, &out, &complaint); got != code {
 		s.t.Errorf("exit %d, want %d: %s\n%s", got, code, complaint.String(), out.String())
 	}
 	for _, w := range want {
@@ -101,6 +102,69 @@ func TestExplainFromOutsideFindsALieBesideTheNumbers(t *testing.T) {
 			s := newEvidenceServer(t)
 			c.lie(s)
 			s.explained(1, []string{c.want})
+		})
+	}
+}
+
+// A version of the history that was moved to an earlier instant shows a number before its bytes came. Its own times, the snapshot, or the bytes
+// contradict it.
+func TestExplainFromOutsideFindsAHistoryThatLooksAhead(t *testing.T) {
+	t.Parallel()
+	const day = 24 * time.Hour
+	move := func(p *view.SignalHistoryPoint, by time.Duration) { p.KnownFrom = new(p.KnownFrom.Add(by)) }
+	for _, c := range []struct {
+		what string
+		lie  func(s *evidenceServer)
+		want string
+		code int
+	}{
+		{"nothing", func(*evidenceServer) {}, "agree  history       of 10 versions: none is known before its numbers were published", 0},
+		{"nothing about an older number", func(s *evidenceServer) { s.older() }, "agree  history       of 11 versions", 0},
+		{
+			"that the newest number was known before it was published", func(s *evidenceServer) { move(&s.newest.Data[0], -2*day) },
+			"DIFFER  history of 2026-05-08  the history has it as known from 2026-05-12T20:00:00Z on, and says that it was published at 2026-05-13T14:30:00Z", 1,
+		},
+		{"that another number was", func(s *evidenceServer) { move(&s.newest.Data[3], -90*day) }, "DIFFER  history of 2026-04-17", 1},
+		{"that an older number was", func(s *evidenceServer) {
+			s.older()
+			move(&s.history.Data[0], -400*day)
+		}, "DIFFER  history of 2025-05-09", 1},
+		{"that it was published earlier, too", func(s *evidenceServer) {
+			p := &s.newest.Data[0]
+			move(p, -3*day)
+			p.PublishedAt = *p.KnownFrom
+		}, "DIFFER  history.published_at", 1},
+		{"that another number was published earlier, too", func(s *evidenceServer) {
+			p := &s.newest.Data[3]
+			move(p, -90*day)
+			p.PublishedAt = *p.KnownFrom
+		}, "and the bytes make it 2026-04-22T14:30:00Z", 1},
+		{"a number that the snapshot of that instant does not have", func(s *evidenceServer) {
+			p := s.newest.Data[0]
+			p.ObservedAt, p.PublishedAt, p.KnownFrom = p.ObservedAt.Add(7*day), s.now, &s.now
+			p.IngestedAt, p.PublishedAtAssumed = s.now, false
+			s.newest.Data = append([]view.SignalHistoryPoint{p}, s.newest.Data...)
+		}, "and the newest value of the snapshot of 2026-05-14T20:00:00Z is of 2026-05-08T00:00:00Z", 1},
+		{"a number between two snapshots", func(s *evidenceServer) {
+			p := s.newest.Data[0]
+			move(&p, day)
+			s.later.Data = []view.SignalHistoryPoint{p}
+		}, "known from 2026-05-15T20:00:00Z on, and the newest snapshot of that instant is of 2026-05-14T20:00:00Z", 1},
+		{"that bytes came before they were published", func(s *evidenceServer) { s.newest.Data[1].PublishedAtAssumed = false }, "DIFFER  history of 2026-05-01  the history says that it was published", 1},
+		{"that a version ended before it began", func(s *evidenceServer) {
+			p := s.newest.Data[2]
+			p.KnownTo = p.KnownFrom
+			s.newest.Data = append(s.newest.Data, p)
+			s.newest.Data[2].KnownFrom = new(p.KnownFrom.Add(-time.Second))
+		}, "the history has it as known from 2026-05-14T20:00:00Z to 2026-05-14T20:00:00Z", 1},
+		{"no instant from which on a number is known", func(s *evidenceServer) { s.newest.Data[4].KnownFrom = nil }, "the server does not say from when on it is known", 1},
+		{"nothing of the newest number", func(s *evidenceServer) { s.newest.Data = s.newest.Data[1:] }, "it has no value of 2026-05-08T00:00:00Z, and the snapshot has", 1},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			t.Parallel()
+			s := newEvidenceServer(t)
+			c.lie(s)
+			s.explained(c.code, []string{c.want}, "--as-of="+s.now.Add(2*day).Format(time.RFC3339))
 		})
 	}
 }

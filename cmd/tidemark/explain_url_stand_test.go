@@ -36,7 +36,9 @@ type evidenceServer struct {
 	evidence view.Evidence
 	snapshot view.SignalSnapshot
 	inputs   view.Inputs
-	history  view.SignalHistory
+	history  view.SignalHistory // of the number, if it is not the newest
+	newest   view.SignalHistory // of the newest points
+	later    view.SignalHistory // of the newest points, as of an instant after the snapshot's
 	bodies   map[string][]byte
 	// shut are bodies that are kept back, with the leaf that proves them.
 	shut map[string][]byte
@@ -138,7 +140,17 @@ func (s *evidenceServer) serve() {
 	serve("GET /api/signals/eia-weekly-petroleum", func() any { return s.snapshot })
 	serve("GET /api/signals/eia-weekly-petroleum/evidence", func() any { return s.evidence })
 	serve("GET /api/signals/eia-weekly-petroleum/inputs", func() any { return s.inputs })
-	serve("GET /api/signals/eia-weekly-petroleum/history", func() any { return s.history })
+	mux.HandleFunc("GET /api/signals/eia-weekly-petroleum/history", func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Has("from") {
+			_ = json.NewEncoder(w).Encode(s.history)
+			return
+		}
+		if at, err := time.Parse(time.RFC3339Nano, r.URL.Query().Get("as_of")); err == nil && at.After(s.evidence.AsOf) {
+			_ = json.NewEncoder(w).Encode(s.later)
+			return
+		}
+		_ = json.NewEncoder(w).Encode(s.newest)
+	})
 	serve("GET /api/methods", func() any { return s.registry })
 	mux.HandleFunc("GET /raw/{sha256}", s.raw)
 	mux.HandleFunc("GET /log/sources/", s.serveLog)
@@ -267,8 +279,8 @@ func (s *evidenceServer) older() {
 	e, _ := s.explain(def, s.evidence.ObservedAt.AddDate(0, 0, -52*7))
 	s.evidence.Newest = false
 	n := s.evidence.Numbers
-	var p view.SignalHistoryPoint
-	p.ObservedAt, p.Value, p.UncertaintyLo, p.UncertaintyHi = e.ObservedAt.Time(), n.Value, n.UncertaintyLo, n.UncertaintyHi
+	p := s.version(e)
+	p.Value, p.UncertaintyLo, p.UncertaintyHi = n.Value, n.UncertaintyLo, n.UncertaintyHi
 	p.BaselineValue, p.ZScore, p.DeltaVsBaselinePct = n.BaselineValue, n.ZScore, n.DeltaVsBaselinePct
 	s.history.Data = []view.SignalHistoryPoint{p}
 	named := map[string]bool{} // evidence names the bodies of its cells alone
@@ -278,6 +290,17 @@ func (s *evidenceServer) older() {
 	s.evidence.Bodies = slices.DeleteFunc(s.evidence.Bodies, func(b view.EvidenceBody) bool { return !named[b.SHA256] })
 }
 
+// version is the version of a point that the history has since the server knows what it knows now.
+func (s *evidenceServer) version(e signals.Estimate) (p view.SignalHistoryPoint) {
+	known := e.KnownAt.Time()
+	p.ObservedAt, p.KnownFrom, p.PublishedAt, p.IngestedAt = e.ObservedAt.Time(), new(s.now), known, known
+	p.Value = &e.Value
+	if p.PublishedAtAssumed = !known.After(s.loaded); p.PublishedAtAssumed {
+		p.IngestedAt = s.loaded
+	}
+	return p
+}
+
 // compute makes the evidence and the snapshot of what the server knows.
 func (s *evidenceServer) compute() {
 	def, _ := signals.ByID("eia-weekly-petroleum")
@@ -285,6 +308,10 @@ func (s *evidenceServer) compute() {
 	e, working := s.explain(def, track[len(track)-1].ObservedAt.Time())
 	z, delta := e.Z(), e.DeltaPct()
 	s.evidence.Newest = true
+	s.newest.Data = nil
+	for _, e := range slices.Backward(track[len(track)-10:]) {
+		s.newest.Data = append(s.newest.Data, s.version(e))
+	}
 	s.evidence.ComponentCells = s.cells(working.Components)
 	s.snapshot.UncertaintyLo, s.snapshot.UncertaintyHi = &e.Lo, &e.Hi
 	s.snapshot.Components = nil

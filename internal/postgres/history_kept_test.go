@@ -352,7 +352,7 @@ func bent(random *rand.Rand, track signals.Track) signals.Track {
 	any := func() float64 { return numbers[random.IntN(len(numbers))] }
 	point := func(n int) signals.Estimate {
 		return signals.Estimate{
-			ObservedAt: series.InstantOf(day(n)), KnownAt: series.InstantOf(noon(n).Add(time.Duration(random.IntN(3)) * time.Microsecond)), Value: any(), Lo: any(), Hi: any(), Baseline: any(),
+			ObservedAt: series.InstantOf(day(n)), KnownAt: series.InstantOf(noon(1).AddDate(0, 0, -n).Add(time.Duration(random.IntN(3)) * time.Microsecond)), Value: any(), Lo: any(), Hi: any(), Baseline: any(),
 			Scale: any(), N: random.IntN(3),
 		}
 	}

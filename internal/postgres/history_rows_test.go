@@ -46,6 +46,21 @@ func TestTheHistoryRefusesChanges(t *testing.T) {
 	}
 }
 
+// A version that is moved to an instant before its inputs became known is refused, also where an operator switches triggers off. Otherwise the
+// history as of that instant would look ahead.
+func TestNoVersionIsKnownBeforeItsInputs(t *testing.T) {
+	t.Parallel()
+	db, url := open(t, postgres.RoleWorker)
+	say(t, db, noon(10), "1=1")
+	if err := exec(t, url, "", `set session_replication_role = replica; update estimates set known_at = known_at + interval '1 hour'`); err != nil {
+		t.Fatalf("the operator cannot change the history at all: %v", err)
+	}
+	err := exec(t, url, "", `set session_replication_role = replica; update estimates set known_at = input_known_at - interval '1 hour'`)
+	if err == nil || !strings.Contains(err.Error(), "known_after_inputs") {
+		t.Errorf("a version from before its inputs: %v", err)
+	}
+}
+
 // TestNumbersKeepTheirBits stores numbers that conversions to decimal text often change, and reads them back.
 func TestNumbersKeepTheirBits(t *testing.T) {
 	t.Parallel()
