@@ -96,6 +96,10 @@ func ServerChecks(c postgres.Checkup) []Check {
 	if len(c.Writable) > 0 {
 		grants = Result(Bad, fmt.Sprintf("revoke insert, update, delete, truncate on %s from tidemark_api", c.Writable[0]), "the API's role could change %v", c.Writable)
 	}
+	if len(c.Writable) == 0 && len(c.Filling) > 0 {
+		grants = Result(Warning, "run `tidemark migrate`; if this remains, as a superuser: "+strings.Join(c.Filling, "; "),
+			"the API's role could fill the disk with temporary tables or large objects")
+	}
 	guards := Result(Healthy, "", "%d append-only tables are guarded", len(postgres.AppendOnly))
 	if len(c.Unguarded) > 0 {
 		guards = Result(Bad, fmt.Sprintf("alter table %s enable trigger user, and find out who disabled it", c.Unguarded[0]), "rows of %v can be changed", c.Unguarded)

@@ -17,6 +17,8 @@ type Checkup struct {
 	// Writable lists tables that the API's role could change directly. Unguarded lists append-only tables without a working guard. Both are
 	// empty if all is as the migrations made it.
 	Writable, Unguarded []string
+	// Filling lists what the API's role could fill the disk with, by the statements that revoke the right.
+	Filling []string
 	// Size is the size of the database in bytes. Connections are the server's connections in use, and MaxConnections is its limit.
 	Size                        int64
 	Connections, MaxConnections int
@@ -41,7 +43,14 @@ const checkupSQL = `
 			select t.name from unnest(@tables::text[]) as t (name)
 			where 2 <> (select count(*) from pg_trigger g
 				where g.tgrelid = to_regclass('public.' || t.name) and g.tgname in ('append_only', 'append_only_truncate') and g.tgenabled in ('O', 'A'))
-			order by 1) as unguarded`
+			order by 1) as unguarded,
+		array(
+			select format('revoke temporary on database %I from public', current_database())
+			where has_database_privilege('tidemark_api', current_database(), 'temporary')
+			union all
+			select format('revoke execute on function %s from public', f)
+			from unnest(array['lo_creat(integer)', 'lo_create(oid)', 'lo_from_bytea(oid, bytea)']::regprocedure[]) as f
+			where has_function_privilege('tidemark_api', f, 'execute')) as filling`
 
 // AppendOnly lists the tables whose rows are never deleted. The guards of most tables also reject updates.
 var AppendOnly = []string{
@@ -56,7 +65,7 @@ func (db OperatorStore) Checkup(ctx context.Context, now func() time.Time) (c Ch
 	var clock time.Time
 	before := now()
 	err = db.reads.QueryRow(ctx, checkupSQL, pgx.NamedArgs{"tables": AppendOnly}).Scan(
-		&c.Version, &c.Schema, &clock, &c.Size, &c.Connections, &c.MaxConnections, &c.Replica, &c.Writable, &c.Unguarded)
+		&c.Version, &c.Schema, &clock, &c.Size, &c.Connections, &c.MaxConnections, &c.Replica, &c.Writable, &c.Unguarded, &c.Filling)
 	if err != nil {
 		return c, fmt.Errorf("look at the database: %w", asUnavailable(err))
 	}

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -229,6 +231,63 @@ func TestTheAPITakesNoLoginThatCanDoMore(t *testing.T) {
 		}
 		db.Close()
 	}
+}
+
+// An intruder in the API could fill the disk with temporary tables and large objects, which every login of a database may make. The workers
+// need temporary tables.
+func TestTheAPIsLoginCannotFillTheDisk(t *testing.T) {
+	t.Parallel()
+	s := pgtest.Server(t)
+	fills := []string{
+		`create temporary table mine as select generate_series(1, 1000)`, `select lo_create(0)`, `select lo_creat(-1)`, `select lo_from_bytea(0, 'mine')`,
+	}
+	for _, owner := range []struct {
+		name, url string
+		refused   int
+	}{
+		{"a superuser", s.URL(), len(fills)},
+		{"an owner without more rights", ownDatabase(t, s.URL()), 1}, // only a superuser may change the functions of Postgres
+	} {
+		for range 2 {
+			if err := postgres.Migrate(t.Context(), owner.url, slog.New(slog.DiscardHandler)); err != nil {
+				t.Fatalf("%s: %v", owner.name, err)
+			}
+		}
+		api, worker, refused := loginAs(t, owner.url, postgres.RoleAPI), loginAs(t, owner.url, postgres.RoleWorker), 0
+		for _, fill := range fills {
+			if _, err := api.Exec(t.Context(), fill); err != nil && strings.Contains(err.Error(), "permission denied") {
+				refused++
+			}
+		}
+		if refused != owner.refused {
+			t.Errorf("%s: %d of %d ways are refused, want %d", owner.name, refused, len(fills), owner.refused)
+		}
+		if _, err := worker.Exec(t.Context(), fills[0]); err != nil {
+			t.Errorf("%s: a worker: %v", owner.name, err)
+		}
+		c, err := as(t, owner.url, postgres.RoleWorker).Checkup(t.Context(), time.Now)
+		if err != nil || len(c.Filling) != len(fills)-owner.refused {
+			t.Errorf("%s: the check of the database names %q, %v; want %d", owner.name, c.Filling, err, len(fills)-owner.refused)
+		}
+	}
+}
+
+// ownDatabase makes a database on a server, and returns its URL for an owner who may create roles and no more.
+func ownDatabase(t *testing.T, server string) string {
+	t.Helper()
+	for _, statement := range []string{
+		`create role plain login createrole password 'plain'`, `grant tidemark_worker, tidemark_api to plain with admin option`, `create database plain owner plain`,
+	} {
+		if err := exec(t, server, "", statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	at, err := url.Parse(server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at.User, at.Path = url.UserPassword("plain", "plain"), "/plain"
+	return at.String()
 }
 
 func TestALoginThatBecameAMemberOfMoreIsRefused(t *testing.T) {

@@ -35,8 +35,42 @@ func Migrate(ctx context.Context, url string, log *slog.Logger) (err error) {
 	if err != nil {
 		return err
 	}
-	return up(ctx, p, log)
+	if err := up(ctx, p, log); err != nil {
+		return err
+	}
+	if _, err := db.ExecContext(ctx, revokeSpaceSQL); err != nil {
+		return fmt.Errorf("revoke the rights to fill the disk: %w", err)
+	}
+	return nil
 }
+
+// Every login of a database may make temporary tables and large objects, and so fill the disk. The workers need temporary tables, and no role
+// needs large objects. This is no migration: a dump has no rights on the database itself, so a restored one has lost the change. Only the owner
+// of the database may change the first, and only a superuser the second: Checkup tells what remains. Another process may be changing
+// the same (XX000).
+const revokeSpaceSQL = `
+do $$
+declare
+	statement text;
+begin
+	for statement in
+		select unnest(array[
+			format('grant temporary on database %I to tidemark_worker', current_database()),
+			format('revoke temporary on database %I from public', current_database())])
+		where has_database_privilege('tidemark_api', current_database(), 'temporary')
+		union all
+		select format('revoke execute on function %s from public', f)
+		from unnest(array['lo_creat(integer)', 'lo_create(oid)', 'lo_from_bytea(oid, bytea)']::regprocedure[]) as f
+		where has_function_privilege('tidemark_api', f, 'execute')
+	loop
+		begin
+			execute statement;
+		exception when insufficient_privilege or sqlstate 'XX000' then
+			null;
+		end;
+	end loop;
+end
+$$`
 
 // CheckWorld returns an error if the database at url belongs to another world. It works before the first migration and before pending ones.
 // A database without a schema or without a world is valid.
