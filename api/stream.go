@@ -38,10 +38,10 @@ type streamed struct {
 }
 
 // fileLimits bound the files with typed columns that are being written, and listingLimits the other responses of more than a chunk. A file of
-// 10,000 picks takes 15 MB while it is written, and a listing up to 2 MB: its page of points, and the tables of its compressor.
+// 10,000 picks takes 15 MB while it is written, and a listing up to 4 MB: its page of points, and the tables of its compressor.
 var (
 	fileLimits    = view.QueueLimits{Slots: 32, SlotsOfClient: 4, Waiting: 32}
-	listingLimits = view.QueueLimits{Slots: 512, SlotsOfClient: 16, Waiting: 32}
+	listingLimits = view.QueueLimits{Slots: 128, SlotsOfClient: 8, Waiting: 32}
 )
 
 // stream serves a listing of any length with bounded memory. An error before the first chunk becomes an error response. After the first

@@ -5,8 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"tidemark/internal/postgres"
 )
@@ -17,8 +21,8 @@ const (
 	// maxQueries is how many reads there are at the same time. Others wait. The notifications that keep the memory current need connections,
 	// too. maxWaitingQueries is how many reads of a client wait: a page, an agent and a notebook ask for several things at once.
 	maxQueries, maxWaitingQueries = 2, 32
-	// pageRows is how many points a response holds in memory while its client reads: 640 kB.
-	pageRows = 4096
+	// pageRows is how many points a response holds in memory while its client reads: 2.6 MB. Each page costs a statement of some milliseconds.
+	pageRows = 16384
 )
 
 // queryLimits bound the reads of the database. Each client may have all slots if nobody else waits.
@@ -58,40 +62,89 @@ func (v *View) stored(ctx context.Context, q postgres.HistoryQuery) iter.Seq2[po
 	}
 }
 
-// pages holds unused memory for the points of a response.
-var pages = sync.Pool{New: func() any { return new(make([]postgres.Point, 0, pageRows)) }}
+// batchRows is how many points go from the reader of the database to the writer of a response at once.
+const batchRows = 256
 
-// storedPages is stored for responses to clients. It reads pages of points, and holds neither a slot nor a connection while it yields them.
-// With q.Version all pages are of one state.
+// pages holds unused memory for the points of a response.
+var pages = sync.Pool{New: func() any { return new([pageRows]postgres.Point) }}
+
+// storedPages is stored for responses to clients. It reads pages of points, and while a client does not take a point it holds neither a slot
+// nor a connection. A page is read while its first points are written. With q.Version all pages are of one state.
 func (v *View) storedPages(ctx context.Context, q postgres.HistoryQuery) iter.Seq2[postgres.Point, error] {
 	return func(yield func(postgres.Point, error) bool) {
-		page := pages.Get().(*[]postgres.Point)
+		page := pages.Get().(*[pageRows]postgres.Point)
 		defer pages.Put(page)
-		most := q.Limit
-		for sent := 0; ; sent += len(*page) {
-			q.Limit = pageRows
-			if most > 0 {
-				q.Limit = min(pageRows, most-sent)
-			}
-			*page = (*page)[:0]
-			for p, err := range v.stored(ctx, q) {
-				if err != nil {
-					yield(postgres.Point{}, err)
-					return
-				}
-				*page = append(*page, p)
-			}
-			for _, p := range *page {
-				if !yield(p, nil) {
-					return
-				}
-			}
-			if len(*page) < q.Limit || sent+len(*page) == most {
-				return
-			}
-			last := (*page)[len(*page)-1]
-			q.After = &postgres.HistoryKey{ObservedAt: last.ObservedAt, KnownFrom: last.KnownFrom}
+		read, free := make(chan []postgres.Point, pageRows/batchRows), make(chan []postgres.Point, pageRows/batchRows)
+		for batch := range slices.Chunk(page[:], batchRows) {
+			free <- batch[:0]
 		}
+		ctx, stop := context.WithCancel(ctx)
+		var reader errgroup.Group
+		reader.Go(func() error {
+			defer close(read)
+			return v.readPages(ctx, q, free, read)
+		})
+		for batch := range read {
+			for _, p := range batch {
+				if !yield(p, nil) {
+					stop()
+					_ = reader.Wait() // the memory is its until then
+					return
+				}
+			}
+			free <- batch[:0]
+		}
+		err := reader.Wait()
+		stop()
+		if err != nil {
+			yield(postgres.Point{}, err)
+		}
+	}
+}
+
+// readPages reads points in batches of free, and passes these on to read. It begins a page when all batches are free, so that it never waits
+// for the client while it reads.
+func (v *View) readPages(ctx context.Context, q postgres.HistoryQuery, free <-chan []postgres.Point, read chan<- []postgres.Point) (err error) {
+	defer func() {
+		if p := recover(); p != nil { // another goroutine than the handler's would end the program
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	most := q.Limit
+	batches := make([][]postgres.Point, 0, cap(free))
+	for sent := 0; ; {
+		for len(batches) < cap(free) {
+			select {
+			case batch := <-free:
+				batches = append(batches, batch)
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+		q.Limit = pageRows
+		if most > 0 {
+			q.Limit = min(pageRows, most-sent)
+		}
+		n := 0
+		var last postgres.HistoryKey
+		for p, err := range v.stored(ctx, q) {
+			if err != nil {
+				return err
+			}
+			n, last = n+1, postgres.HistoryKey{ObservedAt: p.ObservedAt, KnownFrom: p.KnownFrom}
+			if batches[0] = append(batches[0], p); len(batches[0]) == batchRows {
+				read <- batches[0]
+				batches = batches[1:]
+			}
+		}
+		if len(batches) > 0 && len(batches[0]) > 0 {
+			read <- batches[0]
+			batches = batches[1:]
+		}
+		if sent += n; n < q.Limit || sent == most {
+			return nil
+		}
+		q.After = &last
 	}
 }
 
