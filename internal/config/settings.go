@@ -149,7 +149,7 @@ type API struct {
 type Limits struct {
 	RateLimit        Rate   `env:"RATE_LIMIT" default:"300/1m" help:"How many requests a key may make: a number and the time they are for (300/1m, 10000/1h), or off."`
 	RegisterLimit    Rate   `env:"REGISTER_LIMIT" default:"5/1h" help:"How many keys an address may register, as RATE_LIMIT."`
-	SignalsRateLimit Rate   `env:"SIGNALS_RATE_LIMIT" default:"600/1m" help:"How many questions about the past of signals (history, vintages, as_of) an address may ask, as RATE_LIMIT. The latest snapshots are not limited."`
+	SignalsRateLimit Rate   `env:"SIGNALS_RATE_LIMIT" default:"600/1m" help:"How many questions about the past of signals (history, vintages, as_of), and for parts of the chain, an address may ask, as RATE_LIMIT. The latest snapshots are not limited."`
 	X402RateLimit    Rate   `env:"X402_RATE_LIMIT" name:"x402-rate-limit" default:"300/1m" help:"How many requests for payment by request an address may make, as RATE_LIMIT."`
 	PagesRateLimit   Rate   `env:"PAGES_RATE_LIMIT" default:"600/1m" help:"How many pages an address may load, as RATE_LIMIT."`
 	TrustedProxies   string `env:"TRUSTED_PROXIES" help:"Addresses and networks (10.0.0.0/8), separated by commas, of the proxies in front, whose X-Forwarded-For is believed. Default: none."`
