@@ -18,6 +18,7 @@ import (
 
 	"tidemark/api/view"
 	"tidemark/internal/postgres"
+	"tidemark/internal/series"
 	"tidemark/signals"
 )
 
@@ -127,7 +128,9 @@ func (h *changing) hold(after string) {
 // track returns the history to store.
 func (h *changing) track() (out []signals.Estimate) {
 	for _, day := range slices.Sorted(maps.Keys(h.values)) {
-		out = append(out, estimate(day, h.values[day]))
+		e := estimate(day, h.values[day])
+		e.KnownAt = min(e.KnownAt, series.InstantOf(noon.AddDate(0, 0, -2))) // before the first snapshot
+		out = append(out, e)
 	}
 	return out
 }

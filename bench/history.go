@@ -145,7 +145,7 @@ func fill(ctx context.Context, db *postgres.DB, def signals.Definition, points i
 		v += rng.NormFloat64()
 		at := now.AddDate(0, 0, i-points-revisions)
 		track[i] = signals.Estimate{
-			ObservedAt: series.InstantOf(at), KnownAt: series.InstantOf(at.Add(70*time.Hour + time.Duration(rng.IntN(1e9))*time.Microsecond)),
+			ObservedAt: series.InstantOf(at), KnownAt: series.InstantOf(at.Add(20*time.Hour + time.Duration(rng.IntN(1e9))*time.Microsecond)),
 			Value: v, Lo: v - rng.Float64(), Hi: v + rng.Float64(), Baseline: v + rng.NormFloat64(), Scale: 1 + rng.Float64(), N: 105,
 		}
 	}

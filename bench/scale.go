@@ -177,7 +177,7 @@ func (b *scaleBench) news(ctx context.Context) error {
 		t := b.tracks[i]
 		t[len(t)-1].Value += 0.01
 		newest := t[len(t)-1]
-		newest.ObservedAt, newest.KnownAt = newest.ObservedAt.AddDate(0, 0, 7), newest.KnownAt.AddDate(0, 0, 7)
+		newest.ObservedAt, newest.KnownAt = newest.ObservedAt.AddDate(0, 0, 7), series.InstantOf(now)
 		b.tracks[i] = append(t, newest)
 		took, err := b.once(func() error { return b.store(ctx, worker, i, now) })
 		if err != nil {

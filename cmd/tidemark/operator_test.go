@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -114,6 +115,12 @@ func TestTheDoctorNamesWhatIsBadAndTheRepair(t *testing.T) {
 	p := &program{now: time.Now}
 	p.settings.World, p.settings.SECUserAgent, p.settings.PricesFolder, p.settings.ColdURL = "live", "Test a@b.example", "x", "x"
 	if err := db.SaveSchedules(t.Context(), p.schedule()); err != nil {
+		t.Fatal(err)
+	}
+	if code, out := told(t, doctor...); code != 0 || !strings.Contains(out, "warn  grants    the API's role could fill the disk") || !strings.Contains(out, "-> run `tidemark migrate`") {
+		t.Errorf("a copy, as a restore makes it, without the rights on the database: exit %d\n%s", code, out)
+	}
+	if err := postgres.Migrate(t.Context(), url, slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)
 	}
 	code, out := told(t, doctor...)
