@@ -56,7 +56,7 @@ func (l *boundListener) Accept() (net.Conn, error) {
 	}
 }
 
-// network returns what a connection is counted by. It is empty for a trusted proxy.
+// network returns the network that a connection counts for. It is empty for a trusted proxy.
 func (l *boundListener) network(c net.Conn) string {
 	from, ok := peer(c.RemoteAddr().String())
 	if !ok || within(from, l.trusted) {

@@ -145,8 +145,7 @@ func (s *Server) serveCharged(w http.ResponseWriter, r *http.Request, e accounts
 }
 
 // ownDocument returns the answer's document with tags that only this installation can compute. A tag of the bytes alone would be the same for
-// everybody: a client could compute it from a guess, or take it from a response to another request, and a free 304 would tell whether it is
-// right. These tags are for one key, one URL, one language and one format. So a client that names one was charged for that response before.
+// everybody: a client could compute it from a guess, and a free 304 would tell whether the guess is right. These tags are for one key, one URL, one language and one format. So a client that names one was charged for that response before.
 func ownDocument(r *http.Request, key postgres.Key, a Answer) *view.Document {
 	of := digest(strconv.FormatInt(key.ID, 10), r.URL.EscapedPath(), r.URL.RawQuery, a.Document.Identity.Header.Get("Content-Type"), string(a.Lang),
 		a.Document.Identity.ETag)

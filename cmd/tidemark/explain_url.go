@@ -68,8 +68,8 @@ type outside struct {
 	// observation in microseconds, if all bytes were read.
 	knownAt time.Time
 	made    map[int64]time.Time
-	// point is the number's version in the history that is in force, and own are all its versions, if it is not the newest. earlier are versions
-	// as of the instant that the reader named.
+	// point is the number's version in force in the history. own are all its versions, if it is not the newest. earlier are versions as of the
+	// instant that the reader named.
 	point        *view.SignalHistoryPoint
 	own, earlier []view.SignalHistoryPoint
 }

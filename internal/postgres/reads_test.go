@@ -117,8 +117,7 @@ func isReads(e ast.Expr) bool {
 	return ok && sel.Sel.Name == "reads"
 }
 
-// source is the code of this package, and what was found in it: the texts that statements are made of, with their places, and the places of
-// texts that are not known.
+// source is the code of this package, with the texts of its statements and their places, and the places of unknown texts.
 type source struct {
 	types.Info
 
