@@ -92,7 +92,7 @@ func (s *Server) agent(w http.ResponseWriter, r *http.Request) {
 		return
 	default:
 		h.Set("Allow", agentMethods)
-		refuse(http.StatusMethodNotAllowed, "MCP is spoken here by POST, without sessions.")
+		refuse(http.StatusMethodNotAllowed, "This URL accepts MCP messages by POST, without sessions.")
 		return
 	}
 	client := ""
@@ -100,7 +100,7 @@ func (s *Server) agent(w http.ResponseWriter, r *http.Request) {
 		client = clientNetwork(s.client(r))
 		if f := (*problemError)(nil); errors.As(s.limited(w, r, "mcp", client, s.o.Agents.Rate), &f) {
 			h.Set("Retry-After", f.retryAfter)
-			refuse(http.StatusTooManyRequests, f.detail+" Go on after "+f.retryAfter+" seconds.")
+			refuse(http.StatusTooManyRequests, f.detail+" Retry after "+f.retryAfter+" seconds.")
 			return
 		}
 	}

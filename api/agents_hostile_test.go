@@ -300,7 +300,7 @@ func TestAgentsAreLimitedByAddress(t *testing.T) {
 	if got.StatusCode != http.StatusTooManyRequests || got.Header.Get("Retry-After") == "" {
 		t.Errorf("the fourth request: %s %v", got.Status, got.Header)
 	}
-	if body := a.object(got); body["jsonrpc"] != "2.0" || !strings.Contains(fmt.Sprint(body["error"]), "Go on after") {
+	if body := a.object(got); body["jsonrpc"] != "2.0" || !strings.Contains(fmt.Sprint(body["error"]), "Retry after") {
 		t.Errorf("it says %s", got.body)
 	}
 	if got := a.ask(http.MethodGet, "/api/v1/verify/picks"); got.StatusCode != http.StatusOK {

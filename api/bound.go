@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 
 	"golang.org/x/time/rate"
+
+	"tidemark/api/view"
 )
 
 // Connections bound how many connections are open at once, because each takes a file of the process and some 14 kB. Zero means no bound.
@@ -29,15 +31,12 @@ type boundListener struct {
 	warn    rate.Sometimes
 	refused atomic.Int64
 
-	mu   sync.Mutex
-	open int
-	// of counts the open connections of each network.
-	of map[string]int
+	open *view.ConcurrencyLimiter
 }
 
 func newBoundListener(ln net.Listener, bounds Connections, trusted []netip.Prefix, log *slog.Logger) *boundListener {
 	return &boundListener{
-		Listener: ln, bounds: bounds, trusted: trusted, log: log, of: map[string]int{}, warn: rate.Sometimes{Interval: unavailableInterval},
+		Listener: ln, bounds: bounds, trusted: trusted, log: log, open: view.NewConcurrencyLimiter(bounds.All, bounds.PerNetwork), warn: rate.Sometimes{Interval: unavailableInterval},
 	}
 }
 
@@ -48,9 +47,9 @@ func (l *boundListener) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		network := l.network(c)
-		if l.enter(network) {
-			return &boundConn{Conn: c, leave: sync.OnceFunc(func() { l.leave(network) })}, nil
+		leave, err := l.open.Enter(l.network(c))
+		if err == nil {
+			return &boundConn{Conn: c, leave: sync.OnceFunc(leave)}, nil
 		}
 		l.refuse(c)
 	}
@@ -63,32 +62,6 @@ func (l *boundListener) network(c net.Conn) string {
 		return ""
 	}
 	return clientNetwork(from)
-}
-
-func (l *boundListener) enter(network string) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	full := l.bounds.All > 0 && l.open >= l.bounds.All
-	if full || network != "" && l.bounds.PerNetwork > 0 && l.of[network] >= l.bounds.PerNetwork {
-		return false
-	}
-	l.open++
-	if network != "" {
-		l.of[network]++
-	}
-	return true
-}
-
-func (l *boundListener) leave(network string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.open--
-	if network == "" {
-		return
-	}
-	if l.of[network]--; l.of[network] == 0 {
-		delete(l.of, network)
-	}
 }
 
 // tooMany is the response to a connection beyond the bounds. It fits the empty buffer of a new socket, so writing it waits for nobody.

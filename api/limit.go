@@ -252,3 +252,16 @@ func rounded(d time.Duration) time.Duration {
 
 // seconds rounds up, so that a client that waits this long is never too early.
 func seconds(d time.Duration) int { return int((d + time.Second - 1) / time.Second) }
+
+// underWay counts one more of a client, or returns the problem that it has too many, or that all have. what names them in a sentence, and
+// note is added to it and may be empty.
+func underWay(l *view.ConcurrencyLimiter, client, what, note, retryAfter string) (leave func(), err error) {
+	leave, err = l.Enter(client)
+	switch {
+	case errors.Is(err, view.ErrTooManyOfClient):
+		return nil, &problemError{code: view.CodeRateLimited, detail: fmt.Sprintf("An address may have %d %s.%s", l.OfClient(), what, note), retryAfter: retryAfter}
+	case err != nil:
+		return nil, &problemError{code: view.CodeUnavailable, detail: fmt.Sprintf("There are too many %s.%s", what, note), retryAfter: retryAfter}
+	}
+	return leave, nil
+}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"maps"
 	"sync"
@@ -55,7 +54,8 @@ type Payments struct {
 	verdict  atomic.Pointer[postgres.X402Terms]
 
 	waiters notifier
-	under   underWay
+	// sales are the payments under way. Each holds a connection until the facilitator and the chain respond.
+	sales *view.ConcurrencyLimiter
 
 	mu     sync.Mutex
 	counts map[string]int64
@@ -68,10 +68,7 @@ func NewPayments(o PaymentsOptions) *Payments {
 	}
 	return &Payments{
 		o: o, counts: map[string]int64{},
-		under: underWay{
-			max: cmp.Or(o.MaxSales, 512), maxByAddress: cmp.Or(o.MaxSalesByAddress, 64), what: "payments", note: " Nothing was charged.",
-			byAddress: map[string]int{},
-		},
+		sales: view.NewConcurrencyLimiter(cmp.Or(o.MaxSales, 512), cmp.Or(o.MaxSalesByAddress, 64)),
 	}
 }
 
@@ -197,40 +194,4 @@ func (p *Payments) offered() []int {
 		return *v
 	}
 	return nil
-}
-
-// underWay limits concurrent operations, in total and per client address. Each sale holds a connection until the facilitator and the chain
-// respond. Each archived body stays in memory until its client received it. It is safe for concurrent use.
-type underWay struct {
-	max, maxByAddress int
-	// what names the operations: "payments". note is added to the error of a rejected request; it may be empty.
-	what, note string
-
-	mu        sync.Mutex
-	all       int
-	byAddress map[string]int
-}
-
-// enter counts one more operation of an address, if the limits permit it. The caller must call leave when the operation ends.
-func (u *underWay) enter(address string) (leave func(), err error) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if u.byAddress[address] >= u.maxByAddress {
-		return nil, &problemError{
-			code: view.CodeRateLimited, detail: fmt.Sprintf("An address may have %d %s under way.%s", u.maxByAddress, u.what, u.note), retryAfter: "2",
-		}
-	}
-	if u.all >= u.max {
-		return nil, &problemError{code: view.CodeUnavailable, detail: fmt.Sprintf("Too many %s are under way.%s", u.what, u.note), retryAfter: "2"}
-	}
-	u.all++
-	u.byAddress[address]++
-	return func() {
-		u.mu.Lock()
-		defer u.mu.Unlock()
-		u.all--
-		if u.byAddress[address]--; u.byAddress[address] == 0 {
-			delete(u.byAddress, address)
-		}
-	}, nil
 }

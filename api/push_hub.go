@@ -43,7 +43,8 @@ type pushReader struct {
 	events chan *pushed
 	gone   chan struct{}
 	topics []string
-	from   string
+	// leave makes room for another stream.
+	leave func()
 	// after is the cursor that the client named. start is not known before the hub is loaded. ahead reports whether the client's
 	// cursor is newer than the hub's last row. The reader then starts at the client's cursor.
 	after, start int64
@@ -72,13 +73,13 @@ type pushHub struct {
 	ended   bool
 	last    int64
 	readers map[*pushReader]struct{}
-	of      map[string]int
+	streams *view.ConcurrencyLimiter
 }
 
 func newPushHub(o Options) *pushHub {
 	return &pushHub{
 		store: o.Pushes, view: o.View, free: o.Free, metrics: o.Metrics, log: o.Log, loaded: make(chan struct{}), readers: map[*pushReader]struct{}{},
-		of: map[string]int{},
+		streams: view.NewConcurrencyLimiter(maxStreams, maxStreamsOfOne),
 	}
 }
 
@@ -201,9 +202,7 @@ func (h *pushHub) drop(r *pushReader) {
 		return
 	}
 	delete(h.readers, r)
-	if h.of[r.from]--; h.of[r.from] == 0 {
-		delete(h.of, r.from)
-	}
+	r.leave()
 	close(r.gone)
 }
 
@@ -225,22 +224,18 @@ var errStops = errors.New("the server stops")
 func (h *pushHub) open(topics []string, from string, after int64) (*pushReader, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	switch {
-	case h.ended:
+	if h.ended {
 		return nil, errStops
-	case len(h.readers) >= maxStreams:
-		return nil, &problemError{code: view.CodeUnavailable, detail: "There are too many open streams.", retryAfter: "30"}
-	case h.of[from] >= maxStreamsOfOne:
-		return nil, &problemError{
-			code: view.CodeRateLimited, detail: fmt.Sprintf("An address can have %d open streams.", maxStreamsOfOne), retryAfter: "30",
-		}
 	}
-	r := &pushReader{events: make(chan *pushed, streamBacklog), gone: make(chan struct{}), topics: topics, from: from, after: after}
+	leave, err := underWay(h.streams, from, "open streams", "", "30")
+	if err != nil {
+		return nil, err
+	}
+	r := &pushReader{events: make(chan *pushed, streamBacklog), gone: make(chan struct{}), topics: topics, after: after, leave: leave}
 	if h.isLoaded() {
 		r.begin(h.last)
 	}
 	h.readers[r] = struct{}{}
-	h.of[from]++
 	return r, nil
 }
 

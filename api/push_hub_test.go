@@ -32,13 +32,13 @@ func TestASlowReaderIsDroppedAndOthersGetEverything(t *testing.T) {
 	if len(slow.events) != streamBacklog {
 		t.Errorf("the slow reader holds %d events, want %d", len(slow.events), streamBacklog)
 	}
-	if len(h.readers) != 1 || h.of["a"] != 0 || h.of["b"] != 1 {
-		t.Errorf("left are %d readers, %v", len(h.readers), h.of)
+	if all, of := h.streams.Open("b"); len(h.readers) != 1 || all != 1 || of != 1 {
+		t.Errorf("left are %d readers, %d streams, %d of the quick one", len(h.readers), all, of)
 	}
 	h.close(slow) // again
 	h.close(quick)
-	if len(h.readers) != 0 || len(h.of) != 0 {
-		t.Errorf("left are %d readers, %v", len(h.readers), h.of)
+	if all, _ := h.streams.Open("b"); len(h.readers) != 0 || all != 0 {
+		t.Errorf("left are %d readers, %d streams", len(h.readers), all)
 	}
 }
 

@@ -69,11 +69,7 @@ func (s *Server) pushStream(w http.ResponseWriter, r *http.Request) error {
 	if err := s.limitHistory(w, r); err != nil {
 		return postpone(w, r, err)
 	}
-	from := ""
-	if s.billing != nil {
-		from = clientNetwork(s.client(r))
-	}
-	reader, err := s.pushes.open(topics, from, after)
+	reader, err := s.pushes.open(topics, clientNetwork(s.client(r)), after)
 	again := errors.Is(err, errStops)
 	if err != nil && !again {
 		return postpone(w, r, err)

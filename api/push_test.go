@@ -296,6 +296,19 @@ func TestAnAddressHasABoundedNumberOfStreams(t *testing.T) {
 	if a := s.ask(http.MethodHead, "/api/stream"); a.StatusCode != http.StatusTooManyRequests {
 		t.Errorf("HEAD of one stream more: %s", a.Status)
 	}
+	from := &http.Transport{DialContext: (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}).DialContext}
+	defer from.CloseIdleConnections()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodHead, s.url+"/api/stream", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := from.RoundTrip(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _ = other.Body.Close(); other.StatusCode != http.StatusOK {
+		t.Errorf("a stream of another address: %s", other.Status)
+	}
 	// A browser gives up for good after an error: it learns when to come again from a stream that ends at once.
 	a := s.askWith(http.MethodGet, "/api/stream", "", "Accept", "text/event-stream")
 	if a.StatusCode != http.StatusOK || a.Header.Get("Content-Type") != "text/event-stream" || !strings.HasSuffix(string(a.body), "\nretry: 30000\n\n") {

@@ -60,13 +60,14 @@ type rawServer struct {
 	RawOptions
 
 	memory *semaphore.Weighted
-	under  underWay
+	// bodies are those that clients receive. Each stays in memory until its client has it.
+	bodies *view.ConcurrencyLimiter
 }
 
 func newRawServer(o RawOptions) *rawServer {
 	return &rawServer{
 		RawOptions: o, memory: semaphore.NewWeighted(rawMemory),
-		under: underWay{max: maxRawReads, maxByAddress: rawByAddress, what: "archived bodies", byAddress: map[string]int{}},
+		bodies: view.NewConcurrencyLimiter(maxRawReads, rawByAddress),
 	}
 }
 
@@ -146,7 +147,7 @@ func (s *Server) rawBytes(r *http.Request) (b postgres.RawBody, body []byte, don
 	if err != nil {
 		return fail(err)
 	}
-	leave, err := s.raws.under.enter(clientNetwork(s.client(r)))
+	leave, err := underWay(s.raws.bodies, clientNetwork(s.client(r)), "archived bodies under way", "", "2")
 	if err != nil {
 		return fail(err)
 	}

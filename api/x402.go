@@ -70,7 +70,7 @@ func (s *Server) handlePaid(e endpoint.Endpoint, build Build) handler {
 				return sale.refuse(&x402.Refusal{Reason: x402.ReasonSignature, Detail: err.Error()})
 			}
 		}
-		leave, err := p.under.enter(clientNetwork(s.client(r)))
+		leave, err := underWay(p.sales, clientNetwork(s.client(r)), "payments under way", " Nothing was charged.", "2")
 		if err != nil {
 			return err
 		}

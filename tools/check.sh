@@ -54,10 +54,10 @@ target() {
 	fi
 	used=$(awk '{printf "%d", $1 + $2}' <<<"$used")
 	if [ "$status" = 0 ]; then
-		printf '%s%-16s ok%s      %5d s, of processors %5d s\n' "$green" "$name" "$plain" $((SECONDS - start)) "$used" >>"$kept/summary"
+		printf '%s%-16s ok%s      %5d s, CPU %5d s\n' "$green" "$name" "$plain" $((SECONDS - start)) "$used" >>"$kept/summary"
 		return
 	fi
-	printf '%s%-16s FAILED%s  %5d s, of processors %5d s\n' "$red" "$name" "$plain" $((SECONDS - start)) "$used" >>"$kept/summary"
+	printf '%s%-16s FAILED%s  %5d s, CPU %5d s\n' "$red" "$name" "$plain" $((SECONDS - start)) "$used" >>"$kept/summary"
 	echo "$name" >>"$kept/failed"
 	failures "$name" <"$kept/output$lane" >>"$kept/failures"
 	case $name in

@@ -55,7 +55,9 @@ type Server struct {
 	base    string
 	sdk     *mcp.Server
 	handler http.Handler
-	streams streams
+	streams *view.ConcurrencyLimiter
+	// end is closed when all streams must end.
+	end chan struct{}
 	// serverJSON and card describe the server to registries and clients.
 	serverJSON, card *view.Document
 }
@@ -81,7 +83,7 @@ const instructions = `Tidemark publishes market signals made of free public sour
 
 // New returns the server.
 func New(o Options) (*Server, error) {
-	d := &Server{o: o, base: strings.TrimRight(o.PublicURL, "/"), streams: streams{of: map[string]int{}, end: make(chan struct{})}}
+	d := &Server{o: o, base: strings.TrimRight(o.PublicURL, "/"), streams: view.NewConcurrencyLimiter(maxStreams, maxStreamsOfOne), end: make(chan struct{})}
 	s := mcp.NewServer(
 		&mcp.Implementation{Name: name, Title: product, Version: d.version(), WebsiteURL: d.base},
 		&mcp.ServerOptions{

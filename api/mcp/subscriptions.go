@@ -24,38 +24,10 @@ const (
 	frameTimeout = 5 * time.Second
 )
 
-// streams counts the open streams. end is closed when all must end.
-type streams struct {
-	end chan struct{}
-
-	mu  sync.Mutex
-	all int
-	of  map[string]int
-}
-
-// open counts a stream of a client. It reports whether there may be one more; if so, call done when the stream has ended.
-func (s *streams) open(client string) (done func(), ok bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.all >= maxStreams || client != "" && s.of[client] >= maxStreamsOfOne {
-		return nil, false
-	}
-	s.all++
-	s.of[client]++
-	return func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.all--
-		if s.of[client]--; s.of[client] == 0 {
-			delete(s.of, client)
-		}
-	}, true
-}
-
 // listen serves a request for a stream, until the client, the server or a write that takes too long ends it.
 func (d *Server) listen(w http.ResponseWriter, r *http.Request, id json.RawMessage, client string) {
-	done, ok := d.streams.open(client)
-	if !ok {
+	done, err := d.streams.Enter(client)
+	if err != nil {
 		w.Header().Set("Retry-After", "30")
 		refuse(w, http.StatusTooManyRequests, id, jsonrpc.CodeInternalError, fmt.Sprintf("Too many streams are open. A client can have %d.", maxStreamsOfOne))
 		return
@@ -75,7 +47,7 @@ func (d *Server) listen(w http.ResponseWriter, r *http.Request, id json.RawMessa
 			select {
 			case <-ctx.Done():
 				return
-			case <-d.streams.end:
+			case <-d.end:
 				cancel()
 				return
 			case <-beat.C:
@@ -156,7 +128,7 @@ func (d *Server) subscribe(uri string) error {
 // Run tells subscribers which resources changed, until ctx ends. Then it ends their streams and returns nil. A subscriber that reads the
 // resource then gets the new content.
 func (d *Server) Run(ctx context.Context) error {
-	defer close(d.streams.end)
+	defer close(d.end)
 	before := map[string]string{}
 	for {
 		signals, record := d.o.View.Changed(), d.o.Record.Changed()

@@ -119,7 +119,7 @@ func respond(rows []Row, query url.Values, note string) any {
 	port := onePort.FindStringSubmatch(query.Get("where"))
 	switch {
 	case query.Get("f") != "json":
-		return refuse("'f' parameter is invalid: only json is spoken here")
+		return refuse("'f' parameter is invalid: only json is supported")
 	case port == nil:
 		return refuse("'where' clause is invalid")
 	}
@@ -141,9 +141,9 @@ func respond(rows []Row, query url.Values, note string) any {
 	}
 	switch {
 	case query.Get("outFields") != "*":
-		return refuse("'outFields' parameter is invalid: only * is spoken here")
+		return refuse("'outFields' parameter is invalid: only * is supported")
 	case query.Get("orderByFields") != "date ASC,ObjectId ASC":
-		return refuse("'orderByFields' parameter is invalid: only date ASC,ObjectId ASC is spoken here")
+		return refuse("'orderByFields' parameter is invalid: only date ASC,ObjectId ASC is supported")
 	}
 	rows = rows[min(offset, len(rows)):]
 	page := pageAnswer{ObjectIDField: "ObjectId", Fields: fields, Features: []feature{}, Note: note}

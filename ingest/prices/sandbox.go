@@ -96,7 +96,7 @@ func (c *charts) answer(r *http.Request) (int, chart) {
 	from, err := strconv.ParseInt(q.Get("period1"), 10, 64)
 	to, err2 := strconv.ParseInt(q.Get("period2"), 10, 64)
 	if err != nil || err2 != nil || from > to || q.Get("interval") != "1d" {
-		return http.StatusBadRequest, chart{Error: &chartError{"Bad Request", "Invalid input: only daily bars between two times are spoken here"}}
+		return http.StatusBadRequest, chart{Error: &chartError{"Bad Request", "Invalid input: only daily bars between two times are supported"}}
 	}
 	ticker := r.PathValue("ticker")
 	company, kind := c.find(ticker)

@@ -68,7 +68,7 @@ func agentEndpoints() []route {
 			refused(http.StatusBadRequest, "The message is not understood."),
 			refused(http.StatusForbidden, "Web pages of this origin, or requests to this host, are not allowed."),
 			refused(http.StatusNotFound, "The method is not served (from revision 2026-07-28 on)."),
-			refused(http.StatusMethodNotAllowed, "Only POST is spoken here."),
+			refused(http.StatusMethodNotAllowed, "This URL accepts only POST."),
 			refused(http.StatusRequestEntityTooLarge, "The message has more than 256 KiB."),
 			refused(http.StatusUnsupportedMediaType, "The message is not marked as JSON."),
 			refused(http.StatusTooManyRequests, "There were more requests than the header RateLimit-Policy allows."),
