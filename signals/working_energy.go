@@ -30,8 +30,12 @@ func crackCells(in series.Set, e Estimate) Working {
 	}
 	w.Baseline = unique(w.Baseline)
 	w.Steps = append(w.Steps, sampleSteps(e, pick(spread, season), fmt.Sprintf("the values of %d days", len(season)))...)
-	for _, p := range newest(until(spread, e.ObservedAt), crackMoves+1) {
+	past := until(spread, e.ObservedAt)
+	for _, p := range newest(past, crackMoves+1) {
 		w.Interval = append(w.Interval, legs(p)...)
+	}
+	if later := spread[len(past):]; len(later) > 0 { // only the newest value is read at the instant: the next one shows that it is not
+		w.Interval = append(w.Interval, legs(later[0])...)
 	}
 	if len(spread) > 0 {
 		w.Components = crackComponentCells(in, spread)
