@@ -21,7 +21,7 @@ type Signals struct {
 	Definitions map[string]signals.Definition
 	// Sources names, per signal, the sources of its series.
 	Sources map[string][]string
-	// CodeVersion is recorded with each snapshot.
+	// CodeVersion is recorded with each snapshot. An empty one makes each backtest again, also where the snapshot before has the same.
 	CodeVersion string
 	// Tracks keeps the last tracks, so that the next ones are computed from new observations alone. Nil computes each whole.
 	Tracks *signals.Tracks
@@ -190,7 +190,7 @@ func component(c signals.Component) postgres.SnapshotComponent {
 
 // judge adds the signal's backtest of the day and the record of its intervals. They are as of the newest data of its inputs, or as of
 // midnight (UTC) if nothing came since. So both are made once for all slots of a day without new data, and are the same in every order of
-// computation.
+// computation. The stored snapshot of the slot itself is not read: a slot that is computed again would only repeat it.
 func (s Signals) judge(ctx context.Context, def signals.Definition, snap *postgres.Snapshot) error {
 	if def.Backtest.Cases == nil {
 		return nil
@@ -203,14 +203,21 @@ func (s Signals) judge(ctx context.Context, def signals.Definition, snap *postgr
 	if midnight := snap.At.Truncate(24 * time.Hour); midnight.After(asOf) {
 		asOf = midnight
 	}
-	last, err := s.DB.SnapshotAsOf(ctx, def.ID, snap.At)
+	last, err := s.DB.SnapshotAsOf(ctx, def.ID, snap.At.Add(-time.Microsecond))
 	switch {
 	case errors.Is(err, postgres.ErrNotFound):
 	case err != nil:
 		return err
-	case last.Backtest != nil && last.Backtest.ComputedAt.Equal(asOf) && last.Backtest.CodeVersion == s.CodeVersion && last.Uncertainty != nil:
-		snap.Backtest, snap.Uncertainty = last.Backtest, last.Uncertainty
-		return nil
+	case last.Backtest != nil && last.Backtest.ComputedAt.Equal(asOf) && last.Backtest.CodeVersion == s.CodeVersion && last.Uncertainty != nil && last.LoadsSeen != nil:
+		// A first load brings values that were published long before the instant.
+		_, loaded, err := s.DB.LoadsNow(ctx, postgres.Loads{Newest: *last.LoadsSeen}, s.Sources[def.ID])
+		if err != nil {
+			return err
+		}
+		if !loaded {
+			snap.Backtest, snap.Uncertainty = last.Backtest, last.Uncertainty
+			return nil
+		}
 	}
 	in, err := s.DB.FirstObservationsAsOf(ctx, inputs, asOf)
 	if err != nil {

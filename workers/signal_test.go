@@ -381,6 +381,7 @@ func TestBacktestIsMadeOnceADayOrWhenItsInputsChange(t *testing.T) {
 	t.Parallel()
 	ran := 0
 	def := edgy(&ran)
+	def.Backtest.Inputs = []series.ID{"test.b"}
 	b := newBench(t, def)
 	at := func(day, hour int) time.Time { return time.Date(2026, 3, day, hour, 0, 0, 0, time.UTC) }
 	one := series.Reading{Series: "test.a", ObservedAt: at(1, 0), Value: 1}
@@ -409,9 +410,20 @@ func TestBacktestIsMadeOnceADayOrWhenItsInputsChange(t *testing.T) {
 	step(at(3, 11), true, at(3, 11)) // something came
 	step(at(3, 20), false, at(3, 11))
 	step(at(3, 20), false, at(3, 11)) // the same slot again
+	b.store(at(3, 20), []series.Reading{{Series: "test.b", ObservedAt: at(1, 0).AddDate(0, 0, -30), Value: 1}})
+	step(at(3, 20), true, at(3, 11)) // values were loaded that were known before
 	b.job.CodeVersion = "two"
 	step(at(3, 21), true, at(3, 11)) // another program
 	step(at(3, 10), true, at(3, 0))
+	if err := b.db.SaveSnapshot(t.Context(), task.Fence{}, func(s postgres.Snapshot) postgres.Snapshot {
+		s.Backtest.HitRatePct = new(99.0)
+		return s
+	}(b.snapshot(def.ID, at(3, 21))), nil); err != nil {
+		t.Fatal(err)
+	}
+	if step(at(3, 21), true, at(3, 11)); *b.snapshot(def.ID, at(3, 21)).Backtest.HitRatePct == 99 {
+		t.Error("a backtest was taken from the stored snapshot of its own slot")
+	}
 
 	s := b.snapshot(def.ID, at(3, 21))
 	if edge := s.Backtest.OutOfSample.RankICBounds; edge == nil || edge[0] > 0 || s.Backtest.N != 200 || s.Backtest.Target.Symbol != "test.a" {

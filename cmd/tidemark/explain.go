@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -134,7 +135,7 @@ func explain(ctx context.Context, db *postgres.DB, store *archive.Store, def sig
 			e.archived = append(e.archived, fmt.Sprintf("blobs/%s/%s[.gz], %d bytes, SHA-256 verified", f.SHA256[:2], f.SHA256, len(body)))
 		}
 	}
-	again, track, err := workers.Signals{DB: db, CodeVersion: codeVersion()}.Compute(ctx, def, at)
+	again, track, err := workers.Signals{DB: db}.Compute(ctx, def, at) // no version: no backtest is taken from a stored snapshot
 	if err != nil {
 		return nil, err
 	}
@@ -142,7 +143,7 @@ func explain(ctx context.Context, db *postgres.DB, store *archive.Store, def sig
 	return e, nil
 }
 
-// differences returns the names and values of a snapshot's numbers that are not bit for bit equal to another snapshot's.
+// differences returns what a snapshot has otherwise than another one, numbers bit for bit. It does not compare who computed it and when.
 func differences(was, again postgres.Snapshot) []string {
 	var out []string
 	for _, n := range []struct {
@@ -164,7 +165,7 @@ func differences(was, again postgres.Snapshot) []string {
 	for _, t := range []struct {
 		name       string
 		was, again *time.Time
-	}{{"observed", was.ObservedAt, again.ObservedAt}, {"known", was.KnownAt, again.KnownAt}} {
+	}{{"observed", was.ObservedAt, again.ObservedAt}, {"known", was.KnownAt, again.KnownAt}, {"the first point", was.CoversFrom, again.CoversFrom}} {
 		if instantOf(t.was) != instantOf(t.again) {
 			out = append(out, fmt.Sprintf("%s was %s, is %s", t.name, instantOf(t.was), instantOf(t.again)))
 		}
@@ -175,17 +176,39 @@ func differences(was, again postgres.Snapshot) []string {
 	if was.Status != again.Status {
 		out = append(out, fmt.Sprintf("status was %s, is %s", was.Status, again.Status))
 	}
+	if was.Synthetic != again.Synthetic {
+		out = append(out, fmt.Sprintf("synthetic was %t, is %t", was.Synthetic, again.Synthetic))
+	}
+	for _, part := range []struct {
+		name       string
+		was, again any
+	}{{"record of the interval", was.Uncertainty, again.Uncertainty}, {"backtest", was.Backtest, sameTests(again.Backtest, was.Backtest)}} {
+		if at := cmp.Or(differsBy(part.again, part.was, lastDigit), differsBy(part.was, part.again, lastDigit)); at != "" {
+			out = append(out, part.name+": "+at)
+		}
+	}
 	if len(was.Components) != len(again.Components) {
 		return append(out, fmt.Sprintf("there were %d components, there are %d", len(was.Components), len(again.Components)))
 	}
 	for i, c := range was.Components {
 		a := again.Components[i]
-		if c.Name != a.Name || !sameBits(c.Value, a.Value) || !sameBits(c.Baseline, a.Baseline) || !sameBits(c.DeltaPct, a.DeltaPct) ||
-			!sameBits(c.Z, a.Z) || instantOf(c.ObservedAt) != instantOf(a.ObservedAt) {
+		if c.Name != a.Name || c.Label != a.Label || c.Unit != a.Unit || !sameBits(c.Value, a.Value) || !sameBits(c.Baseline, a.Baseline) ||
+			!sameBits(c.DeltaPct, a.DeltaPct) || !sameBits(c.Z, a.Z) || instantOf(c.ObservedAt) != instantOf(a.ObservedAt) {
 			out = append(out, "component "+c.Name)
 		}
 	}
 	return out
+}
+
+// sameTests is a backtest that allows for as many tests as another one, and has its program's version. A later program is one more version of
+// the method. Either may be nil.
+func sameTests(b, as *postgres.Backtest) *postgres.Backtest {
+	if b == nil || as == nil {
+		return b
+	}
+	out := *b
+	out.CodeVersion, out.Trials.Trials = as.CodeVersion, as.Trials.Trials
+	return new(out.Concluded())
 }
 
 // trackDifferences counts the points of the stored history that are not bit for bit equal to a track's.

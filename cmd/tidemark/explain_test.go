@@ -86,6 +86,24 @@ func (l *ledger) compute(slot time.Time) {
 	}
 }
 
+// tell stores the newest snapshot with something else in it.
+func (l *ledger) tell(lie func(*postgres.Snapshot)) {
+	l.t.Helper()
+	snap, err := l.db.SnapshotAsOf(l.t.Context(), "crack-spread-321", l.clockAt)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	lie(&snap)
+	def, _ := signals.ByID("crack-spread-321")
+	_, track, err := workers.Signals{DB: l.db}.Compute(l.t.Context(), def, snap.At)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	if err := l.db.SaveGrowing(l.t.Context(), task.Fence{}, snap, track); err != nil {
+		l.t.Fatal(err)
+	}
+}
+
 // run runs a command on the ledger.
 func (l *ledger) run(args ...string) (code int, stdout, stderr string) {
 	l.t.Helper()
@@ -152,6 +170,23 @@ func TestExplainFindsWhatDoesNotHold(t *testing.T) {
 		t.Errorf("with another value: exit %d\n%s", code, out)
 	}
 	l.compute(l.clockAt.Add(-time.Hour))
+	for _, lie := range []struct {
+		want string
+		tell func(*postgres.Snapshot)
+	}{
+		{"backtest: /hit_rate_pct is 99", func(s *postgres.Snapshot) { s.Backtest.HitRatePct = new(99.0) }},
+		{"backtest: /wins is signal", func(s *postgres.Snapshot) { s.Backtest.Wins = new(signals.WinsSignal) }},
+		{"record of the interval: /record/hits is ", func(s *postgres.Snapshot) { s.Uncertainty.Record.Hits-- }},
+		{"synthetic was true, is false", func(s *postgres.Snapshot) { s.Synthetic = true }},
+		{"the first point was 1990-01-01T00:00:00Z", func(s *postgres.Snapshot) { s.CoversFrom = new(time.Date(1990, 1, 1, 0, 0, 0, 0, time.UTC)) }},
+		{"component wti_cushing", func(s *postgres.Snapshot) { s.Components[0].Unit = "EUR/bbl" }},
+	} {
+		l.tell(lie.tell)
+		if code, out, _ := l.run("explain", "crack-spread-321"); code != 1 || !strings.Contains(out, lie.want) {
+			t.Errorf("it lacks %q: exit %d\n%s", lie.want, code, out[strings.Index(out, "COMPUTED AGAIN"):])
+		}
+		l.compute(l.clockAt.Add(-time.Hour)) // repairs it
+	}
 
 	files, err := filepath.Glob(filepath.Join(l.folder, "blobs", "*", "*"))
 	if err != nil || len(files) != 1 {
