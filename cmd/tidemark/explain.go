@@ -46,8 +46,8 @@ type explanation struct {
 	differs []string
 }
 
-// Run prints the chain from a served number to the archived bytes, and computes the number again. It fails if bytes are missing or changed,
-// or if the number differs. With a URL it does so with the data that a server publishes.
+// Run prints the chain from a served number to the archived bytes, and computes the number again from the stored observations. It fails if bytes
+// are missing or changed, or if the number differs. With a URL it does so with the data that a server publishes, and parses the bytes.
 func (c explainCommand) Run(ctx context.Context, p *program) error {
 	def, err := p.definition(c.ID)
 	if err != nil {

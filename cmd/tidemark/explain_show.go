@@ -67,7 +67,7 @@ func (e *explanation) print(out io.Writer) error {
 
 	line("\nCOMPUTED AGAIN")
 	if len(e.differs) == 0 {
-		line("snapshot and %d points\tequal, bit for bit", len(e.points))
+		line("snapshot and %d points\tequal, bit for bit, from the stored observations (--url also reads them from the bytes)", len(e.points))
 	}
 	for _, what := range e.differs {
 		line("DIFFERS\t%s", what)
