@@ -213,12 +213,13 @@ func TestNames(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
 		"my-agent": "my-agent", "  mi agente ñ 🚀 ": "mi agente ñ 🚀", strings.Repeat("é", 100): strings.Repeat("é", 100),
+		"शृंखला\u200dएजेंट 👩\u200d🔬": "शृंखला\u200dएजेंट 👩\u200d🔬", // joiners are part of scripts and of pictures
 	} {
 		if got, err := accounts.CleanName(in); err != nil || cmp.Diff(want, got) != "" {
 			t.Errorf("%q is %q (%v)", in, got, err)
 		}
 	}
-	for _, bad := range []string{"", "   ", "\t\n", "a\x00b", "a\x1b[31m", "two\nlines", "a\u2028b", "\xff", strings.Repeat("é", 101)} {
+	for _, bad := range []string{"", "   ", "\t\n", "a\x00b", "a\x1b[31m", "two\nlines", "a\u2028b", "a\u202eb", "\u2066a", "\xff", strings.Repeat("é", 101)} {
 		if got, err := accounts.CleanName(bad); err == nil {
 			t.Errorf("%q is taken as %q", bad, got)
 		}

@@ -118,8 +118,9 @@ func (h KeyHash) Equal(other []byte) bool { return subtle.ConstantTimeCompare(h[
 
 const maxName = 100
 
-// CleanName returns a key's name without surrounding blanks. A name has 1 to 100 characters, and no characters that control a terminal or
-// break a line. Otherwise the error explains the fault to the author of the name.
+// CleanName returns a key's name without surrounding blanks. A name has 1 to 100 characters, and no characters that control a terminal, break
+// a line or change its direction: a list of keys would show the text around such a name in another order. Otherwise the error explains the
+// fault to the author of the name.
 func CleanName(s string) (string, error) {
 	if !utf8.ValidString(s) {
 		return "", errors.New("the name is not UTF-8")
@@ -132,7 +133,7 @@ func CleanName(s string) (string, error) {
 		return "", fmt.Errorf("the name has %d characters, more than %d", n, maxName)
 	}
 	for _, c := range s {
-		if unicode.In(c, unicode.Cc, unicode.Zl, unicode.Zp) {
+		if unicode.In(c, unicode.Cc, unicode.Zl, unicode.Zp, unicode.Bidi_Control) {
 			return "", fmt.Errorf("the name has the control character %U", c)
 		}
 	}
