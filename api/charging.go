@@ -174,7 +174,7 @@ func (s *Server) charge(w http.ResponseWriter, r *http.Request, key postgres.Key
 		if !counts {
 			return nil
 		}
-		return s.count(h, r, key, plan, e)
+		return s.count(h, r, key, plan, e, sent)
 	}
 	if !counts {
 		h.Set("X-Request-Cost", accounts.Micros(0).String())
@@ -206,8 +206,19 @@ func (s *Server) charge(w http.ResponseWriter, r *http.Request, key postgres.Key
 	return nil
 }
 
-func (s *Server) count(h http.Header, r *http.Request, key postgres.Key, plan accounts.Plan, e accounts.Endpoint) error {
-	out, err := s.billing.charger.Count(r.Context(), postgres.Request{KeyID: key.ID, Endpoint: e.Path, Pro: plan == accounts.PlanPro})
+// count counts a response that will be sent against the daily quota, once for all repetitions with its Idempotency-Key.
+func (s *Server) count(h http.Header, r *http.Request, key postgres.Key, plan accounts.Plan, e accounts.Endpoint, sent ware) error {
+	digest, err := requestDigest(r, sent)
+	if err != nil {
+		return err
+	}
+	request := postgres.Request{KeyID: key.ID, Endpoint: e.Path, Pro: plan == accounts.PlanPro}
+	var out postgres.RequestOutcome
+	if digest == nil {
+		out, err = s.billing.charger.Count(r.Context(), request)
+	} else {
+		out, err = s.billing.DB.CountOnce(r.Context(), request, digest)
+	}
 	if err != nil {
 		return s.unavailable(r, err)
 	}

@@ -3,12 +3,48 @@ package api_test
 import (
 	"fmt"
 	"net/http"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"tidemark/accounts"
 	"tidemark/api"
 )
+
+// A client that lost an answer asks again with the same Idempotency-Key, also when the quota is used up.
+func TestOnAPlanARepetitionIsCountedOnce(t *testing.T) {
+	t.Parallel()
+	s := newBillingFixture(t, api.Accounts{}, accounts.ModelPlan)
+	key := s.key()
+	remaining := func() any { return s.data(key, "/account")["quota"].(map[string]any)["remaining"] }
+	var repeated sync.WaitGroup
+	for range 16 {
+		repeated.Go(func() {
+			if a := s.paid(key, "/picks", "Idempotency-Key", "mine"); a.StatusCode != http.StatusOK {
+				t.Errorf("a repetition: %s", a.Status)
+			}
+		})
+	}
+	repeated.Wait()
+	if got := remaining(); got != 9.0 {
+		t.Errorf("after one request and its repetitions %v are left, want 9", got)
+	}
+	s.paid(key, "/stocks", "Idempotency-Key", "mine")
+	s.paid(key, "/picks", "Idempotency-Key", "another")
+	if got := remaining(); got != 7.0 {
+		t.Errorf("after another address and another Idempotency-Key %v are left, want 7", got)
+	}
+	s.problem(s.paid(key, "/picks", "Idempotency-Key", strings.Repeat("k", 256)), http.StatusBadRequest, "invalid_request")
+	for range 7 {
+		s.paid(key, "/picks/latest")
+	}
+	s.problem(s.paid(key, "/picks"), http.StatusTooManyRequests, "daily_quota_exhausted")
+	a := s.paid(key, "/picks", "Idempotency-Key", "mine")
+	if a.StatusCode != http.StatusOK || !strings.HasPrefix(a.Header.Get("RateLimit"), `"day";r=0;`) {
+		t.Errorf("a repetition after the last request of the day: %s, RateLimit %s", a.Status, a.Header.Get("RateLimit"))
+	}
+}
 
 func TestFreeAndProPlans(t *testing.T) {
 	t.Parallel()

@@ -97,7 +97,7 @@ func (c *Charger) Count(ctx context.Context, q Request) (RequestOutcome, error) 
 	return a, nil
 }
 
-// CountOnce is Count for requests that a browser may reload. If a request with the same digest (32 bytes) was counted before, nothing is
+// CountOnce is Count for requests that a client may repeat. If a request with the same digest (32 bytes) was counted before, nothing is
 // counted and the outcome is PaidBefore.
 func (db KeyStore) CountOnce(ctx context.Context, q Request, digest []byte) (RequestOutcome, error) {
 	rows, err := db.pool.Query(ctx, `

@@ -47,7 +47,7 @@ func parameters() map[string]parameter {
 		"alert_id": {Name: "id", In: "path", Required: true, Description: "The id of an alert.", Schema: text(), Example: "alert_7mzq0gk5v9w2x4t1c8n6b3h0jd"},
 		"idempotency_key": {
 			Name: "Idempotency-Key", In: "header", Schema: &jsonschema.Schema{Type: "string", MinLength: new(1), MaxLength: new(255)},
-			Description: "A text of your own for this request. The request that is repeated with it is the same one: a priced answer is not paid again for ten minutes, a change is not made again for a day.",
+			Description: "A text of your own for this request. The request that is repeated with it is the same one: a priced answer is not paid again for ten minutes (on a plan, not counted again), a change is not made again for a day.",
 			Example:     "3f0c6b1e-8f0e-4c57-9d6a-0c8c6a0d8f11",
 		},
 		"as_of":         query("as_of", "Answer as it was known at this instant: a time with its zone (RFC 3339), or a day, which counts to its end in UTC.", text(), "2026-03-04T10:30:00Z"),
