@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"mime"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -47,7 +49,7 @@ func (d *Server) Serve(w http.ResponseWriter, r *http.Request, client string) {
 		if !json.Valid(body) {
 			code = jsonrpc.CodeParseError
 		}
-		refuse(w, http.StatusBadRequest, nil, code, refusal)
+		refuse(w, http.StatusBadRequest, one.ID, code, refusal)
 		return
 	}
 	if one.Method != "" && !methods[one.Method] && !notifications[one.Method] {
@@ -81,7 +83,8 @@ var notifications = map[string]bool{
 	"notifications/initialized": true, "notifications/cancelled": true, "notifications/progress": true, "notifications/roots/list_changed": true,
 }
 
-// peek reads the needed parts of a body. For a batch the message is empty. refusal is empty if the SDK may read the body.
+// peek reads the needed parts of a body. For a batch the message is empty. refusal is empty if the SDK may read the body. With a refusal the
+// message has its id, where it is known.
 func peek(body []byte) (one message, refusal string) {
 	body = bytes.TrimSpace(body)
 	switch {
@@ -92,11 +95,34 @@ func peek(body []byte) (one message, refusal string) {
 		if err := json.Unmarshal(body, &batch); err != nil || len(batch) == 0 || len(batch) > maxBatch {
 			return one, fmt.Sprintf("A batch holds 1 to %d messages.", maxBatch)
 		}
+		for _, raw := range batch {
+			var m message
+			if json.Unmarshal(raw, &m) == nil && !faithful(m.ID) { // the SDK reports other faults
+				return one, unfaithful
+			}
+		}
 		return one, ""
 	case body[0] != '{' || json.Unmarshal(body, &one) != nil:
 		return one, "The request is no JSON-RPC message."
+	case !faithful(one.ID):
+		return one, unfaithful
 	}
 	return one, ""
+}
+
+const (
+	// maxID is the largest whole number that is the only one of its float64.
+	maxID      = 1<<53 - 1
+	unfaithful = "An id is a text, or a whole number from -9007199254740991 to 9007199254740991: the response to another number would not have the same id. Send it as a text."
+)
+
+// faithful reports whether the SDK's response has the same id. The SDK reads a number as a float64, and returns it as an int64.
+func faithful(id json.RawMessage) bool {
+	if len(id) == 0 || id[0] != '-' && (id[0] < '0' || id[0] > '9') {
+		return true
+	}
+	f, err := strconv.ParseFloat(string(id), 64)
+	return err == nil && f == math.Trunc(f) && math.Abs(f) <= maxID
 }
 
 // refuse sends a JSON-RPC error. id is the id of the message, or nil if it is unknown: then the response has none.
