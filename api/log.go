@@ -127,7 +127,14 @@ func (l *logServer) refresh(ctx context.Context) error {
 	})
 }
 
-var errNoLog = &problemError{code: view.CodeNotFound, detail: "This server has no log, or not yet."}
+var (
+	errNoLog     = &problemError{code: view.CodeNotFound, detail: "This server has no log, or not yet."}
+	errNoLogFile = &problemError{
+		code:   view.CodeNotFound,
+		detail: "The log has no file at this address. The second line of its checkpoint is its size: leaves count from 0, and the last file of a row, with fewer than 256, ends in .p/WIDTH.",
+	}
+	errNoLogStamp = &problemError{code: view.CodeNotFound, detail: "No time stamp is there for the size in this proof."}
+)
 
 // list returns the logs as networks of witnesses read them (logs/v0). The name of a key is the log's origin.
 func (l *logServer) list(ctx context.Context) ([]byte, error) {
@@ -156,6 +163,8 @@ func (s *Server) serveLog(w http.ResponseWriter, r *http.Request) error {
 	}
 	body, mediaType, cache, err := s.logFile(r.Context(), log, path)
 	switch {
+	case errors.Is(err, postgres.ErrNotFound) && mediaType == timestampReply:
+		return errNoLogStamp
 	case errors.Is(err, postgres.ErrNotFound):
 		return errNoLog
 	case err != nil:
@@ -223,15 +232,18 @@ func (s *Server) logFile(ctx context.Context, log, path string) (body []byte, me
 			return nil, "", "", err
 		}
 		list, err := s.logs.store.LogLeaves(ctx, log, index, index+1)
-		if err != nil || len(list) == 0 {
+		if err != nil {
 			return nil, "", "", err
+		}
+		if len(list) == 0 {
+			return nil, "", "", errNoLogFile
 		}
 		return list[0], text, cacheForever, nil
 	}
-	return nil, "", "", errNoLog
+	return nil, "", "", errNoLogFile
 }
 
-// logIndex parses the index of a leaf. It returns errNoLog if the log has no such leaf.
+// logIndex parses the index of a leaf. It returns errNoLogFile if the log has no such leaf.
 func (s *Server) logIndex(ctx context.Context, log, number string) (int64, error) {
 	h, err := s.logs.head(ctx, log)
 	if err != nil {
@@ -239,7 +251,7 @@ func (s *Server) logIndex(ctx context.Context, log, number string) (int64, error
 	}
 	n, err := strconv.ParseInt(number, 10, 64)
 	if err != nil || n < 0 || n >= h.Size || strconv.FormatInt(n, 10) != number {
-		return 0, errNoLog
+		return 0, errNoLogFile
 	}
 	return n, nil
 }
@@ -251,7 +263,7 @@ func (s *Server) logTile(ctx context.Context, log, path string) ([]byte, error) 
 	}
 	t, err := tlog.ParseTilePath(path)
 	if err != nil || !t.In(h.Size) {
-		return nil, errNoLog
+		return nil, errNoLogFile
 	}
 	if !t.Entries {
 		hashes, err := s.logs.store.LogTile(ctx, log, t)
@@ -261,7 +273,7 @@ func (s *Server) logTile(ctx context.Context, log, path string) ([]byte, error) 
 		if want := t.Width * len(tlog.Hash{}); len(hashes) >= want {
 			return hashes[:want], nil
 		}
-		return nil, errNoLog
+		return nil, errNoLogFile
 	}
 	from := t.N * tlog.TileWidth
 	leaves, err := s.logs.store.LogLeaves(ctx, log, from, from+int64(t.Width))
@@ -269,7 +281,7 @@ func (s *Server) logTile(ctx context.Context, log, path string) ([]byte, error) 
 		return nil, err
 	}
 	if len(leaves) != t.Width {
-		return nil, errNoLog
+		return nil, errNoLogFile
 	}
 	var bundle []byte
 	for _, l := range leaves {

@@ -176,6 +176,12 @@ func TestTheLogIsServedAsFilesThatAnyoneCanCheck(t *testing.T) {
 			t.Errorf("%q: %d %q %.60s", path, status, header.Get("Cache-Control"), text)
 		}
 	}
+	// Who asks for a file that is not there learns what is there, not that there is no log.
+	for _, path := range []string{"tile/0/002", fmt.Sprintf("proof/%d.tlog-proof", size), "leaf/9999", "tree"} {
+		if _, _, text := get("/log/sources/" + path); !strings.Contains(string(text), "has no file at this address") || !strings.Contains(string(text), "checkpoint") {
+			t.Errorf("%q: %s", path, text)
+		}
+	}
 	// The default proof shows since when the leaf exists. The newest one shows that it still exists.
 	if err := worker.AddLogCosignatures(t.Context(), key.Log, int64(size), nil, true); err != nil {
 		t.Fatal(err)
