@@ -18,6 +18,7 @@ import (
 	"tidemark/api/endpoint"
 	"tidemark/api/pages"
 	"tidemark/api/view"
+	"tidemark/chain/base"
 	"tidemark/internal/postgres"
 	"tidemark/internal/task"
 )
@@ -183,9 +184,21 @@ func TestDiscovery(t *testing.T) {
 		if !strings.Contains(body, "Synthetic data") && !strings.Contains(body, "sandbox") {
 			t.Error("it does not say that the data are synthetic")
 		}
-		for _, path := range []string{"/evidence/{id}/{date}", "/api/signals/{id}/evidence", "/raw/{sha256}", "/api/signals/{id}/changes", "/api/signals/{id}/forecasts"} {
+		for _, path := range []string{
+			"/evidence/{id}/{date}", "/api/signals/{id}/evidence", "/raw/{sha256}", "/api/signals/{id}/changes", "/api/signals/{id}/forecasts",
+			"/log/checkpoint", "/log/tile/{level}/{n}", "/log/leaf/{index}", "/log/proof/{index}.tlog-proof", "/log/sources/checkpoint",
+		} {
 			if !strings.Contains(body, "`GET "+path+"`: ") {
 				t.Errorf("it does not name %s", path)
+			}
+		}
+		if !strings.Contains(body, "`"+base.Schema+"`") {
+			t.Error("it does not say what an attestation has")
+		}
+		full := string(p.ask(http.MethodGet, "/llms-full.txt").body)
+		for _, leaf := range []string{"`tidemark/seal/v1`: about, commitment, method, reveal_by, at\n", "`tidemark/body/v1`: source, url, fetched_at, sha256, bytes, not_modified\n"} {
+			if !strings.Contains(full, leaf) {
+				t.Errorf("it does not have %s", leaf)
 			}
 		}
 	})

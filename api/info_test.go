@@ -9,6 +9,7 @@ import (
 
 	"tidemark/accounts"
 	"tidemark/api/endpoint"
+	"tidemark/api/view"
 	"tidemark/internal/locale/languages"
 )
 
@@ -46,6 +47,13 @@ func TestInfoSaysHowItIsPaidFor(t *testing.T) {
 		}
 		if diff := cmp.Diff(prices, d["prices"]); diff != "" {
 			t.Errorf("%s: prices (-want +got):\n%s", model, diff)
+		}
+		logged, err := p.publications.State().Info(&view.InfoLog{Size: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := `"url":"` + strings.Replace(d["links"].(map[string]any)["verify"].(string), "/api/v1/verify/picks", "/log", 1) + `"`; !strings.Contains(string(logged.Identity.Body), want) {
+			t.Errorf("the log: %s, want %s", logged.Identity.Body, want)
 		}
 		chain := d["chain"].(map[string]any)
 		if chain["length"] != 4.0 || chain["rule"] != "ticker|price|date|previous_hash" || chain["genesis_hash"] != strings.Repeat("0", 64) {

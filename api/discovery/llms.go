@@ -8,6 +8,7 @@ import (
 	"tidemark/api/endpoint"
 	"tidemark/api/openapi"
 	"tidemark/api/view"
+	"tidemark/chain/tlog"
 	"tidemark/internal/locale/languages"
 )
 
@@ -39,6 +40,11 @@ func (d *Discovery) llmsFull(s site) *view.Document {
 			fmt.Fprintf(&b, " %s USD.", op.PriceUSD)
 		}
 		b.WriteString(" " + op.Description + "\n")
+	}
+	b.WriteString("\n## Leaves of the transparency log\n\nThe first line of a leaf is its kind. Then comes each line of the kind, once and in this order: a key, a space, a value. " +
+		"Every line ends with a line feed, the last one too. Hashes are in lower-case hex, `content` and `root` in base64.\n\n")
+	for _, kind := range tlog.Kinds() {
+		fmt.Fprintf(&b, "- `tidemark/%s/v1`: %s\n", kind, strings.Join(tlog.Keys(kind), ", "))
 	}
 	b.WriteString("\n## Problems\n\nErrors are problem documents (RFC 9457) with a `code`:\n\n")
 	for _, k := range view.ProblemKinds() {
@@ -112,6 +118,17 @@ func (d *Discovery) links(b *strings.Builder, s site) {
 	for _, e := range evidence {
 		fmt.Fprintf(b, "- `GET %s`: %s\n", e.path, e.about)
 	}
+	if d.o.Publications != nil {
+		b.WriteString("\n## Transparency log\n\nWhere `log` of /api/v1/info is not null, each pick, forecast and grade is a leaf of an append-only log, without a key. " +
+			"Its files are those of C2SP (tlog-tiles, tlog-checkpoint, signed-note, tlog-cosignature, tlog-proof), below " + d.o.PublicURL + ".\n\n")
+		for _, e := range logFiles {
+			fmt.Fprintf(b, "- `GET %s`: %s\n", e.path, e.about)
+		}
+		b.WriteString("\nThe hash of a leaf is SHA-256 of a zero byte and its text. A `seal` leaf comes before the announcement of its pick: SHA-256 of `tidemark/seal/v1`, a line feed, the 32 bytes of `salt` " +
+			"and the decoded `content` of its `reveal` leaf is its `commitment`. /llms-full.txt has the lines of each kind of leaf. " +
+			"`attestation` of /api/v1/verify/picks names the L2 contract (EAS): an attestation's data are `bytes32 head,uint64 length,bytes32 previousHead,uint64 day`, ABI-encoded. " +
+			"Take keys of log and witnesses, and the attester, from elsewhere: here they are the server's own word.\n")
+	}
 	var list []link
 	for _, sig := range s.signals.Signals {
 		about := sig.Definition.Unit + ", " + sig.Snapshot.Status + ". " + firstSentence(sig.Definition.Description)
@@ -132,6 +149,15 @@ var evidence = []link{
 	{path: "/raw/{sha256}", about: "the archived bytes; 451 with hash, size, time and proof where the publisher's license forbids it"},
 	{path: "/api/signals/{id}/changes", about: "why the signal moved between two snapshots (`from`, `to`), in parts that add up"},
 	{path: "/api/signals/{id}/forecasts", about: "figures forecast before their release, and their grades; `/api/signals/{id}/scorecard` judges them"},
+}
+
+// logFiles are the addresses of the transparency log.
+var logFiles = []link{
+	{path: "/log/checkpoint", about: "the newest size and root, signed, with the cosignatures of witnesses; `/log/checkpoint.witnessed` is the newest that a quorum of them has cosigned"},
+	{path: "/log/tile/{level}/{n}", about: "hashes, 256 in a file; the last file, with fewer, ends in `.p/{width}`. `/log/tile/entries/{n}` has the leaves, each after its length in two bytes"},
+	{path: "/log/leaf/{index}", about: "one leaf, as text"},
+	{path: "/log/proof/{index}.tlog-proof", about: "a leaf (`extra`, in base64) and its inclusion in a signed size; `/log/proof/newest/{index}.tlog-proof` in the newest witnessed one; `/log/proof/{index}.tsr` the time stamp (RFC 3161) of a seal's size, over the SHA-256 of the first three lines of its checkpoint, where the operator has one made"},
+	{path: "/log/sources/checkpoint", about: "the second log, of all archived bodies, with the same files"},
 }
 
 // firstSentence is a sufficient summary of a signal.

@@ -106,6 +106,9 @@ type InfoGit struct {
 
 // InfoLog is the service's transparency log and its state, as the server last read it.
 type InfoLog struct {
+	// URL is the base of the log's files, which are those of C2SP tlog-tiles: checkpoint, checkpoint.witnessed, tile/LEVEL/N,
+	// tile/entries/N, leaf/INDEX, proof/INDEX.tlog-proof. The log of archived bodies has the same files below sources/.
+	URL    string `json:"url"`
 	Origin string `json:"origin"`
 	// VKey is the key that signs, in the form of signed notes.
 	VKey string `json:"vkey"`
@@ -136,7 +139,7 @@ type InfoLinks struct {
 	Verify  string `json:"verify"`
 }
 
-// Info returns the service's description of itself. log may be nil.
+// Info returns the service's description of itself. log may be nil. Its URL is set here.
 func (st *PublicationsState) Info(log *InfoLog) (*Document, error) {
 	key := "info"
 	if log != nil {
@@ -144,6 +147,9 @@ func (st *PublicationsState) Info(log *InfoLog) (*Document, error) {
 	}
 	doc, _, err := st.answers.getOrBuild(key, func() (*Document, string, error) {
 		base, o := st.o.PublicURL, st.o.Info
+		if log != nil {
+			log.URL = base + "/log"
+		}
 		info := Info{
 			Service: "Tidemark", Environment: st.environment, Version: o.Version, APIVersion: "v1", Commit: stated(o.Commit),
 			Log: log, Billing: o.billing(), Prices: map[string]string{}, Languages: picks.Langs(), Disclaimer: st.disclaimer,

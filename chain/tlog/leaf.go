@@ -169,6 +169,18 @@ var verified = []string{
 	KindGenesis, KindSeal, KindReveal, KindPick, KindGap, KindCorrection, KindForecast, KindGrade, KindMethod, KindSources, KindKey, KindDataset,
 }
 
+// Kinds returns the kinds of leaves: those of the record, then KindBody.
+func Kinds() []string { return append(slices.Clone(verified), KindBody) }
+
+// Keys returns the keys of a leaf's lines, in their order. It returns nil for an unknown kind.
+func Keys(kind string) []string {
+	var keys []string
+	for _, f := range kinds[kind] {
+		keys = append(keys, f.key)
+	}
+	return keys
+}
+
 // Misshapen says in a sentence what is wrong with a leaf that states one of these kinds and does not have its form; empty for nothing. A log
 // that signed one contradicts its own rules. Kinds of later versions are not among them.
 func Misshapen(index int64, text []byte) string {

@@ -96,7 +96,7 @@ var table = []row{
 	{"api/pages/plot", nothing, "net/http, database drivers, os/exec, other modules"},
 	{"api/pages/card", nothing, "net/http, database drivers, os/exec"},
 	{"api/openapi", "api/view, accounts", "ingest, workers, scheduler, chain/base, asynq"},
-	{"api/discovery", "internal/locale/languages, api/endpoint, api/view, api/openapi, signals, signals/forecast, accounts", "ingest, workers, scheduler, chain/base, asynq"},
+	{"api/discovery", "internal/locale/languages, api/endpoint, api/view, api/openapi, signals, signals/forecast, chain/tlog, accounts", "ingest, workers, scheduler, chain/base, asynq"},
 	// The generator and the content of the API description; the program includes the generated files.
 	{"api/openapi/generate", "api/openapi, api/endpoint, api/view, signals, signals/changes, signals/forecast, picks, accounts, accounts/x402, internal/pushes, internal/postgres", "ingest, workers"},
 	{"api/openapi/contract", "api/openapi", nothing},

@@ -43,7 +43,7 @@ var docsPage = map[string]string{
 	"docs.lists":         "Lists take %[1]s and %[2]s, and %[3]s. Texts are available in %[4]s: choose with %[5]s or %[6]s.",
 	"docs.without key":   "Without a key",
 	"docs.x402":          "%[1]s, x402 clients pay for one response at a time at the endpoints below %[2]s; %[3]s lists them.",
-	"docs.record text":   "%[1]s and %[2]s need no key. Do not take their word for it: %[3]s, or with %[4]s.",
+	"docs.record text":   "%[1]s and %[2]s need no key. Do not take their word for it: %[3]s, or with %[4]s. If the server keeps a transparency log (C2SP tlog-tiles), %[5]s is its newest signed size, and %[6]s the proof of a leaf. %[7]s has its files and the form of its leaves.",
 	"docs.recompute":     "recompute the chain in your browser",
 	"docs.agents text":   "%[1]s is a Model Context Protocol server (Streamable HTTP). It is read-only and needs no key. Its tools cover picks, research, the record and the signals; the signals are resources, too. With the prompt %[2]s an agent recomputes the record. Other clients use the same address.",
 	"docs.errors text":   "Errors are problem documents (RFC 9457). Programs read %[1]s; %[2]s links to a page about it. Errors are never charged.",

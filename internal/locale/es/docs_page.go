@@ -43,7 +43,7 @@ var docsPage = map[string]string{
 	"docs.lists":         "Las listas admiten %[1]s, %[2]s y %[3]s. Los textos están disponibles en %[4]s: elija el idioma con %[5]s o %[6]s.",
 	"docs.without key":   "Sin clave",
 	"docs.x402":          "%[1]s, los clientes de x402 pagan las respuestas una a una en los puntos de acceso bajo %[2]s; la lista está en %[3]s.",
-	"docs.record text":   "%[1]s y %[2]s no necesitan clave. No se fíe de lo que dicen: %[3]s o con %[4]s.",
+	"docs.record text":   "%[1]s y %[2]s no necesitan clave. No se fíe de lo que dicen: %[3]s o con %[4]s. Si el servidor lleva un registro público (C2SP tlog-tiles), %[5]s es su último tamaño firmado y %[6]s, la prueba de una hoja. %[7]s describe sus archivos y la forma de sus hojas.",
 	"docs.recompute":     "recalcule la cadena en su navegador",
 	"docs.agents text":   "%[1]s es un servidor de Model Context Protocol (Streamable HTTP). Es de solo lectura y no necesita clave. Sus herramientas abarcan las selecciones, los análisis, el historial y las señales; las señales son también recursos. Con el prompt %[2]s, un agente recalcula el historial. Los demás clientes usan la misma dirección.",
 	"docs.errors text":   "Los errores siguen el formato Problem Details (RFC 9457). En un programa, use %[1]s; %[2]s enlaza con una página que explica el error. Los errores nunca se cobran.",

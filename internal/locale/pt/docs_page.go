@@ -43,7 +43,7 @@ var docsPage = map[string]string{
 	"docs.lists":         "As listas aceitam %[1]s, %[2]s e %[3]s. Os textos estão disponíveis em %[4]s: escolha o idioma com %[5]s ou %[6]s.",
 	"docs.without key":   "Sem chave",
 	"docs.x402":          "%[1]s, clientes x402 pagam uma resposta por vez nos endpoints de %[2]s; a lista está em %[3]s.",
-	"docs.record text":   "%[1]s e %[2]s não exigem chave. Não confie só no servidor: %[3]s ou com %[4]s.",
+	"docs.record text":   "%[1]s e %[2]s não exigem chave. Não confie só no servidor: %[3]s ou com %[4]s. Se o servidor mantém um log (C2SP tlog-tiles), %[5]s é o seu último tamanho assinado, e %[6]s, a prova de uma folha. %[7]s descreve os arquivos e a forma das folhas.",
 	"docs.recompute":     "recalcule a cadeia no seu navegador",
 	"docs.agents text":   "%[1]s é um servidor do Model Context Protocol (Streamable HTTP). É somente de leitura e não exige chave. Suas ferramentas abrangem as seleções, as análises, o histórico e os sinais; os sinais também são recursos. Com o prompt %[2]s, um agente recalcula o histórico. Os outros clientes usam o mesmo endereço.",
 	"docs.errors text":   "Os erros seguem o formato Problem Details (RFC 9457). No programa, use %[1]s; %[2]s leva a uma página que explica o erro. Erros nunca são cobrados.",
