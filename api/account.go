@@ -49,7 +49,7 @@ func (s *Server) register(w http.ResponseWriter, r *http.Request) error {
 	}
 	name, err := accounts.CleanName(*asked.Name)
 	if err != nil {
-		return invalidMember("name", "It is refused: "+err.Error()+".")
+		return invalidMember("name", "Invalid name: "+err.Error()+".")
 	}
 	client := s.client(r)
 	once, err := onceFor(r, client.String(), body)

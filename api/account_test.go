@@ -194,13 +194,20 @@ func TestAMistypedMemberOfABodyIsNamedAndChangesNothing(t *testing.T) {
 	s := newBillingFixture(t, api.Accounts{}, accounts.ModelBalance)
 	key := s.key()
 	for body, want := range map[string]string{
-		`{"grace_second":60}`:  "Did you mean grace_seconds?",
-		`{"Grace_Seconds":60}`: "Did you mean grace_seconds?",
-		`{"pause":60}`:         "There are grace_seconds.",
+		`{"grace_second":60}`:                    "Did you mean grace_seconds?",
+		`{"Grace_Seconds":60}`:                   "Did you mean grace_seconds?",
+		`{"pause":60}`:                           "There are grace_seconds.",
+		`{"grace_seconds":60,"grace_seconds":0}`: "The body has this member more than once.",
 	} {
 		p := s.problem(s.askWith(http.MethodPost, "/api/v1/keys/rotate", body, "Authorization", "Bearer "+key), http.StatusBadRequest, "invalid_parameter")
 		if detail, _ := p["detail"].(string); !strings.HasSuffix(detail, want) {
 			t.Errorf("%s: %q, want %q", body, detail, want)
+		}
+	}
+	for _, body := range []string{`{"grace_seconds":60,"pause":"` + "\xff" + `"}`, `{"pause":"\ud800"}`} {
+		p := s.problem(s.askWith(http.MethodPost, "/api/v1/keys/rotate", body, "Authorization", "Bearer "+key), http.StatusBadRequest, "invalid_request")
+		if p["detail"] != "The body is not valid UTF-8." {
+			t.Errorf("%q: %v", body, p["detail"])
 		}
 	}
 	if got := s.balance(key); got != "0.20" {

@@ -55,7 +55,7 @@ func (s *Server) parseAlert(asked alertRequest) (pushes.Rule, string, error) {
 		return rule, "", invalidMember("rule/"+fault.Member, fault.Detail)
 	}
 	if err := pushes.CheckTarget(*asked.URL, s.o.PrivateWebhooks); err != nil {
-		return rule, "", invalidMember("url", "It is refused: "+err.Error()+".")
+		return rule, "", invalidMember("url", "Invalid URL: "+err.Error()+".")
 	}
 	return rule, *asked.URL, nil
 }

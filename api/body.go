@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"tidemark/api/view"
 	"tidemark/internal/nearest"
 )
@@ -68,6 +70,18 @@ func parseObject(body []byte, into any) error {
 	}
 	if err != nil {
 		return &problemError{code: view.CodeInvalidRequest, detail: "The body is not well-formed JSON."}
+	}
+	return ambiguous(body)
+}
+
+// ambiguous returns the problem of a body that parsers read differently: one that repeats a member, or is not UTF-8.
+func ambiguous(body []byte) error {
+	_, err := jsontext.NewDecoder(bytes.NewReader(body)).ReadValue()
+	if at := (*jsontext.SyntacticError)(nil); errors.As(err, &at) && errors.Is(err, jsontext.ErrDuplicateName) {
+		return invalidMember(strings.TrimPrefix(string(at.JSONPointer), "/"), "The body has this member more than once.")
+	}
+	if err != nil {
+		return &problemError{code: view.CodeInvalidRequest, detail: "The body is not valid UTF-8."}
 	}
 	return nil
 }
