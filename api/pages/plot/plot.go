@@ -345,7 +345,8 @@ func nothing(text string) string {
 	return `<p class="quiet">` + html.EscapeString(cmp.Or(text, "There is nothing to plot in this range.")) + `</p>`
 }
 
-// everyOther marks every second label of an axis. The style sheet hides those if the letters are large and the figure is narrow.
+// everyOther marks every second label of an axis, counted from zero, whose label always shows. The style sheet hides those if the letters are
+// large and the figure is narrow.
 func everyOther(i int) string {
 	if i%2 == 0 {
 		return ""

@@ -83,7 +83,7 @@ func (e Estimates) SVG() string {
 	end := height - below - 2
 	fmt.Fprintf(&b, `<svg role="img" id="%s" class="estimates" aria-labelledby="%s-title %s-desc" width="100%%" height="%s" data-from="%g" data-to="%g" data-lo="%g" data-hi="%g" data-top="0" data-end="%s"><title id="%s-title">%s</title><desc id="%s-desc">%s</desc>`,
 		e.ID, e.ID, e.ID, number(height), lo, hi, (end-valueAt)/rowHeight, -float64(valueAt)/rowHeight, number(end), e.ID, html.EscapeString(e.Title), e.ID, html.EscapeString(e.Description))
-	for i, v := range values {
+	for _, v := range values {
 		class := "grid-line"
 		if v == 0 {
 			class = "axis"
@@ -91,7 +91,7 @@ func (e Estimates) SVG() string {
 		for row := range e.Rows { // not behind the names
 			fmt.Fprintf(&b, `<line class="%s" x1="%s" x2="%s" y1="%d" y2="%d"/>`, class, at(v), at(v), row*rowHeight+nameHeight, (row+1)*rowHeight-2)
 		}
-		b.WriteString(columnLabel(everyOther(i), at(v), "middle", height-below, e.Words.label(v, step)))
+		b.WriteString(columnLabel(everyOther(int(math.Round(v/step))), at(v), "middle", height-below, e.Words.label(v, step)))
 	}
 	for i, r := range e.Rows {
 		if r.Value != r.Value {

@@ -83,7 +83,7 @@ var signalPage = map[string]string{
 	"signal.held":                 "Previsión acertada",
 	"signal.missed":               "Previsión fallida",
 	"signal.below z":              "abajo: puntuación z",
-	"signal.points":               "Puntos en esta vista, %s:",
+	"signal.points":               "Puntos en esta vista (%s):",
 	"signal.no points":            "No hay ningún valor en este periodo.",
 	"signal.all days":             "La serie va del %[1]s al %[2]s.",
 	"signal.all days month":       "La serie va de %[1]s a %[2]s.",

@@ -83,7 +83,7 @@ var signalPage = map[string]string{
 	"signal.held":                 "सही निकला पूर्वानुमान",
 	"signal.missed":               "चूका हुआ पूर्वानुमान",
 	"signal.below z":              "नीचे: z-स्कोर",
-	"signal.points":               "इस अवधि के बिंदु, %s:",
+	"signal.points":               "इस अवधि के बिंदु (%s):",
 	"signal.no points":            "इस अवधि में कोई मान नहीं है।",
 	"signal.all days":             "इतिहास %[1]s से %[2]s तक का है।",
 	"signal.all days month":       "इतिहास %[1]s से %[2]s तक का है।",

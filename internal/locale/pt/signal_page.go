@@ -83,7 +83,7 @@ var signalPage = map[string]string{
 	"signal.held":                 "Previsão que se confirmou",
 	"signal.missed":               "Previsão que não se confirmou",
 	"signal.below z":              "abaixo: escore z",
-	"signal.points":               "Pontos neste período, %s:",
+	"signal.points":               "Pontos neste período (%s):",
 	"signal.no points":            "Não há nenhum valor neste período.",
 	"signal.all days":             "A série vai de %[1]s a %[2]s.",
 	"signal.all days month":       "A série vai de %[1]s a %[2]s.",

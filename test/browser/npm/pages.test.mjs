@@ -631,9 +631,9 @@ test("what matters of a table is on the screen of a telephone", async () => {
   }
 });
 
-test("no column of the record is left out on a telephone", async () => {
+test("no column of the record, or of the skill by stage, is left out on a telephone", async () => {
   for (const width of [320, 390]) {
-    for (const path of ["/portfolio", "/picks?lang=pt"]) {
+    for (const path of ["/portfolio", "/picks?lang=pt", "/signals/iowa-corn-yield?lang=es"]) {
       await visit(path, { viewport: { width, height: 844 } }, async (page) => {
         const cells = await page.evaluate(() => [...document.querySelectorAll(".lines td[data-head]:not(:empty)")].map((cell) => {
           const box = cell.getBoundingClientRect();
@@ -641,6 +641,21 @@ test("no column of the record is left out on a telephone", async () => {
         }));
         assert.ok(cells.length > 20, `${path} has ${cells.length} cells`);
         assert.deepEqual(cells.filter((cell) => !cell.shown), [], `${path} of ${width} pixels`);
+      });
+    }
+  }
+});
+
+test("no table is cut off on the narrowest telephone, nor the record on a tablet, in any language", async () => {
+  const narrow = ["/portfolio", "/digest", "/signals/iowa-corn-yield", ...signals.map((id) => `/evidence/${id}/latest`)];
+  for (const lang of ["en", "es", "pt", "hi"]) {
+    for (const [width, path] of [...narrow.map((path) => [320, path]), [768, "/picks"]]) {
+      await visit(`${path}?lang=${lang}`, { viewport: { width, height: 844 } }, async (page) => {
+        const cut = await page.evaluate(() => {
+          for (const details of document.querySelectorAll("main details")) details.open = true;
+          return [...document.querySelectorAll("main .scroll:has(> table)")].filter((e) => e.scrollWidth > e.clientWidth + 1).map((e) => `${e.textContent.trim().slice(0, 60)}: ${e.scrollWidth} in ${e.clientWidth}`);
+        });
+        assert.deepEqual(cut, [], `${path} in ${lang}, ${width} pixels wide`);
       });
     }
   }
