@@ -129,7 +129,7 @@ func (l localizer) cardOfHome(s site) card.Card {
 func (l localizer) cardOfSite(s site, title string) card.Card {
 	c := card.Card{Kicker: l.T("card.sources"), Title: title, Unit: l.T("card.signals")}
 	if s.signals != nil {
-		c.Value = strconv.Itoa(len(s.signals.Signals))
+		c.Value = strconv.Itoa(len(offered(s.signals.Signals)))
 	}
 	if s.record != nil && s.record.Length() > 0 {
 		c.Unit, c.Foot = l.Say("card.chain", l.Count(s.record.Length())), l.T("card.recompute")

@@ -78,7 +78,7 @@ func (p *Pages) home(_ context.Context, r request) (*view.Document, error) {
 			return nil, err
 		}
 	}
-	for _, s := range r.signals.Signals {
+	for _, s := range offered(r.signals.Signals) {
 		body.Signals = append(body.Signals, signalCard{s, body.Own(s.Definition), body.finding(s.Definition, s.Snapshot).Distance, template.HTML(plot.Spark(course(s.Definition, recent(s))))})
 		for _, q := range s.History.Points(time.Time{}) {
 			if body.Values++; q.Vintage > 1 {
@@ -103,13 +103,23 @@ func (p *Pages) home(_ context.Context, r request) (*view.Document, error) {
 	return p.document("home", l, time.Time{}), nil
 }
 
+// offered returns the signals that the operator has not deprecated. Links to the others keep working.
+func offered(list []*view.Signal) (out []*view.Signal) {
+	for _, s := range list {
+		if s.Snapshot.Status != signals.StatusDeprecated {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
 // furthestSignal returns the live, fresh signal furthest from its baseline, in units of its usual spread. It returns nil if no such
 // signal has a z-score.
 func furthestSignal(list []*view.Signal) (found *view.Signal) {
 	furthest := math.Inf(-1)
 	for _, s := range list {
 		x := s.Snapshot
-		if x.ZScore == nil || x.Freshness.State != view.Fresh || findingOf(s.Definition, x).Distance == "" {
+		if x.ZScore == nil || x.Status != signals.StatusLive || x.Freshness.State != view.Fresh || findingOf(s.Definition, x).Distance == "" {
 			continue
 		}
 		if z := math.Abs(*x.ZScore); z > furthest {

@@ -353,6 +353,17 @@ func (l localizer) State(s view.SignalSnapshot) string {
 	return l.Worded("state", s.Freshness.State)
 }
 
+// StateTone is the class of the mark that shows State: only a live signal with its newest value is marked as good.
+func (localizer) StateTone(s view.SignalSnapshot) string {
+	switch s.Status {
+	case signals.StatusLive:
+		return s.Freshness.State
+	case signals.StatusDeprecated:
+		return "plain"
+	}
+	return s.Status
+}
+
 // Change writes a difference of a value in percent with its sign and one decimal.
 func (l localizer) Change(value, pct *float64) string {
 	if pct == nil {

@@ -387,3 +387,28 @@ func TestABriefHasEachSentenceInEachLanguage(t *testing.T) {
 		}
 	}
 }
+
+func TestASignalThatIsNotLiveIsNeitherMarkedAsGoodNorTheHeadline(t *testing.T) {
+	t.Parallel()
+	l := localizer{Lang: picks.English}
+	signalOf := func(id, status string, z float64) *view.Signal {
+		s := snapshotOf(112, 85.5)
+		s.ID, s.Status, s.ZScore, s.Freshness.State = id, status, &z, view.Fresh
+		d, _ := signals.ByID("hormuz-transit")
+		return &view.Signal{Definition: d, Snapshot: s}
+	}
+	live := signalOf("live", signals.StatusLive, 1)
+	decayed, deprecated := signalOf("decayed", signals.StatusDecayed, 2), signalOf("deprecated", signals.StatusDeprecated, -3)
+	list := []*view.Signal{live, decayed, deprecated}
+	if got := furthestSignal(list); got != live {
+		t.Errorf("the headline is of the signal %s", got.Snapshot.ID)
+	}
+	if got := offered(list); len(got) != 2 || got[1] != decayed {
+		t.Errorf("the home page has %d signals", len(got))
+	}
+	for _, s := range list {
+		if tone := l.StateTone(s.Snapshot); (tone == view.Fresh) != (s == live) {
+			t.Errorf("a signal that is %s is marked %q", s.Snapshot.Status, tone)
+		}
+	}
+}

@@ -3,7 +3,7 @@ package es
 // signalPage are the texts of the home page and of the pages of signals.
 var signalPage = map[string]string{
 	"state.fresh":                 "último disponible",
-	"state.decayed":               "desactualizada",
+	"state.decayed":               "degradada",
 	"state.deprecated":            "retirada",
 	"state.stale":                 "atrasada",
 	"state.unknown":               "sin datos",

@@ -3,7 +3,7 @@ package hi
 // signalPage are the texts of the home page and of the pages of signals.
 var signalPage = map[string]string{
 	"state.fresh":                 "नवीनतम उपलब्ध",
-	"state.decayed":               "पुराना पड़ चुका",
+	"state.decayed":               "कमज़ोर पड़ चुका",
 	"state.deprecated":            "बंद",
 	"state.stale":                 "देर से",
 	"state.unknown":               "कोई आँकड़ा नहीं",

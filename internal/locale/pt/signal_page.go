@@ -3,7 +3,7 @@ package pt
 // signalPage are the texts of the home page and of the pages of signals.
 var signalPage = map[string]string{
 	"state.fresh":                 "mais recente disponível",
-	"state.decayed":               "desatualizado",
+	"state.decayed":               "degradado",
 	"state.deprecated":            "descontinuado",
 	"state.stale":                 "atrasado",
 	"state.unknown":               "sem dados",
