@@ -458,7 +458,7 @@ test("a browser that keeps a page shows it on the way back from a zoom without w
     assert.ok(await page.locator("#plot-history .tip").isHidden());
     await page.mouse.up();
   });
-  for (const path of ["/", "/picks", `/signals/${signals[0]}`, "/verify", "/docs", "/compare"]) {
+  for (const path of ["/", "/picks", "/portfolio", `/signals/${signals[0]}`, "/verify", "/docs", "/compare"]) {
     await visit(path, { viewport: { width: 794, height: 1123 } }, async (page) => {
       if (path === "/verify") await concluded(page, untouched);
       await page.emulateMedia({ media: "print" });
@@ -467,6 +467,8 @@ test("a browser that keeps a page shows it on the way back from a zoom without w
       const notice = await page.getByText("Synthetic data: this is a demonstration.").first().boundingBox();
       assert.ok(notice.y < 60 && notice.height > 5, `${path}: the notice on the first sheet is at ${JSON.stringify(notice)}`);
       assert.ok(await page.locator(".site nav").isHidden(), `${path}: the menu is printed`);
+      await page.emulateMedia({ media: "print", colorScheme: "dark" });
+      assert.deepEqual(await faint(page), [], `${path} in print, of a dark screen`);
     });
   }
 });
