@@ -93,13 +93,13 @@ func TestPagesShowTheSnapshot(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{stored: []postgres.Snapshot{full(), partial()}})
 	tests := map[string][]string{
-		"/": {"3:2:1 crack spread", "22.50", "+1.25", "March 2, 2026", "fresh", "Hormuz &lt;transits&gt;", "decayed"},
+		"/": {"3:2:1 crack spread", "22.50", "+1.25", "March 2, 2026", "fresh", "Hormuz &lt;transits&gt;", "no data"},
 		"/signals/crack-spread-321": {
 			"22.50", "USD/bbl", "21.25 to 23.75", "20.00", "mean of five years", "+12.5%", "+1.25", "WTI, Cushing", "71.50",
 			"Public domain; acknowledgement requested", "https://upstream.example/data?a=1&amp;b=2", "https://upstream.example/terms",
 			strings.Repeat("ab", 32), "It is &lt;not&gt; what is &amp; was sold.",
 		},
-		"/signals/lng-arbitrage":          {"unknown", "decayed"},
+		"/signals/lng-arbitrage":          {"unknown", "no data"},
 		"/signals/crack-spread-321/brief": {"<code>a</code>", "<strong>b</strong>", `<td align="right">1</td>`, "<!-- raw HTML omitted -->"},
 		"/problems/unknown-signal":        {"Unknown signal", "unknown_signal", "404"},
 	}

@@ -101,11 +101,11 @@ func (l localizer) UnitBefore(d signals.Definition) string {
 
 // Large writes a value in large letters, and its unit in small ones on the side where a sentence has it.
 func (l localizer) Large(d signals.Definition, v *float64) template.HTML {
-	number, value := template.HTMLEscapeString(l.Figure(d, v)), ""
-	if v != nil {
-		value = ` value="` + template.HTMLEscapeString(fmt.Sprint(*v)) + `"`
+	number := template.HTMLEscapeString(l.Figure(d, v))
+	if v == nil {
+		return template.HTML("<data>" + number + "</data>") //nolint:gosec // escaped
 	}
-	number = "<data" + value + ">" + number + "</data>"
+	number = `<data value="` + template.HTMLEscapeString(fmt.Sprint(*v)) + `">` + number + "</data>"
 	unit := func(words string) string { return `<span class="unit">` + template.HTMLEscapeString(words) + "</span>" }
 	if before := l.UnitBefore(d); before != "" {
 		return template.HTML(unit(before) + " " + number) //nolint:gosec // escaped

@@ -345,23 +345,23 @@ func (l localizer) Worded(prefix, name string) string {
 	return strings.ReplaceAll(name, "_", " ")
 }
 
-// State says whether the newest value of a signal is as new as can be.
-func (l localizer) State(s view.SignalSnapshot) string {
-	if s.Status != signals.StatusLive {
-		return l.Worded("state", s.Status)
+// State says whether the newest value of a signal is as new as can be, or that the signal has no value yet.
+func (l localizer) State(s view.SignalSnapshot) string { return l.Worded("state", stateOf(s)) }
+
+// stateOf is the status of a signal that is not live, else the state of its data. A signal without data has decayed from no value.
+func stateOf(s view.SignalSnapshot) string {
+	if s.Status == signals.StatusLive || s.Status == signals.StatusDecayed && s.Freshness.State == view.Unknown {
+		return s.Freshness.State
 	}
-	return l.Worded("state", s.Freshness.State)
+	return s.Status
 }
 
 // StateTone is the class of the mark that shows State: only a live signal with its newest value is marked as good.
 func (localizer) StateTone(s view.SignalSnapshot) string {
-	switch s.Status {
-	case signals.StatusLive:
-		return s.Freshness.State
-	case signals.StatusDeprecated:
+	if s.Status == signals.StatusDeprecated {
 		return "plain"
 	}
-	return s.Status
+	return stateOf(s)
 }
 
 // Change writes a difference of a value in percent with its sign and one decimal.

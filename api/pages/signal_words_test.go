@@ -412,3 +412,18 @@ func TestASignalThatIsNotLiveIsNeitherMarkedAsGoodNorTheHeadline(t *testing.T) {
 		}
 	}
 }
+
+func TestASignalWithoutDataSaysSoAndHasNoUnit(t *testing.T) {
+	t.Parallel()
+	d, _ := signals.ByID("hormuz-transit")
+	var s view.SignalSnapshot
+	s.Status, s.Freshness.State = signals.StatusDecayed, view.Unknown
+	for lang, want := range map[picks.Lang][2]string{
+		"en": {"no data", "<data>unknown</data>"}, "es": {"sin datos", "<data>desconocido</data>"}, "pt": {"sem dados", "<data>desconhecido</data>"}, "hi": {"कोई आँकड़ा नहीं", "<data>अज्ञात</data>"},
+	} {
+		l := localizer{Lang: lang}
+		if got := [2]string{l.State(s), string(l.Large(d, nil))}; got != want {
+			t.Errorf("%s: a signal without data is %q, want %q", lang, got, want)
+		}
+	}
+}

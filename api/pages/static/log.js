@@ -322,18 +322,18 @@ export function serverPolicy({ vkey, witnesses }) {
 export async function fetchLog(address, policy, now) {
   const file = async (path) => {
     const response = await fetch(address + path, { cache: path.startsWith("tile/") ? "default" : "no-cache", signal: AbortSignal.timeout(30000) });
-    if (!response.ok && response.status !== 404) throw new Error(`the server answered ${response.status}`);
+    if (!response.ok && response.status !== 404) throw new Error(say("answered", response.status));
     return response.ok ? response : null;
   };
   const witnessed = await (await file("checkpoint.witnessed"))?.text(), newest = await (await file("checkpoint"))?.text();
-  if (!newest) throw new Error("the server has no log");
+  if (!newest) throw new Error(say("log absent"));
   const { size, times } = await openNote(newest, policy), most = Math.max(size, witnessed ? (await openNote(witnessed, policy)).size : 0);
   const isFresh = ([, at]) => at >= now - 26 * 3600 * 1000 && at <= now + 5 * 60 * 1000;
   const note = witnessed && !isMet(policy, new Set([...times].filter(isFresh).map(([name]) => name))) ? witnessed : newest;
   const leaves = [];
   for (let n = 0; 256 * n < most; n++) {
     const bundle = await file(bundlePath(n, most));
-    if (!bundle) throw new Error("leaves of the log are missing");
+    if (!bundle) throw new Error(say("log incomplete"));
     leaves.push(...splitBundle(await bundle.arrayBuffer()));
   }
   const whole = await readLog(policy, newest, leaves, witnessed);

@@ -131,6 +131,7 @@ async function check() {
   });
   if (mine !== run) return;
   last = result;
+  $("progress").value = 1; // also where there is no link
   $("took").textContent = many("took", n, Math.round(performance.now() - began));
   conclude();
 }

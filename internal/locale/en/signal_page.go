@@ -6,7 +6,7 @@ var signalPage = map[string]string{
 	"state.decayed":               "decayed",
 	"state.deprecated":            "deprecated",
 	"state.stale":                 "stale",
-	"state.unknown":               "unknown",
+	"state.unknown":               "no data",
 	"domain.energy":               "energy",
 	"domain.shipping":             "shipping",
 	"domain.agriculture":          "agriculture",

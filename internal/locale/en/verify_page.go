@@ -136,6 +136,8 @@ var verifyPage = map[string]string{
 	"verify.js.whose yours":          "This is your policy: without its quorum nothing is witnessed.",
 	"verify.js.no log":               "The server names no log.",
 	"verify.js.no Ed25519":           "This browser cannot check Ed25519 signatures. %s does.",
+	"verify.js.log absent":           "the server has no log",
+	"verify.js.log incomplete":       "leaves of the log are missing",
 	"verify.js.log not checked":      "The log is not checked: %s.",
 	"verify.js.log not read":         "The log could not be read: %s.",
 	"verify.js.leaves":               "%[1]s leaves have the root that the log signed. Picks among them: %[2]s.",

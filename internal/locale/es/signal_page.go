@@ -255,7 +255,7 @@ var signalPage = map[string]string{
 	"check.failed":                "con errores",
 	"check.pending":               "pendiente",
 	"check.local_only":            "solo en este servidor",
-	"check.none":                  "ninguna",
+	"check.none":                  "aún nada",
 	"unit.USD/bbl":                "dólares por barril",
 	"unit.USD/gal":                "dólares por galón",
 	"unit.USD/MMBtu":              "dólares por MMBtu",

@@ -136,6 +136,8 @@ var verifyPage = map[string]string{
 	"verify.js.whose yours":          "Esta es su política: sin su cuórum nada queda atestiguado.",
 	"verify.js.no log":               "El servidor no nombra ningún registro.",
 	"verify.js.no Ed25519":           "Este navegador no puede comprobar firmas Ed25519. %s sí.",
+	"verify.js.log absent":           "el servidor no tiene registro",
+	"verify.js.log incomplete":       "faltan hojas del registro",
 	"verify.js.log not checked":      "El registro no se ha comprobado: %s.",
 	"verify.js.log not read":         "No se pudo leer el registro: %s.",
 	"verify.js.leaves":               "%[1]s hojas tienen la raíz que firmó el registro. Selecciones entre ellas: %[2]s.",

@@ -255,7 +255,7 @@ var signalPage = map[string]string{
 	"check.failed":                "विफल",
 	"check.pending":               "लंबित",
 	"check.local_only":            "केवल इस सर्वर पर",
-	"check.none":                  "कोई नहीं",
+	"check.none":                  "अभी कुछ नहीं",
 	"unit.USD/bbl":                "डॉलर प्रति बैरल",
 	"unit.USD/gal":                "डॉलर प्रति गैलन",
 	"unit.USD/MMBtu":              "डॉलर प्रति MMBtu",

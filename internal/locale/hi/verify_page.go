@@ -136,6 +136,8 @@ var verifyPage = map[string]string{
 	"verify.js.whose yours":          "यह आपकी नीति है: इसके कोरम के बिना कुछ पुष्ट नहीं होता।",
 	"verify.js.no log":               "सर्वर ने कोई लॉग नहीं बताया है।",
 	"verify.js.no Ed25519":           "यह ब्राउज़र Ed25519 हस्ताक्षर नहीं जाँच सकता। %s जाँच सकता है।",
+	"verify.js.log absent":           "सर्वर के पास लॉग नहीं है",
+	"verify.js.log incomplete":       "लॉग की कुछ प्रविष्टियाँ नहीं मिलीं",
 	"verify.js.log not checked":      "लॉग की जाँच नहीं हुई: %s।",
 	"verify.js.log not read":         "लॉग नहीं पढ़ा जा सका: %s।",
 	"verify.js.leaves":               "%[1]s प्रविष्टियों का रूट हैश वही है जिस पर लॉग ने हस्ताक्षर किए। उनमें चयन: %[2]s।",

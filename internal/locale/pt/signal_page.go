@@ -255,7 +255,7 @@ var signalPage = map[string]string{
 	"check.failed":                "com erros",
 	"check.pending":               "pendente",
 	"check.local_only":            "só neste servidor",
-	"check.none":                  "nenhuma",
+	"check.none":                  "ainda nada",
 	"unit.USD/bbl":                "dólares por barril",
 	"unit.USD/gal":                "dólares por galão",
 	"unit.USD/MMBtu":              "dólares por MMBtu",

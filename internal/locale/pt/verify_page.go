@@ -136,6 +136,8 @@ var verifyPage = map[string]string{
 	"verify.js.whose yours":          "Esta é a sua política: sem o quórum dela nada é testemunhado.",
 	"verify.js.no log":               "O servidor não indica nenhum log.",
 	"verify.js.no Ed25519":           "Este navegador não consegue conferir assinaturas Ed25519. %s consegue.",
+	"verify.js.log absent":           "o servidor não tem log",
+	"verify.js.log incomplete":       "faltam folhas do log",
 	"verify.js.log not checked":      "O log não foi verificado: %s.",
 	"verify.js.log not read":         "Não foi possível ler o log: %s.",
 	"verify.js.leaves":               "%[1]s folhas têm a raiz que o log assinou. Seleções entre elas: %[2]s.",

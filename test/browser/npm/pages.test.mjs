@@ -1066,6 +1066,8 @@ test("a log that the server hides leaves nothing witnessed", { skip: !attested }
     await trust(page);
     await concluded(page, "self_consistent");
     assert.match(await text(page, "#meaning"), /not cosigned lately by more than half of the witnesses that the server names/);
+    await page.goto("/verify?lang=es");
+    await page.getByText("El registro no se ha comprobado: el servidor no tiene registro.").waitFor();
   });
 });
 
