@@ -35,6 +35,7 @@ help: ## Say what there is to do
 
 .PHONY: run
 run: ## Start everything on made-up data and say where to look
+	@echo 'Compiling the program: the first time this takes a minute, on a busy machine several'
 	@go run ./cmd/tidemark up --world=sandbox --ops-addr=127.0.0.1:8081
 
 .PHONY: test
