@@ -129,8 +129,12 @@ func (p *program) pingRedis(ctx context.Context, at redisurl.Redis) error {
 	if redisurl.Transient(err) == redisurl.ClassTimeout || errors.Is(err, context.DeadlineExceeded) {
 		return fmt.Errorf("no answer of Redis (%s): %w", at.Kind(), unanswered(err))
 	}
-	if err != nil {
+	switch redisurl.Transient(err) {
+	case redisurl.ClassConnection, redisurl.ClassConnections:
 		return fmt.Errorf("no connection to Redis (%s): %w", at.Kind(), err)
+	}
+	if err != nil {
+		return fmt.Errorf("refused by Redis (%s): %w", at.Kind(), err)
 	}
 	return nil
 }

@@ -228,9 +228,14 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer, say *
 	return p.named(err)
 }
 
-// named adds the setting of the database to an error of a connection that does not name it.
+// named adds the setting of the database to an error of the server that does not name it.
 func (p *program) named(err error) error {
-	if class := postgres.Transient(err); class != postgres.ClassConnection && class != postgres.ClassShutdown || strings.Contains(err.Error(), "DATABASE_") {
+	if err == nil || strings.Contains(err.Error(), "DATABASE_") {
+		return err
+	}
+	switch postgres.Transient(err) {
+	case postgres.ClassConnection, postgres.ClassShutdown, postgres.ClassReadOnly:
+	default:
 		return err
 	}
 	return fmt.Errorf("%s: %w", p.databaseSetting(postgres.RoleWorker), err)

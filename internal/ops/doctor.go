@@ -88,6 +88,9 @@ func ServerChecks(c postgres.Checkup) []Check {
 	if 10*c.Connections > 9*c.MaxConnections {
 		database = Result(Warning, "raise max_connections, or run fewer processes", "%d of %d connections in use", c.Connections, c.MaxConnections)
 	}
+	if c.ReadOnly && !c.Replica { // the check of the replica tells of one
+		database = Result(Bad, "set default_transaction_read_only to off, and find out who set it to on", "the database is read-only: nothing can be written")
+	}
 	clock := Result(Healthy, "", "this machine and the database agree")
 	if c.Ahead.Abs() > clockSlack {
 		clock = Result(Bad, "synchronise both with NTP: slots and keys go by them", "the database's clock is %s from this machine's", c.Ahead.Round(time.Millisecond))

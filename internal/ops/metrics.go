@@ -56,12 +56,6 @@ func (s State) readings() (list []telemetry.Reading) {
 	add := func(of *telemetry.Family, value float64, labels ...string) {
 		list = append(list, telemetry.Reading{Of: of, Value: value, Labels: labels})
 	}
-	truth := func(b bool) float64 {
-		if b {
-			return 1
-		}
-		return 0
-	}
 	for _, f := range s.Signals {
 		if f.State != view.Unknown {
 			add(freshnessAge, f.Age.Seconds(), f.Signal)
@@ -121,6 +115,14 @@ func (s State) readings() (list []telemetry.Reading) {
 	return list
 }
 
+// truth returns 1 for true and 0 for false.
+func truth(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
 // stamp returns an instant in Prometheus' form: seconds since 1970, with a fraction.
 func stamp(t time.Time) float64 { return float64(t.UnixMilli()) / 1000 }
 
@@ -131,6 +133,9 @@ func since(t *time.Time, now time.Time) float64 {
 	}
 	return math.Max(now.Sub(*t).Seconds(), 0)
 }
+
+// needOK is the metric of what a process needs. Unlike the installation's state it is there while Postgres is not.
+var needOK = family("tidemark_need_ok", "1 where something that the process needs answers and does its work.", "need", "setting")
 
 // The metrics of a process's connections to Postgres.
 var (

@@ -56,12 +56,16 @@ const (
 
 var errNotAsked = errors.New("it was not asked yet")
 
-// NewWatch returns a watch. It reports every need as not OK until Run has checked it. The metrics may be nil.
+// NewWatch returns a watch, and adds its needs to the metrics. It reports every need as not OK until Run has checked it. The metrics may be
+// nil.
 func NewWatch(needs []Need, now func() time.Time, log *slog.Logger, metrics *telemetry.Metrics) *Watch {
 	w := &Watch{needs: needs, now: now, log: log, metrics: metrics, standings: make([]Standing, len(needs))}
 	at, text := now().UTC(), errNotAsked.Error()
 	for n, one := range needs {
 		w.standings[n] = Standing{Name: one.Name, Setting: one.Setting, Vital: one.Vital, Since: at, LastError: &text, LastErrorAt: &at}
+	}
+	if len(needs) > 0 {
+		metrics.Watch(func(context.Context) ([]telemetry.Reading, error) { return w.readings(), nil }, needOK)
 	}
 	return w
 }
@@ -128,6 +132,14 @@ func (w *Watch) Standings() []Standing {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Clone(w.standings)
+}
+
+// readings returns the states of all needs as metrics.
+func (w *Watch) readings() (list []telemetry.Reading) {
+	for _, s := range w.Standings() {
+		list = append(list, telemetry.Reading{Of: needOK, Value: truth(s.OK), Labels: []string{s.Name, s.Setting}})
+	}
+	return list
 }
 
 // Health says whether a process does its work, and what is missing.

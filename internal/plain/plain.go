@@ -44,6 +44,8 @@ var phrases = []struct {
 	{regexp.MustCompile("failed to connect to `user=(\\S*) database=([^`]*)`:\\s*"), "no connection to Postgres (user $1, database $2): "},
 	{regexp.MustCompile(`\S+ \([^()\s]+\): (dial error|server error|failed to [a-z ]+|[a-z ]*error): `), ""},
 	{regexp.MustCompile(`hostname resolving error: `), ""},
+	{regexp.MustCompile(`server refused TLS connection\n\s*(\S)`), "$1"}, // it was asked again without TLS, unless sslmode forbids it
+	{regexp.MustCompile(`cannot execute [A-Z ]+ in a read-only transaction`), "the server is read-only: a replica, or default_transaction_read_only is on"},
 	// The client of HTTP.
 	{regexp.MustCompile(`(?:context deadline exceeded|net/http: request canceled|net/http: request canceled while waiting for connection) \(Client\.Timeout[^)]*\)`), NoAnswer},
 	{regexp.MustCompile(`net/http: (?:timeout awaiting response headers|TLS handshake timeout)`), NoAnswer},
@@ -78,6 +80,8 @@ var phrases = []struct {
 	{regexp.MustCompile(fileCalls + path + `: read-only file system`), "$1 is on a disk that must not be written to"},
 	{regexp.MustCompile(fileCalls + path + `: no space left on device`), NoRoom + " of $1"},
 	{regexp.MustCompile(`could not (?:extend|write(?: to)?) file "[^"]*": No space left on device`), "Postgres: " + NoRoom},
+	{regexp.MustCompile(`OOM command not allowed when used memory > 'maxmemory'`), "Redis: its memory is full (maxmemory)"},
+	{regexp.MustCompile(`READONLY You can't write against a read only replica`), "Redis: it is a replica, which accepts no changes"},
 	{regexp.MustCompile(`MISCONF Errors writing to the AOF file: No space left on device`), "Redis: " + NoRoom},
 	{regexp.MustCompile(`[nN]o space left on device`), NoRoom},
 	// What has no subject.

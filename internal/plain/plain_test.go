@@ -86,6 +86,8 @@ func TestErrorsOfTheSystemAreInPlainWords(t *testing.T) {
 		"a full disk":             {errors.New("write /srv/a: no space left on device"), "no room is left on the disk of /srv/a"},
 		"a full disk of Postgres": {errors.New(`ERROR: could not extend file "base/16384/1": No space left on device (SQLSTATE 53100)`), "Postgres: no room is left on the disk"},
 		"a full disk of Redis":    {errors.New("MISCONF Errors writing to the AOF file: No space left on device"), "Redis: no room is left on the disk"},
+		"a full memory of Redis":  {errors.New("enqueue: OOM command not allowed when used memory > 'maxmemory'."), "enqueue: Redis: its memory is full (maxmemory)"},
+		"a replica of Redis":      {errors.New("READONLY You can't write against a read only replica."), "Redis: it is a replica, which accepts no changes"},
 		"a closed connection":     {errors.New("write tcp 127.0.0.1:2->10.0.0.1:80: write: broken pipe"), "10.0.0.1:80 closed the connection"},
 		"an answer for people":    {errors.New("invalid character '<' looking for beginning of value"), "it is not JSON"},
 		"a number that is a word": {errors.New(`strconv.Atoi: parsing "x": invalid syntax`), `"x" is not a number`},
@@ -96,6 +98,18 @@ func TestErrorsOfTheSystemAreInPlainWords(t *testing.T) {
 		"Postgres, one address": {
 			errors.New("failed to connect to `user=u database=x`: 127.0.0.1:1 (localhost): server error: FATAL: password authentication failed for user \"u\" (SQLSTATE 28P01)"),
 			"no connection to Postgres (user u, database x): FATAL: password authentication failed",
+		},
+		"Postgres without TLS": {
+			errors.New("failed to connect to `user=u database=x`:\n\t127.0.0.1:1 (localhost): tls error: server refused TLS connection\n\t127.0.0.1:1 (localhost): server error: FATAL: too many connections for role \"u\" (SQLSTATE 53300)"),
+			"no connection to Postgres (user u, database x): FATAL: too many connections",
+		},
+		"Postgres that must have TLS": {
+			errors.New("failed to connect to `user=u database=x`: 127.0.0.1:1 (localhost): tls error: server refused TLS connection"),
+			"no connection to Postgres (user u, database x): server refused TLS connection",
+		},
+		"a read-only Postgres": {
+			errors.New("create the world live: ERROR: cannot execute INSERT in a read-only transaction (SQLSTATE 25006)"),
+			"create the world live: ERROR: the server is read-only: a replica, or default_transaction_read_only is on",
 		},
 		"Postgres of no name": {
 			errors.New("failed to connect to `user=u database=x`:\n\thostname resolving error: lookup pg.invalid on 10.0.0.53:53: no such host\n\tlookup pg.invalid on 10.0.0.53:53: no such host"),

@@ -22,8 +22,8 @@ type Checkup struct {
 	// Size is the size of the database in bytes. Connections are the server's connections in use, and MaxConnections is its limit.
 	Size                        int64
 	Connections, MaxConnections int
-	// Replica means that the server is read-only.
-	Replica bool
+	// ReadOnly means that the server accepts no changes. A Replica never does.
+	ReadOnly, Replica bool
 }
 
 // pg_stat_activity shows a login only its own sessions, so the connections are counted from pg_stat_database, over all databases. A table
@@ -32,7 +32,7 @@ const checkupSQL = `
 	select current_setting('server_version') as version, (select version_id from schema_version) as schema,
 		clock_timestamp() as clock, pg_database_size(current_database()) as size,
 		(select sum(numbackends) from pg_stat_database)::int as connections,
-		current_setting('max_connections')::int as max_connections, pg_is_in_recovery() as replica,
+		current_setting('max_connections')::int as max_connections, current_setting('transaction_read_only')::boolean as read_only, pg_is_in_recovery() as replica,
 		array(
 			select c.relname::text from pg_class c
 			where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p', 'v')
@@ -65,7 +65,7 @@ func (db OperatorStore) Checkup(ctx context.Context, now func() time.Time) (c Ch
 	var clock time.Time
 	before := now()
 	err = db.reads.QueryRow(ctx, checkupSQL, pgx.NamedArgs{"tables": AppendOnly}).Scan(
-		&c.Version, &c.Schema, &clock, &c.Size, &c.Connections, &c.MaxConnections, &c.Replica, &c.Writable, &c.Unguarded, &c.Filling)
+		&c.Version, &c.Schema, &clock, &c.Size, &c.Connections, &c.MaxConnections, &c.ReadOnly, &c.Replica, &c.Writable, &c.Unguarded, &c.Filling)
 	if err != nil {
 		return c, fmt.Errorf("look at the database: %w", asUnavailable(err))
 	}

@@ -28,6 +28,9 @@ func Migrate(ctx context.Context, url string, log *slog.Logger) (err error) {
 		return err
 	}
 	defer func() { _ = db.Close() }()
+	if err := refuseReadOnly(ctx, db); err != nil {
+		return err
+	}
 	if err := refuseForeign(ctx, db); err != nil {
 		return err
 	}
@@ -179,6 +182,18 @@ func provider(db *sql.DB) (*goose.Provider, error) {
 		return nil, fmt.Errorf("migrate: %w", err)
 	}
 	return p, nil
+}
+
+// refuseReadOnly returns an error if the server accepts no changes.
+func refuseReadOnly(ctx context.Context, db *sql.DB) error {
+	var readOnly bool
+	if err := db.QueryRowContext(ctx, readOnlySQL).Scan(&readOnly); err != nil {
+		return fmt.Errorf("DATABASE_URL: %w", err)
+	}
+	if readOnly {
+		return fmt.Errorf("DATABASE_URL: %w", errReadOnly)
+	}
+	return nil
 }
 
 func refuseForeign(ctx context.Context, db *sql.DB) error {

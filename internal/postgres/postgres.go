@@ -274,8 +274,20 @@ func (db *DB) close() {
 	}
 }
 
-// Ping checks that the server responds.
-func (db *DB) Ping(ctx context.Context) error { return db.pool.Ping(ctx) }
+// errReadOnly reports a server that accepts no changes.
+var errReadOnly = errors.New("it is read-only: a replica, or a server with default_transaction_read_only")
+
+const readOnlySQL = `select current_setting('transaction_read_only')::boolean`
+
+// Ping checks that the server responds and accepts changes.
+func (db *DB) Ping(ctx context.Context) error {
+	var readOnly bool
+	err := db.pool.Pool.QueryRow(ctx, readOnlySQL).Scan(&readOnly)
+	if err == nil && readOnly {
+		return errReadOnly
+	}
+	return err
+}
 
 // redact removes a password from an error: pgx quotes the whole URL if it is not valid.
 func redact(err error) error {

@@ -112,6 +112,31 @@ func TestForeignAndOldAndNewDatabasesAreNamed(t *testing.T) {
 	}
 }
 
+func TestAReadOnlyServerIsNamed(t *testing.T) {
+	t.Parallel()
+	url := pgtest.New(t)
+	err := exec(t, url, "", `do $$ begin execute format('alter database %I set default_transaction_read_only = on', current_database()); end $$`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, role := range []string{postgres.RoleWorker, postgres.RoleAPI} {
+		if err := as(t, url, role).Ping(t.Context()); err == nil || !strings.Contains(err.Error(), "read-only") {
+			t.Errorf("%s: ping: %v", role, err)
+		}
+	}
+	db := as(t, url, postgres.RoleWorker)
+	if c, err := db.Checkup(t.Context(), time.Now); err != nil || !c.ReadOnly || c.Replica {
+		t.Errorf("the checkup is %+v, %v", c, err)
+	}
+	if _, err := db.EnsureWorld(t.Context(), "sandbox", nil); postgres.Transient(err) != postgres.ClassReadOnly {
+		t.Errorf("a change: %v", err)
+	}
+	err = postgres.Migrate(t.Context(), url, slog.New(slog.DiscardHandler))
+	if err == nil || !strings.Contains(err.Error(), "DATABASE_URL: it is read-only") {
+		t.Errorf("migrate: %v", err)
+	}
+}
+
 func TestAPasswordIsNeverInAnError(t *testing.T) {
 	t.Parallel()
 	for _, url := range []string{"postgres://me:hunter2@127.0.0.1:1/x", "postgres://me:hunter2@127.0.0.1:notaport/x"} {

@@ -28,6 +28,7 @@ const (
 	ClassShutdown      = "shutdown"      // the server stops, starts, recovers, or ended this session
 	ClassConnections   = "connections"   // the server has no connection left
 	ClassConnection    = "connection"    // the connection is broken, or no server listens
+	ClassReadOnly      = "readonly"      // the server accepts no changes: another one has become the primary, or an operator set it so
 )
 
 // transientStates maps SQLSTATE to a class. Class 08 is handled separately, in Transient.
@@ -38,6 +39,7 @@ var transientStates = map[string]string{
 	"25P03": ClassShutdown, // idle_in_transaction_session_timeout: this process was frozen
 	"57P01": ClassShutdown, "57P02": ClassShutdown, "57P03": ClassShutdown, "57P04": ClassShutdown, "57P05": ClassShutdown,
 	"53300": ClassConnections,
+	"25006": ClassReadOnly,
 }
 
 // transientError marks an error of the database as transient. Callers then need not guess which connection broke.

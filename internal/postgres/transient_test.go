@@ -33,7 +33,7 @@ func TestErrorsThatPassAreToldFromThoseThatLast(t *testing.T) {
 	for s, class := range map[string]string{
 		"40001": postgres.ClassSerialization, "40P01": postgres.ClassDeadlock, "55P03": postgres.ClassLock,
 		"57P01": postgres.ClassShutdown, "57P02": postgres.ClassShutdown, "57P03": postgres.ClassShutdown, "57P04": postgres.ClassShutdown,
-		"57P05": postgres.ClassShutdown, "25P03": postgres.ClassShutdown, "53300": postgres.ClassConnections,
+		"57P05": postgres.ClassShutdown, "25P03": postgres.ClassShutdown, "53300": postgres.ClassConnections, "25006": postgres.ClassReadOnly,
 		"08000": postgres.ClassConnection, "08006": postgres.ClassConnection, "08P01": postgres.ClassConnection,
 		"57014": "", "53100": "", "23505": "", "22003": "", "42501": "", "42P01": "", "28P01": "", "3D000": "", "XX000": "",
 	} {

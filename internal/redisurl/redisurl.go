@@ -154,7 +154,9 @@ func (l clientLog) Printf(ctx context.Context, format string, args ...any) {
 	l.log.DebugContext(ctx, "redis client", "message", fmt.Sprintf(format, args...))
 }
 
-// Ping sends one PING without retries. It waits until the deadline of ctx; without one, as long as the client library does.
+// Ping checks without retries that the server responds and accepts changes: a replica, a server without memory, and one that cannot write its
+// log refuse them. It pushes to a list that does not exist, which changes nothing; a login without the right to that sends PING. It waits until
+// the deadline of ctx; without one, as long as the client library does.
 func (r Redis) Ping(ctx context.Context) error {
 	c := r.Client(func(o *redis.UniversalOptions) {
 		o.MaxRetries, o.DialerRetries = -1, 1
@@ -162,7 +164,11 @@ func (r Redis) Ping(ctx context.Context) error {
 			o.DialTimeout, o.ReadTimeout = max(time.Until(end), time.Millisecond), max(time.Until(end), time.Millisecond)
 		}
 	})
-	return errors.Join(c.Ping(ctx).Err(), c.Close())
+	err := c.LPushX(ctx, "asynq:tidemark:ping", "").Err()
+	if redis.IsPermissionError(err) {
+		err = c.Ping(ctx).Err()
+	}
+	return errors.Join(err, c.Close())
 }
 
 // Kind is single, sentinel or cluster.

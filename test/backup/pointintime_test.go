@@ -121,6 +121,24 @@ func TestAPointInTime(t *testing.T) {
 		_, err := os.Stat(filepath.Join(wal, last))
 		return err == nil, fmt.Sprint(err)
 	})
+	// A server that crashed before it noted that a file is archived archives it again. Another file of the name stays out.
+	kept, err := os.ReadFile(filepath.Join(wal, last))
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := filepath.Join(dir, "again")
+	for content, want := range map[string]bool{string(kept): true, "another server's": false} {
+		if err := os.WriteFile(again, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		command := strings.NewReplacer("%p", again, "%f", last).Replace(here.Replace(setting("archive_command")))
+		if err := exec.CommandContext(ctx, "sh", "-c", command).Run(); (err == nil) != want {
+			t.Errorf("a file of %d bytes whose name is archived: %v", len(content), err)
+		}
+	}
+	if is, err := os.ReadFile(filepath.Join(wal, last)); err != nil || string(is) != string(kept) {
+		t.Errorf("the archived file has changed: %v", err)
+	}
 	db.Close()
 	if err := primary.Kill(); err != nil {
 		t.Fatal(err)
