@@ -349,7 +349,7 @@ func Restore(ctx context.Context, in Installation, folder string) (m Manifest, e
 		}
 	}
 	// pg_restore creates the triggers after the rows. The triggers would refuse the picks, because their days have passed.
-	if err := in.fill(ctx, major, filepath.Join(folder, dumpFile), postgres.MoveCursorsSQL); err != nil {
+	if err := in.fill(ctx, major, filepath.Join(folder, dumpFile), postgres.LockRestoreSQL, postgres.MoveCursorsSQL); err != nil {
 		return m, err
 	}
 	if ledger {

@@ -67,9 +67,9 @@ func (in Installation) run(cmd *exec.Cmd, name string) error {
 	return nil
 }
 
-// fill fills the database from a dump and runs a last statement, all in one transaction. pg_restore writes the statements, and psql sends them. The
+// fill fills the database from a dump, between a first and a last statement, all in one transaction. pg_restore writes the statements, and psql sends them. The
 // commit is sent after all of them: a program that is killed before, or fails, leaves the database empty.
-func (in Installation) fill(ctx context.Context, major int, dump, last string) error {
+func (in Installation) fill(ctx context.Context, major int, dump, first, last string) error {
 	from, _, err := in.command(ctx, major, "pg_restore", "--no-owner", "--exit-on-error", "--file=-", dump)
 	if err != nil {
 		return err
@@ -87,7 +87,7 @@ func (in Installation) fill(ctx context.Context, major int, dump, last string) e
 		_ = statements.CloseWithError(errors.New("psql has ended")) // pg_restore must not wait for it
 		sent <- err
 	}()
-	_, err = io.WriteString(script, "begin;\n")
+	_, err = io.WriteString(script, "begin;\n"+first+";\n")
 	if err == nil {
 		err = in.run(from, "pg_restore")
 	}

@@ -100,6 +100,19 @@ begin
 end
 $move$`
 
+// LockRestoreSQL excludes other restores of the database until the transaction that restores ends. It must be the first statement of it: two
+// restores that begin at once both find the database empty.
+const LockRestoreSQL = `do $lock$
+begin
+	if not pg_try_advisory_xact_lock(hashtextextended('restore', 0)) then
+		raise exception 'another restore fills this database: wait until it ends, or stop it';
+	end if;
+	if exists (select from pg_catalog.pg_tables where schemaname = 'public') then
+		raise exception 'another restore has filled this database';
+	end if;
+end
+$lock$`
+
 // RestoreName is the application name of the session that restores.
 const RestoreName = "tidemark restore"
 

@@ -54,9 +54,6 @@ func TestAKilledRestoreIsBegunAgain(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(tools, "pg_restore"), []byte(slow), 0o700); err != nil { //nolint:gosec // it is run
 		t.Fatal(err)
 	}
-	killed := program.Start(t, program.Options{Dir: t.TempDir(), Env: []string{
-		"DATABASE_URL=" + empty, "STATE_DIR=" + elsewhere, "WORLD=sandbox", "PATH=" + tools + ":" + os.Getenv("PATH"),
-	}}, "restore", folder)
 	c, err := pgx.Connect(t.Context(), empty)
 	if err != nil {
 		t.Fatal(err)
@@ -69,6 +66,12 @@ func TestAKilledRestoreIsBegunAgain(t *testing.T) {
 		}
 		return n
 	}
+	count(`select count(pg_advisory_lock(hashtextextended('restore', 0)))`)
+	refused(t, "another restore fills this database", empty, elsewhere, "restore", folder)
+	count(`select count(pg_advisory_unlock(hashtextextended('restore', 0)))`)
+	killed := program.Start(t, program.Options{Dir: t.TempDir(), Env: []string{
+		"DATABASE_URL=" + empty, "STATE_DIR=" + elsewhere, "WORLD=sandbox", "PATH=" + tools + ":" + os.Getenv("PATH"),
+	}}, "restore", folder)
 	const restoring = `select count(*) from pg_stat_activity where datname = current_database() and application_name = 'tidemark restore'`
 	const whole = `select count(*) from pg_locks where locktype = 'advisory' and objid = 7 and database = (select oid from pg_database where datname = current_database())`
 	program.Until(t, time.Minute, "the server has all rows", func() (bool, string) { return count(whole) == 1, killed.Output() })
