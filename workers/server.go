@@ -10,7 +10,6 @@ import (
 	"log/slog"
 	"maps"
 	"runtime/debug"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -202,7 +201,7 @@ func (s *Server) server(ctx context.Context, concurrency int, queues map[string]
 		TaskCheckInterval: redisurl.LibraryPause,
 		// Handlers end when work does; this is the library's own patience after that.
 		ShutdownTimeout: s.o.Grace + 2*time.Second,
-		Logger:          asynqLog{s.o.Log},
+		Logger:          newAsynqLog(s.o.Log),
 		LogLevel:        asynq.WarnLevel,
 	})
 }
@@ -429,19 +428,3 @@ func (s *Server) pulse(ctx context.Context, fences []task.Fence) (gone []task.Fe
 	})
 	return gone, err
 }
-
-// asynqLog hands the library's log lines to ours.
-type asynqLog struct{ log *slog.Logger }
-
-func (l asynqLog) Debug(args ...any) { l.log.Debug("asynq", "message", fmt.Sprint(args...)) }
-func (l asynqLog) Info(args ...any)  { l.log.Info("asynq", "message", fmt.Sprint(args...)) }
-func (l asynqLog) Error(args ...any) { l.log.Error("asynq", "message", fmt.Sprint(args...)) }
-
-// Warn passes over what the library says when a handler gives a task back on purpose: the run log has the reason.
-func (l asynqLog) Warn(args ...any) {
-	if text := fmt.Sprint(args...); !strings.HasPrefix(text, "revoke task") {
-		l.log.Warn("asynq", "message", text)
-	}
-}
-
-func (l asynqLog) Fatal(args ...any) { l.log.Error("asynq", "message", fmt.Sprint(args...)) }
