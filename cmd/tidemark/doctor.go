@@ -91,7 +91,7 @@ func (p *program) databaseChecks(ctx context.Context, db *postgres.DB) []ops.Che
 	if err != nil {
 		return append(checks, failed("state", err))
 	}
-	return append(checks, ops.StateChecks(state, ops.Limits{RunwayDays: p.settings.AlertRunwayDays}, p.unasked())...)
+	return append(checks, ops.StateChecks(state, p.alertLimits(), p.unasked())...)
 }
 
 // unasked returns the sources whose terms are not accepted, with the signals that lack their data.

@@ -228,6 +228,11 @@ func (p *program) actions(db *postgres.DB, store *archive.Store) *ops.Actions {
 	return a
 }
 
+// alertLimits returns the thresholds of the settings.
+func (p *program) alertLimits() ops.Limits {
+	return ops.Limits{RunwayDays: p.settings.AlertRunwayDays, BackupAge: time.Duration(p.settings.AlertBackupHours) * time.Hour}
+}
+
 // observer returns an observer of the installation's state.
 func (p *program) observer(db *postgres.DB) *ops.Observer {
 	clocks, _ := p.settings.Clocks() // checked at the start
@@ -250,7 +255,7 @@ func (p *program) alerter(db *postgres.DB) (*ops.Alerter, error) {
 		return nil, err
 	}
 	return &ops.Alerter{
-		Observer: p.observer(db), Limits: ops.Limits{RunwayDays: p.settings.AlertRunwayDays}, Channels: channels,
+		Observer: p.observer(db), Limits: p.alertLimits(), Channels: channels,
 		Log: p.log.With("role", "scheduler"), Metrics: p.metrics,
 	}, nil
 }

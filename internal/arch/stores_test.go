@@ -30,7 +30,7 @@ var stores = []struct{ room, change, read string }{
 	{"ingest", "FetchStore", ""},
 	{"ingest/archive", "FetchStore, ObservationStore", ""},
 	{"ingest/prices", "FetchStore", ""},
-	{"internal/backup", "", "OperatorStore, OutsideRecordStore, WorldStore"},
+	{"internal/backup", "OperatorStore", "OutsideRecordStore, WorldStore"},
 	{
 		"internal/ops",
 		"OperatorStore, QuarantineStore, RunStore",

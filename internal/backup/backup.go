@@ -95,7 +95,7 @@ var ErrThere = errors.New("it is there already")
 
 // Make writes a backup to a new folder while the installation keeps running. The dump shows one instant. The bytes are copied after it, so
 // that every answer in the dump has its bytes. leftOut names parts to leave out. The folder gets its name only after everything is written
-// and on disk.
+// and on disk. Then the database records that there is a backup.
 func Make(ctx context.Context, in Installation, folder string, leftOut []string) (m Manifest, err error) {
 	if _, err := os.Lstat(folder); err == nil {
 		return m, fmt.Errorf("back up to %s: %w", folder, ErrThere)
@@ -170,6 +170,9 @@ func Make(ctx context.Context, in Installation, folder string, leftOut []string)
 	}
 	if err := errors.Join(settle(work), os.Rename(work, folder), settle(filepath.Dir(folder))); err != nil {
 		return m, fmt.Errorf("back up: %w", err)
+	}
+	if err := db.AddBackup(ctx, m.At); err != nil {
+		return m, fmt.Errorf("%s is whole, but the alert about late backups does not know it: %w", folder, err)
 	}
 	return m, nil
 }

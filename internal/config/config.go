@@ -227,6 +227,9 @@ func (s Settings) Validate(names ...string) error {
 	if s.AlertRunwayDays < 1 {
 		bad("ALERT_RUNWAY_DAYS", "%d is less than 1", s.AlertRunwayDays)
 	}
+	if s.AlertBackupHours < 1 {
+		bad("ALERT_BACKUP_HOURS", "%d is less than 1", s.AlertBackupHours)
+	}
 	if s.TimelyConcurrency < 1 {
 		bad("TIMELY_CONCURRENCY", "%d is less than 1", s.TimelyConcurrency)
 	}

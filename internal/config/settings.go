@@ -313,9 +313,10 @@ type Webhooks struct {
 
 // Alerts holds the thresholds of alerts and the channels that deliver them.
 type Alerts struct {
-	AlertWebhookURL string `env:"ALERT_WEBHOOK_URL" first:"true" secret:"true" help:"Address that alerts are posted to, as JSON whose member text chat services show. Alerts are always logged."`
-	AlertSMTPURL    string `env:"ALERT_SMTP_URL" name:"alert-smtp-url" secret:"true" help:"Mail server that alerts are sent by: smtp://user:password@host:port, or smtps."`
-	AlertRunwayDays int    `env:"ALERT_RUNWAY_DAYS" default:"14" help:"For how many days of attestations the attester's balance must pay, or an alert is raised."`
+	AlertWebhookURL  string `env:"ALERT_WEBHOOK_URL" first:"true" secret:"true" help:"Address that alerts are posted to, as JSON whose member text chat services show. Alerts are always logged."`
+	AlertSMTPURL     string `env:"ALERT_SMTP_URL" name:"alert-smtp-url" secret:"true" help:"Mail server that alerts are sent by: smtp://user:password@host:port, or smtps."`
+	AlertRunwayDays  int    `env:"ALERT_RUNWAY_DAYS" default:"14" help:"For how many days of attestations the attester's balance must pay, or an alert is raised."`
+	AlertBackupHours int    `env:"ALERT_BACKUP_HOURS" default:"26" help:"How many hours old the newest backup may be, or an alert is raised. Without any backup of tidemark backup there is no such alert."`
 }
 
 // AlertMail holds the sender and recipients of alert mails.

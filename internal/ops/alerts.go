@@ -25,6 +25,8 @@ type Limits struct {
 	Waiting time.Duration
 	// Attested is the maximum time that an announced pick may wait for its attestation. Zero means 24 hours.
 	Attested time.Duration
+	// BackupAge is the maximum age of the newest backup. Zero means 26 hours.
+	BackupAge time.Duration
 }
 
 func (l Limits) withDefaults() Limits {
@@ -36,6 +38,9 @@ func (l Limits) withDefaults() Limits {
 	}
 	if l.Attested == 0 {
 		l.Attested = 24 * time.Hour
+	}
+	if l.BackupAge == 0 {
+		l.BackupAge = 26 * time.Hour
 	}
 	return l
 }
@@ -127,6 +132,11 @@ func Conditions(s State, l Limits) (list []postgres.Alert) {
 	if o := s.Open; o.Oldest != nil && s.Now.Sub(*o.Oldest) > l.Waiting && s.Now.Sub(s.Began) > startTime {
 		add(postgres.AlertError, "work-waits", "", "%d runs wait to be begun, the oldest since %s. Are Redis and a worker there, and are workers enough?",
 			o.Late, instant(o.Oldest))
+	}
+	if b := s.BackedUpAt; b != nil && s.Now.Sub(*b) > l.BackupAge {
+		add(postgres.AlertError, "backup-late", "",
+			"The newest backup began %s ago, on %s. See the log of `tidemark backup` (with systemd: journalctl -u tidemark-backup). If you make them less often, set ALERT_BACKUP_HOURS.",
+			age(s.Now.Sub(*b)), instant(b))
 	}
 	return list
 }

@@ -231,6 +231,9 @@ func TestConditions(t *testing.T) {
 		"attestations that are off": {ops.State{
 			At: at, Attester: &postgres.AttesterState{Status: "off"}, Record: postgres.RecordStatus{UnattestedSince: new(at.Add(-25 * time.Hour))},
 		}, nil},
+		"no backup ever":                     {ops.State{Now: at}, nil},
+		"last night's backup":                {ops.State{Now: at, BackedUpAt: new(at.Add(-25 * time.Hour))}, nil},
+		"a backup that was missed":           {ops.State{Now: at, BackedUpAt: new(at.Add(-27 * time.Hour))}, []string{"error backup-late "}},
 		"a payment that is not on the chain": {ops.State{Unpaid: 1, FirstUnpaid: 7}, []string{"error payment-missing "}},
 		"work that waits":                    {ops.State{Now: at, Open: postgres.OpenRuns{Oldest: new(at.Add(-16 * time.Minute))}}, []string{"error work-waits "}},
 		"work that waited while nothing ran": {

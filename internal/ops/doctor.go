@@ -156,6 +156,11 @@ func StateChecks(s State, l Limits, unasked []Unasked) []Check {
 			}
 			return conditionFindings(wrong, []string{"attester", "attester-gas", "attestation-late"}, fmt.Sprintf("%s, %d picks wait%s", a.Status, s.Record.Length-s.Record.Attested, days))
 		}
+	}}, {"backup", func(context.Context) []Finding {
+		if s.BackedUpAt == nil {
+			return Result(Skipped, "", "`tidemark backup` has made none")
+		}
+		return conditionFindings(wrong, []string{"backup-late"}, "the newest began "+age(s.Now.Sub(*s.BackedUpAt))+" ago")
 	}}}
 }
 

@@ -32,6 +32,7 @@ var (
 	ledgerOpen     = family("tidemark_ledger_unpushed", "Entries that the ledger's remote does not have.")
 	ledgerDiverged = family("tidemark_ledger_diverged", "1 where the git ledger and the record disagree, or the remote refuses it.", "status")
 	backfillSlots  = family("tidemark_backfill_slots", "Slots of the backfills that have yet to end.", "plan", "state")
+	lastBackup     = family("tidemark_backup_last_timestamp_seconds", "When the newest recorded backup began.")
 	hostShutFor    = family("tidemark_source_host_shut_seconds", "For how long an upstream's host is not to be asked.", "host")
 )
 
@@ -48,7 +49,7 @@ func (o *Observer) Watch(m *telemetry.Metrics) {
 		}
 		return s.readings(), nil
 	}, freshnessAge, freshnessState, lastSuccess, jobFailed, openRuns, oldestRun, chainLength, chainValid, chainHead, pickMissing,
-		attestPending, attestLag, attesterWei, attesterDays, attesterAlarm, ledgerOpen, ledgerDiverged, backfillSlots, hostShutFor,
+		attestPending, attestLag, attesterWei, attesterDays, attesterAlarm, ledgerOpen, ledgerDiverged, backfillSlots, hostShutFor, lastBackup,
 		logOldest, bodySigned, bodyHeld, logAside, sealFaults)
 }
 
@@ -109,6 +110,9 @@ func (s State) readings() (list []telemetry.Reading) {
 		}
 	}
 	add(sealFaults, float64(len(s.SealFaults)))
+	if s.BackedUpAt != nil {
+		add(lastBackup, stamp(*s.BackedUpAt))
+	}
 	for _, h := range s.Hosts {
 		add(hostShutFor, h.Wait.Seconds(), h.Host)
 	}

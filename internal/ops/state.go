@@ -48,6 +48,8 @@ type State struct {
 	// Logs are the transparency logs that were started. SealFaults are the recent sealed picks that were not revealed in time and as sealed.
 	Logs       []postgres.LogHealth
 	SealFaults []tlog.SealedDay
+	// BackedUpAt is when the newest recorded backup began, by the wall clock. Nil means that none is recorded.
+	BackedUpAt *time.Time
 }
 
 // Freshness is the age of a signal's newest observation, and the resulting state.
@@ -149,6 +151,9 @@ func (o *Observer) Observe(ctx context.Context) (s State, err error) {
 		return s, err
 	}
 	if s.Untried, err = o.DB.UntriedSources(ctx); err != nil {
+		return s, err
+	}
+	if s.BackedUpAt, err = o.DB.LastBackup(ctx); err != nil {
 		return s, err
 	}
 	s.Hosts, err = o.DB.HostStatus(ctx, hostBlocked)

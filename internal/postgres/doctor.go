@@ -54,7 +54,7 @@ const checkupSQL = `
 
 // AppendOnly lists the tables whose rows are never deleted. The guards of most tables also reject updates.
 var AppendOnly = []string{
-	"actions", "announcements", "arrivals", "bars", "companies", "corrections", "digests", "economic_events", "estimates", "facts", "fetches", "filings",
+	"actions", "announcements", "arrivals", "backups", "bars", "companies", "corrections", "digests", "economic_events", "estimates", "facts", "fetches", "filings",
 	"forecast_grades", "forecasts", "gaps",
 	"ledger", "listings", "load_fetches", "loads", "log_entries", "log_timestamps", "methods", "news", "observations", "operator_actions", "operator_outcomes", "payment_claims", "payment_transfers", "picks", "plan_changes", "portfolio_events", "portfolio_snapshots", "quarantine_decisions",
 	"quarantined_fetches", "research", "risk_factors", "schedule_changes", "second_closes", "signal_states", "top_ups", "universe_days", "x402_ledger",

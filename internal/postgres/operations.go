@@ -12,10 +12,10 @@ import (
 
 // OperatorStore keeps what operators see and do: alerts and actions, figures about everything else, and the deletion of old rows.
 //
-// It reads alert_messages, alerts, announcements, attestations, backfill_fetches, backfill_slots, backfills, fetches, gaps, hosts,
+// It reads alert_messages, alerts, announcements, attestations, backfill_fetches, backfill_slots, backfills, backups, fetches, gaps, hosts,
 // ledger_entries, operator_actions, operator_outcomes, payment_quotes, picks, push_deliveries, pushes, quarantine, runs, schema_version,
-// snapshots, usage. It writes alert_messages, alerts, operator_actions, operator_outcomes, payment_quotes, push_deliveries, pushes, runs,
-// usage.
+// snapshots, usage. It writes alert_messages, alerts, backups, operator_actions, operator_outcomes, payment_quotes, push_deliveries, pushes,
+// runs, usage.
 type OperatorStore struct{ *connections }
 
 // PoolStats are statistics of the connections of a DB.
@@ -315,4 +315,20 @@ func (db OperatorStore) HostStatus(ctx context.Context, min time.Duration) ([]Ho
 		return nil, fmt.Errorf("read which hosts are shut: %w", asUnavailable(err))
 	}
 	return list, nil
+}
+
+// AddBackup records a whole backup that began at an instant of the wall clock.
+func (db OperatorStore) AddBackup(ctx context.Context, began time.Time) error {
+	if _, err := db.pool.Exec(ctx, `insert into backups (began_at) values (@began) on conflict do nothing`, pgx.NamedArgs{"began": began}); err != nil {
+		return fmt.Errorf("record a backup: %w", err)
+	}
+	return nil
+}
+
+// LastBackup returns when the newest whole backup began, or nil if none is recorded.
+func (db OperatorStore) LastBackup(ctx context.Context) (began *time.Time, err error) {
+	if err := db.reads.QueryRow(ctx, `select max(began_at) from backups`).Scan(&began); err != nil { // primary key
+		return nil, fmt.Errorf("read the newest backup: %w", asUnavailable(err))
+	}
+	return began, nil
 }

@@ -328,7 +328,16 @@ func small(t *testing.T) (url, state string, db *postgres.DB) {
 
 func TestHalfABackupIsRefused(t *testing.T) {
 	t.Parallel()
-	url, state, _ := small(t)
+	url, state, db := small(t)
+	begun := time.Now().Truncate(time.Second)
+	recorded := func() *time.Time {
+		t.Helper()
+		last, err := db.LastBackup(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return last
+	}
 	folder := filepath.Join(t.TempDir(), "backup")
 	// This state folder has no archive. Older versions wrote such a folder and called it a backup.
 	refused(t, "ARCHIVE_URL", url, t.TempDir(), "backup", folder)
@@ -346,12 +355,18 @@ func TestHalfABackupIsRefused(t *testing.T) {
 	if list, err := os.ReadDir(filepath.Dir(folder)); err != nil || len(list) > 0 {
 		t.Errorf("half a backup is left: %v, %v", list, err)
 	}
+	if last := recorded(); last != nil {
+		t.Errorf("half a backup is recorded: %s", last)
+	}
 	if out := good(t, url, t.TempDir(), "backup", folder, "--without=archive,ledger"); !strings.Contains(out, "left out on purpose: archive, ledger") {
 		t.Errorf("it says: %s", out)
 	}
 	if status, out := program.Run(t, program.Options{Dir: t.TempDir(), Env: []string{"DATABASE_URL=" + url, "STATE_DIR=" + state, "WORLD=live"}},
 		"backup", folder+"2"); status == 0 || !strings.Contains(out, "WORLD") {
 		t.Errorf("of another world: exit %d: %s", status, out)
+	}
+	if last := recorded(); last == nil || last.Before(begun) || last.After(time.Now()) {
+		t.Errorf("the newest backup is recorded as of %v, want from %s on", last, begun)
 	}
 }
 
