@@ -38,8 +38,8 @@ func discoveryLinks(t *testing.T, s *server) {
 		path, fragment, _ := strings.Cut(strings.TrimPrefix(link, s.url), "#")
 		want := http.StatusOK
 		switch {
-		case path == "/api/v1" || path == "/api/v1/x402":
-			continue // where the addresses of an API begin
+		case path == "/api/v1" || path == "/api/v1/x402" || path == "/log":
+			continue // where the addresses of an API or of a log begin
 		case path == "/api/mcp" || path == "/api/v1/auth/register":
 			want = http.StatusMethodNotAllowed // they take POST
 		case strings.HasPrefix(path, "/api/v1/x402/") && path != "/api/v1/x402/info":

@@ -128,8 +128,10 @@ func TestWhatAnOutageDoes(t *testing.T) {
 	}
 	o.key = o.apis[0].register()
 	rows := map[string]func(*outage){
-		"Postgres":                              (*outage).withoutPostgres,
-		"Redis, also when it comes back empty":  (*outage).withoutRedis,
+		"Postgres":                             (*outage).withoutPostgres,
+		"Redis, also when it comes back empty": (*outage).withoutRedis,
+		"changes to Postgres (it became a replica, or `default_transaction_read_only` is on)":      (*outage).withReadOnlyPostgres,
+		"changes to Redis (it became a replica, its memory is full, or its log cannot be written)": (*outage).withFullRedis,
 		"a worker, killed or frozen":            (*outage).withoutAWorker,
 		"a scheduler":                           (*outage).withoutAScheduler,
 		"an API":                                (*outage).withoutAnAPI,
@@ -221,6 +223,67 @@ func (o *outage) withoutRedis() {
 	if err := o.redis.Restart(t.Context()); err != nil { // it kept nothing on disk
 		t.Fatal(err)
 	}
+	o.awaitStatus(waits, "succeeded")
+}
+
+func (o *outage) withReadOnlyPostgres() {
+	t := o.t
+	before := o.query(`select count(*) from ledger where kind = 'charge'`)[0]
+	o.admin(`alter system set default_transaction_read_only = on`)
+	o.admin(`select pg_reload_conf()`)
+	for n := range 2 {
+		h := awaitHealth(t, o.schedulers[n], "postgres", "")
+		for _, need := range h.Needs {
+			if need.Name == "postgres" && !strings.Contains(deref(need.LastError), "read-only") {
+				t.Errorf("the error is %q", deref(need.LastError))
+			}
+		}
+		awaitHealth(t, o.workers[n], "postgres", "")
+		awaitHealth(t, o.served[n], "", "postgres")
+		for _, path := range []string{"/api/signals/crack-spread-321", "/api/signals/crack-spread-321?as_of=2020-01-01"} {
+			if a := o.apis[n].ask(http.MethodGet, path, "", ""); a.status != http.StatusOK && a.status != http.StatusNotFound { // nothing was known then
+				t.Errorf("%s: %d: %s", path, a.status, a.body)
+			}
+		}
+		o.apis[n].buy(o.key, http.StatusServiceUnavailable)
+	}
+	if status, out := program.Run(t, program.Options{Dir: o.dir, Env: o.env}, "doctor"); status != 1 || !strings.Contains(out, "the database is read-only") {
+		t.Errorf("the doctor says of a read-only database (exit %d):\n%s", status, out)
+	}
+	for _, role := range []string{"scheduler", "worker"} {
+		if status, out := program.Run(t, program.Options{Dir: o.dir, Env: o.env}, role); status == 0 || !strings.Contains(out, "read-only") {
+			t.Errorf("a %s that begins with a read-only Postgres: exit %d: %s", role, status, out)
+		}
+	}
+	o.admin(`alter system reset default_transaction_read_only`)
+	o.admin(`select pg_reload_conf()`)
+	o.settled()
+	o.awaitStatus(o.signal(), "succeeded")
+	if after := o.query(`select count(*) from ledger where kind = 'charge'`)[0]; after != before {
+		t.Errorf("%s answers were charged before, %s after", before, after)
+	}
+}
+
+func (o *outage) withFullRedis() {
+	t := o.t
+	limit := func(bytes string) {
+		t.Helper()
+		if err := o.redisClient().ConfigSet(t.Context(), "maxmemory", bytes).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	limit("1")
+	for n := range 2 {
+		awaitHealth(t, o.schedulers[n], "redis", "")
+		awaitHealth(t, o.workers[n], "redis", "")
+		awaitHealth(t, o.served[n], "", "redis")
+		if a := o.apis[n].ask(http.MethodGet, "/api/signals/crack-spread-321", "", ""); a.status != http.StatusOK || a.degraded {
+			t.Errorf("a signal: %d, degraded %t", a.status, a.degraded)
+		}
+		o.apis[n].buy(o.key, http.StatusOK)
+	}
+	waits := o.signal()
+	limit("0")
 	o.awaitStatus(waits, "succeeded")
 }
 
