@@ -21,7 +21,7 @@ func TestASecondSignalEndsUpAtOnce(t *testing.T) {
 	}
 	dir := program.Folder(t)
 	o := program.Options{Dir: dir, Env: []string{"LOG_FORMAT=json", "SIGNALS_ADDR=", "OPS_ADDR="}}
-	sandbox := []string{"--world=sandbox", "--sandbox-days=3"}
+	sandbox := []string{"--world=sandbox", "--sandbox-days=3", fewCompanies}
 	p, _ := program.Up(t, o, sandbox...)
 	s := &servers{t: t, state: filepath.Join(dir, "state", "sandbox")}
 	for _, pid := range s.postgres() {

@@ -24,7 +24,7 @@ func TestTheWalkThroughQuarantine(t *testing.T) {
 	chapter, _, _ = strings.Cut(chapter, "\n## ")
 	_, chapter, _ = strings.Cut(chapter, "A walk through quarantine.")
 	dir := program.Folder(t)
-	p, base := start(t, dir, 0, "--world=sandbox", "--sandbox-days=5")
+	p, base := start(t, dir, 0, "--world=sandbox", "--sandbox-days=5", fewCompanies)
 	awaitSignals(t, base)
 	o := program.Options{Dir: dir, Env: []string{
 		"WORLD=sandbox", "STATE_DIR=" + filepath.Join(dir, "state"), "DATABASE_URL=", "REDIS_URL=", "LOG_LEVEL=error",

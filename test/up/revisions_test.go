@@ -64,7 +64,7 @@ func TestTheStudyOfRevisionsIsTheSameAfterABackfill(t *testing.T) {
 	t.Parallel()
 	python := pandasPython(t)
 	dir := program.Folder(t)
-	p, base := start(t, dir, 0, "--world=sandbox", "--sandbox-days=12")
+	p, base := start(t, dir, 0, "--world=sandbox", "--sandbox-days=12", fewCompanies)
 	program.Until(t, program.Timeout, "the sandbox has reached the present", func() (bool, string) {
 		return strings.Contains(p.Output(), "the sandbox has reached the present"), "it lives through its past"
 	})

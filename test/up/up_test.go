@@ -33,6 +33,9 @@ func TestMain(m *testing.M) {
 // opsToken lets the documents' lines act on the operators' pages.
 const opsToken = "0123456789abcdef0123456789abcdef"
 
+// fewCompanies is for tests that look at no picks: a start costs a third less.
+const fewCompanies = "--universe=top 8"
+
 // start runs `up` on a separate folder and returns the process with its address, once it prints the address.
 func start(t *testing.T, dir string, user uint32, args ...string) (*program.Process, string) {
 	t.Helper()
