@@ -54,3 +54,35 @@ func TestACheckupFindsLostGuardsAndGrants(t *testing.T) {
 		t.Errorf("a clock that is an hour behind is %s ahead", a)
 	}
 }
+
+func TestTheNewestBackupIsNeverInTheFuture(t *testing.T) {
+	t.Parallel()
+	pool := pgtest.Pool(t)
+	db := as(t, pool.Config().ConnString(), postgres.RoleWorker)
+	last := func() *time.Time {
+		t.Helper()
+		began, err := db.LastBackup(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return began
+	}
+	if began := last(); began != nil {
+		t.Errorf("without a backup the newest is of %s", began)
+	}
+	old, ahead := time.Date(2026, 3, 4, 3, 10, 0, 0, time.UTC), time.Now().AddDate(1, 0, 0)
+	for _, began := range []time.Time{old, old} { // a record that is repeated after a lost answer
+		if err := db.AddBackup(t.Context(), began); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if began := last(); began == nil || !began.Equal(old) {
+		t.Errorf("the newest is of %v, want %s", began, old)
+	}
+	if err := db.AddBackup(t.Context(), ahead); err != nil { // the machine's clock is a year ahead
+		t.Fatal(err)
+	}
+	if began := last(); began == nil || !began.After(old) || !began.Before(ahead.AddDate(0, 0, -300)) {
+		t.Errorf("the newest is of %v, want the server's time", began)
+	}
+}

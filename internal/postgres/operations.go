@@ -317,9 +317,10 @@ func (db OperatorStore) HostStatus(ctx context.Context, min time.Duration) ([]Ho
 	return list, nil
 }
 
-// AddBackup records a whole backup that began at an instant of the wall clock.
+// AddBackup records a whole backup that began at an instant of the wall clock. An instant that the server's clock has not reached counts as
+// now: no alert would tell of late backups until then.
 func (db OperatorStore) AddBackup(ctx context.Context, began time.Time) error {
-	if _, err := db.pool.Exec(ctx, `insert into backups (began_at) values (@began) on conflict do nothing`, pgx.NamedArgs{"began": began}); err != nil {
+	if _, err := db.pool.Exec(ctx, `insert into backups (began_at) values (least(@began, clock_timestamp())) on conflict do nothing`, pgx.NamedArgs{"began": began}); err != nil {
 		return fmt.Errorf("record a backup: %w", err)
 	}
 	return nil
