@@ -45,8 +45,8 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// startTime is the time after a start in which a stopped installation can begin work that waited. It is shorter than Alerter.ResolveDelay,
-// so a restart does not resolve an open alert.
+// startTime is the time after a start, or after a sandbox has reached the present, in which work that waited can begin, and picks can be
+// attested. It is shorter than Alerter.ResolveDelay, so a restart does not resolve an open alert.
 const startTime = 45 * time.Second
 
 // Conditions lists the faults in a state. It depends on the state alone.
@@ -119,7 +119,7 @@ func Conditions(s State, l Limits) (list []postgres.Alert) {
 			add(postgres.AlertWarning, "attester-gas", "", "The attester's balance of %s pays for %d more days of gas. Send it some ether: %s on eip155:%d.",
 				Ether(a.BalanceWei), *a.RunwayDays, a.Attester.Attester, a.ChainID)
 		}
-		if since := s.Record.UnattestedSince; a.Status != postgres.AttesterOff && since != nil && s.At.Sub(*since) > l.Attested {
+		if since := s.Record.UnattestedSince; a.Status != postgres.AttesterOff && since != nil && s.At.Sub(*since) > l.Attested && s.Now.Sub(s.Began) > startTime {
 			add(postgres.AlertWarning, "attestation-late", "", "%d announced picks wait for an attestation, the oldest since %s. See `tidemark chain`.",
 				s.Record.Length-s.Record.Attested, instant(since))
 		}

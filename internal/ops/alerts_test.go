@@ -226,8 +226,11 @@ func TestConditions(t *testing.T) {
 		"low gas":                       {ops.State{Attester: &postgres.AttesterState{Status: "ok", RunwayDays: new(13)}}, []string{"warning attester-gas "}},
 		"gas for two weeks":             {ops.State{Attester: &postgres.AttesterState{Status: "ok", RunwayDays: new(14)}}, nil},
 		"late attestations": {ops.State{
-			At: at, Attester: &postgres.AttesterState{Status: "ok"}, Record: postgres.RecordStatus{UnattestedSince: new(at.Add(-25 * time.Hour))},
+			At: at, Now: at, Attester: &postgres.AttesterState{Status: "ok"}, Record: postgres.RecordStatus{UnattestedSince: new(at.Add(-25 * time.Hour))},
 		}, []string{"warning attestation-late "}},
+		"attestations of a sandbox that has just reached the present": {ops.State{
+			At: at, Now: at, Began: at.Add(-time.Second), Attester: &postgres.AttesterState{Status: "ok"}, Record: postgres.RecordStatus{UnattestedSince: new(at.Add(-25 * time.Hour))},
+		}, nil},
 		"attestations that are off": {ops.State{
 			At: at, Attester: &postgres.AttesterState{Status: "off"}, Record: postgres.RecordStatus{UnattestedSince: new(at.Add(-25 * time.Hour))},
 		}, nil},
