@@ -74,11 +74,12 @@ func parseObject(body []byte, into any) error {
 	return ambiguous(body)
 }
 
-// ambiguous returns the problem of a body that parsers read differently: one that repeats a member, or is not UTF-8.
+// ambiguous returns the problem of a body that parsers read differently, because it repeats a member or is not UTF-8.
 func ambiguous(body []byte) error {
 	_, err := jsontext.NewDecoder(bytes.NewReader(body)).ReadValue()
 	if at := (*jsontext.SyntacticError)(nil); errors.As(err, &at) && errors.Is(err, jsontext.ErrDuplicateName) {
-		return invalidMember(strings.TrimPrefix(string(at.JSONPointer), "/"), "The body has this member more than once.")
+		pointer := strings.TrimPrefix(string(at.JSONPointer), "/")
+		return invalidMember(strings.ToValidUTF8(pointer[:min(len(pointer), maxName)], ""), "The body has this member more than once.")
 	}
 	if err != nil {
 		return &problemError{code: view.CodeInvalidRequest, detail: "The body is not valid UTF-8."}

@@ -54,7 +54,7 @@ type Payments struct {
 	verdict  atomic.Pointer[postgres.X402Terms]
 
 	waiters notifier
-	// sales are the payments under way. Each holds a connection until the facilitator and the chain respond.
+	// sales limits the payments under way. Each holds a connection until the facilitator and the chain respond.
 	sales *view.ConcurrencyLimiter
 
 	mu     sync.Mutex

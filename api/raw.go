@@ -60,7 +60,7 @@ type rawServer struct {
 	RawOptions
 
 	memory *semaphore.Weighted
-	// bodies are those that clients receive. Each stays in memory until its client has it.
+	// bodies limits the bodies that clients are receiving. Each stays in memory until its client has it.
 	bodies *view.ConcurrencyLimiter
 }
 

@@ -21,7 +21,7 @@ type ConcurrencyLimiter struct {
 	clients map[string]int
 }
 
-// NewConcurrencyLimiter returns a limiter of so many in all, and of so many of each client. Zero means no bound.
+// NewConcurrencyLimiter returns a limiter with a bound for all clients together and one for each client. Zero means no bound.
 func NewConcurrencyLimiter(all, ofClient int) *ConcurrencyLimiter {
 	return &ConcurrencyLimiter{all: all, ofClient: ofClient, clients: map[string]int{}}
 }

@@ -85,17 +85,20 @@ func (db RunStore) tasks(ctx context.Context, what, sql string, args pgx.NamedAr
 	return list, nil
 }
 
+// stillQueuedSQL selects, as mine, the runs of @ids that are still queued under @attempts and that no other session has locked.
+const stillQueuedSQL = `
+	with mine as (
+		select r.id
+		from runs r join unnest(@ids::bigint[], @attempts::int[]) as t (id, attempt) on r.id = t.id and r.attempt = t.attempt
+		where r.status = 'queued'
+		for no key update of r skip locked
+	)`
+
 // PutBack makes runs due again that were handed out but not accepted by the queue. A run that a worker has claimed in the meantime stays.
 // So does a run that another session has locked; UnstartedRuns finds it later.
 func (db RunStore) PutBack(ctx context.Context, tasks []task.Task) error {
 	ids, attempts := split(tasks)
-	_, err := db.pool.Exec(ctx, `
-		with mine as (
-			select r.id
-			from runs r join unnest(@ids::bigint[], @attempts::int[]) as t (id, attempt) on r.id = t.id and r.attempt = t.attempt
-			where r.status = 'queued'
-			for no key update of r skip locked
-		)
+	_, err := db.pool.Exec(ctx, stillQueuedSQL+`
 		update runs r set status = 'due', queued_at = null
 		from mine
 		where r.id = mine.id`,
@@ -118,13 +121,7 @@ func split(tasks []task.Task) (ids []int64, attempts []int) {
 // the id of the old one. A run that a worker has claimed in the meantime stays, and so does a run that another session has locked.
 func (db RunStore) Requeue(ctx context.Context, tasks []task.Task, fresh bool) error {
 	ids, attempts := split(tasks)
-	_, err := db.pool.Exec(ctx, `
-		with mine as (
-			select r.id
-			from runs r join unnest(@ids::bigint[], @attempts::int[]) as t (id, attempt) on r.id = t.id and r.attempt = t.attempt
-			where r.status = 'queued'
-			for no key update of r skip locked
-		)
+	_, err := db.pool.Exec(ctx, stillQueuedSQL+`
 		update runs r set status = 'due', next_try_at = null, queued_at = null, attempt = attempt + @bump::int
 		from mine
 		where r.id = mine.id`,
